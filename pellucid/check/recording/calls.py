@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from ..events import Called, Computed, Converted, Failure, Op, Value, Written
-from .instrument import CLIPS, COMPOSITES, DISTRIBUTIONS, JOINED, LEGACY, MAKERS, OVERWRITE, WATCHED
+from .instrument import (
+    CLIPS,
+    COMPOSITES,
+    DISTRIBUTIONS,
+    JOINED,
+    LEGACY,
+    LISTED,
+    MAKERS,
+    OVERWRITE,
+    WATCHED,
+)
 from .recorder import Recorder
 
 
@@ -30,7 +40,12 @@ class Calls:
             return function(*args, **kwargs)
         if name in COMPOSITES:
             return self.recorder.composite(name, function, args, kwargs)
-        if name in LEGACY:
+        if name == LISTED:
+            kind, parts = self.recorder.engine.Tensor, args[0] if args else None
+            several = isinstance(parts, (list, tuple)) and any(isinstance(p, kind) for p in parts)
+            if function is not kind or not several:
+                return function(*args, **kwargs)
+        if name in LEGACY or name == LISTED:
             return self.recorder.composite("tensor", function, args, kwargs)
         if name in WATCHED:
             if self.recorder.wants("on_call"):

@@ -24,6 +24,9 @@ LEGACY = frozenset(
 )
 """PyTorch's old names for tensors of one type."""
 
+LISTED = "Tensor"
+"""The old name for one of the default type: followed where it is given a list with tensors."""
+
 DISTRIBUTIONS = frozenset(
     "Bernoulli Binomial Categorical ContinuousBernoulli Geometric LogitRelaxedBernoulli Multinomial NegativeBinomial OneHotCategorical "
     "OneHotCategoricalStraightThrough RelaxedBernoulli RelaxedOneHotCategorical".split()
@@ -152,6 +155,8 @@ class _Calls(ast.NodeTransformer):
         written = owner is not None and (
             name in ("astype", "reshape", "shuffle")
             or name in LEGACY
+            or name == LISTED
+            and len(node.args) == 1
             or name in _ARRAYS
             and ("dtype" in keywords or len(node.args) > 1)
             or of_numpy

@@ -6,6 +6,8 @@ event on either engine. Modules, optimizers and loaders come through `hooks`.
 
 from __future__ import annotations
 
+import copy
+import itertools
 import os
 import sys
 import threading
@@ -45,6 +47,7 @@ _BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")
 KEPT_STEPS = 2
 LONGEST_ROUND = 64  # steps; an optimizer that steps less often does not count for a round
 KEPT_OPS = 50_000  # and so do all but the last so many
+MOST_PARTS = 512  # rows of a tensor that is gone over, with more of them none is followed
 
 
 class Hooked:
@@ -367,6 +370,11 @@ class Recorder(Sites, Values):
             results = tuple([r for r in result if isinstance(r, Tensor)])
             if not results:
                 op.result = result
+        elif op.spelling == "__iter__":
+            # what is gone over, seen without going over it
+            parts = itertools.islice(copy.copy(result), MOST_PARTS + 1)
+            results = tuple(r for r in parts if isinstance(r, Tensor))
+            results = results if len(results) <= MOST_PARTS else ()
         else:
             results = ()
             op.result = result

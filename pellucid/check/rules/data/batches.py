@@ -90,14 +90,14 @@ class PartialBatchMean(Rule):
         self._done.add(site)
         frame: FrameType | None = sys._getframe(1)
         is_library = self.session.recorder.is_library
-        depth = 0
+        depth, summed = 0, False
         while frame is not None and depth < 4:
             if not is_library(frame.f_code.co_filename):
                 depth += 1
                 names = {**frame.f_globals, **locals_of(frame)}
-                found = average_of(frame.f_code.co_filename, frame.f_lineno, names)
+                found = average_of(frame.f_code.co_filename, frame.f_lineno, names, summed)
+                inner = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
                 if found.line is not None:
-                    inner = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
                     while frame.f_back is not None and (
                         frame.f_code.co_name in inner or is_library(frame.f_code.co_filename)
                     ):
@@ -111,7 +111,11 @@ class PartialBatchMean(Rule):
                     return
                 if not found.returned:
                     return
-            frame = frame.f_back
+                summed = found.summed
+                # the same statement is read once, and not again from outside of its comprehension
+                while summed and frame is not None and frame.f_code.co_name in inner:
+                    frame = frame.f_back
+            frame = frame.f_back if frame is not None else None
 
     def _stacked(self, site: Site, sizes: list[int]) -> None:
         call = site.call

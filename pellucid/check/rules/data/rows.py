@@ -140,31 +140,51 @@ _SCALES = re.compile(
 
 
 def scaled_at(files: list[str]) -> Place | None:
-    """The line that scales with a mean and a deviation, or the call of the function that does."""
+    """The line that scales with a mean and a deviation, or the call of the function that does;
+    where they have a line of their own and a later one uses them, the line that takes them.
+    """
     for file in files:
         root = tree(file)
-        for node in ast.walk(root) if root is not None else ():
-            if not isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)) or node.value is None:
-                continue
-            text = ast.unparse(node.value)
-            arithmetic = isinstance(node, ast.AugAssign) or any(
-                isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Sub, ast.Div))
-                for n in ast.walk(node.value)
-            )
-            if not _SCALES.search(text) or not (arithmetic or "fit" in text):
-                continue
-            function = function_around(file, node.lineno)
-            calls = (
-                []
-                if function is None
-                else [
-                    n
-                    for n in ast.walk(root)
-                    if isinstance(n, ast.Call) and getattr(n.func, "id", "") == function.name
-                ]
-            )
-            return Place(file, calls[0].lineno if len(calls) == 1 else node.lineno)
+        taken: dict[str, ast.stmt] = {}  # names of statistics: where they are taken
+        statements = [
+            node
+            for node in (ast.walk(root) if root is not None else ())
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)) and node.value is not None
+        ]
+        for node in sorted(statements, key=lambda n: n.lineno):
+            assert node.value is not None
+            text, used = ast.unparse(node.value), _operands(node)
+            if _SCALES.search(text) and (used or "fit" in text):
+                return _at_the_only_call(file, node)
+            if _SCALES.search(text) and isinstance(node, ast.Assign):
+                for target in node.targets:
+                    taken.update((n.id, node) for n in ast.walk(target) if isinstance(n, ast.Name))
+            elif (first := next((taken[n] for n in used if n in taken), None)) is not None:
+                return _at_the_only_call(file, first)
     return None
+
+
+def _operands(node: ast.Assign | ast.AugAssign | ast.Return) -> list[str]:
+    """The names (at least "") that take part in a difference or a quotient of a statement."""
+    found: list[ast.AST] = [node.value] if isinstance(node, ast.AugAssign) else []
+    for n in ast.walk(node):
+        if isinstance(n, ast.BinOp) and isinstance(n.op, (ast.Sub, ast.Div)):
+            found += [n.left, n.right]
+    names = [m.id for n in found for m in ast.walk(n) if isinstance(m, ast.Name)]
+    return names or [""] * bool(found)
+
+
+def _at_the_only_call(file: str, node: ast.stmt) -> Place:
+    """The only call of the function that a statement stands in, else the statement."""
+    function, root = function_around(file, node.lineno), tree(file)
+    calls = [
+        n
+        for n in (ast.walk(root) if function is not None and root is not None else ())
+        if function is not None
+        and isinstance(n, ast.Call)
+        and getattr(n.func, "id", "") == function.name
+    ]
+    return Place(file, calls[0].lineno if len(calls) == 1 else node.lineno)
 
 
 def common(first: list[Any], second: list[Any]) -> Any:

@@ -5,6 +5,7 @@ divide by the number of batches?
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,18 +17,20 @@ class Average:
     """`line` and `text` of the expression that takes the mean of means, None where there is none;
     `added`: where the means are added up.
 
-    `returned`: the number is handed to the caller, who must be looked at.
+    `returned`: the number is handed to the caller, who must be looked at; `summed`: it is the sum
+    of those of all batches by then.
     """
 
     line: int | None = None
     text: str = ""
     added: str | None = None
     returned: bool = False
+    summed: bool = False
 
 
-def average_of(filename: str, line: int, names: dict[str, Any]) -> Average:
+def average_of(filename: str, line: int, names: dict[str, Any], summed: bool = False) -> Average:
     """What becomes of the number that is made on a line. `names` has the values of the running
-    function's variables.
+    function's variables; `summed`: the number is the sum of those of all batches.
     """
     tree = parsed(filename)
     if tree is None:
@@ -39,7 +42,7 @@ def average_of(filename: str, line: int, names: dict[str, Any]) -> Average:
         ):
             scope = node if scope is tree or node.lineno >= scope.lineno else scope
     statement = _statement(scope, line)
-    return Average() if statement is None else _Reader(scope, statement, names).read()
+    return Average() if statement is None else _Reader(scope, statement, names, summed).read()
 
 
 def _statement(scope: Any, line: int) -> ast.stmt | None:
@@ -61,10 +64,40 @@ def _by_rows(node: ast.BinOp) -> bool:
     return below.startswith("len(") or below.endswith((".size(0)", ".shape[0]", ".numel()"))
 
 
+_COUNTS = re.compile(r"(n|num|count|size|len|length|weight|row|total)s?$|(num|n)_\w+$|bs$")
+
+
+def _sums(call: ast.Call) -> bool:
+    """Whether a call adds up: `sum(...)`, `np.sum(...)`, `torch.stack(...).sum()`."""
+    return getattr(call.func, "attr", getattr(call.func, "id", "")) in ("sum", "fsum", "nansum")
+
+
+def _summands(call: ast.Call) -> list[ast.AST]:
+    """What a call adds up: its argument, or what its method is called on, conversions left out."""
+    node: ast.AST | None = call.args[0] if call.args else getattr(call.func, "value", None)
+    found: list[ast.AST] = []
+    while node is not None:
+        found.append(node)
+        node = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    return found
+
+
+def _transposed(value: ast.AST) -> bool:
+    """`zip(*[f(x, y) for x, y in loader])`."""
+    return (
+        isinstance(value, ast.Call)
+        and getattr(value.func, "id", "") == "zip"
+        and any(isinstance(a, ast.Starred) for a in value.args)
+    )
+
+
 class _Reader:
     """Follows one number through the statements of a function."""
 
-    def __init__(self, scope: Any, statement: ast.stmt, names: dict[str, Any]) -> None:
+    def __init__(
+        self, scope: Any, statement: ast.stmt, names: dict[str, Any], summed: bool
+    ) -> None:
+        self.summed = summed
         self.scope = scope
         self.statement = statement
         self.names = names
@@ -74,11 +107,18 @@ class _Reader:
 
     def read(self) -> Average:
         """The expression that takes the mean of means."""
-        found = self._at_once() or self._counted_as_one() or self._running()
+        found = (
+            self._divided(self.statement)
+            if self.summed
+            else self._at_once() or self._counted_as_one() or self._running()
+        )
         if found is not None:
             return found
-        if isinstance(self.statement, ast.Return):
-            return Average(returned=True)
+        if isinstance(self.statement, ast.Return) and self.statement.value is not None:
+            whole = self._divided(self.statement.value)
+            return whole or Average(
+                returned=True, summed=self.summed or self._is_sum(self.statement.value)
+            )
         self._take(self.statement, True)
         statements = [n for n in ast.walk(self.scope) if isinstance(n, ast.stmt)]
         for _ in range(3):
@@ -97,6 +137,29 @@ class _Reader:
             for n in statements
         )
         return Average(returned=returned and not self.sums and not self.lists)
+
+    def _is_sum(self, value: ast.AST) -> bool:
+        """`sum(loss(x, y).item() for x, y in loader)` in the statement itself, or of a list."""
+        if not isinstance(value, ast.Call) or not _sums(value):
+            return False
+        return any(
+            isinstance(inner, (ast.GeneratorExp, ast.ListComp))
+            and self._holds(inner)
+            and self._concerned(inner.elt, True)
+            or ast.unparse(inner) in self.lists
+            for inner in _summands(value)
+        )
+
+    def _divided(self, value: ast.AST) -> Average | None:
+        """`evaluate(loader) / len(loader)`, where the function gives back a sum."""
+        for part in ast.walk(value) if self.summed else ():
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div):
+                if self._is_count(part.right) and any(
+                    isinstance(n, ast.Call) for n in ast.walk(part.left)
+                ):
+                    text = " ".join(ast.unparse(part).split())
+                    return Average(part.lineno, text, "the sum that is given back")
+        return None
 
     def _at_once(self) -> Average | None:
         """`statistics.mean(loss(batch).item() for batch in loader)` in the statement itself."""
@@ -217,7 +280,17 @@ class _Reader:
                 return
             for target in targets:
                 text = ast.unparse(target)
-                if isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant):
+                if first and self.summed or self._is_sum(node.value):
+                    self.sums[text] = ast.unparse(node)
+                elif isinstance(target, ast.Tuple) and _transposed(node.value):
+                    self.lists.update(
+                        (ast.unparse(t), ast.unparse(node))
+                        for t in target.elts
+                        if not _COUNTS.match(ast.unparse(t))
+                    )
+                elif isinstance(target, ast.Subscript) and not isinstance(
+                    target.slice, ast.Constant
+                ):
                     self.lists[ast.unparse(target.value)] = ast.unparse(node)
                 elif isinstance(node.value, ast.ListComp):
                     self.lists[text] = ast.unparse(node)
@@ -252,13 +325,7 @@ class _Reader:
             for text, added in self.sums.items():
                 if self._mentions(left, {text}):
                     return added
-            if (
-                isinstance(left, ast.Call)
-                and isinstance(left.func, ast.Name)
-                and left.func.id == "sum"
-                and left.args
-            ):
-                inner = left.args[0]
+            for inner in _summands(left) if isinstance(left, ast.Call) and _sums(left) else ():
                 if ast.unparse(inner) in self.lists:
                     return self.lists[ast.unparse(inner)]
                 if (

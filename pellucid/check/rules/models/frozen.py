@@ -61,7 +61,9 @@ _WEIGHT = re.compile(
 _ADDED = re.compile(
     r"(^|[._])(adapters?|lora|lora_[ab]|prompts?|soft_prompt)([._]|$)", re.IGNORECASE
 )
-_HEAD = re.compile(r"head|classif|cls|score|logit|output|^out|fc_?out|^fc$|decoder")
+_HEAD = re.compile(
+    r"head|classif|cls|score|logit|output|(^|_)out($|_|put)|fc_?out|^fc$|(^|_)(last|final)($|_)|decoder"
+)
 _MISSPELLED = (
     "require_grad",
     "required_grad",
@@ -98,6 +100,8 @@ class ParamFrozen(Rule):
         self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
         self._since = 0  # the step at which the last optimizer was made
         self._stepped: set[int] = set()  # leaves that some optimizer has changed
+        # by id: what was frozen and then set free again
+        self._freed: dict[int, Value] = {}
 
     def on_op(self, op: Op) -> None:
         """`p.requires_grad = False`, `p.requires_grad_(False)`; a product with something that is no
@@ -119,7 +123,8 @@ class ParamFrozen(Rule):
                 self._frozen[value.id] = value, chooser(self.session.recorder)
                 self._sites[value.id] = op.site
             else:
-                self._frozen.pop(value.id, None)
+                if self._frozen.pop(value.id, None) is not None and len(self._freed) < 10_000:
+                    self._freed[value.id] = value
                 self._waiting.thawed()
 
     # ---- a tensor in the place of a parameter ------------------------------------------------------------------------
@@ -365,7 +370,8 @@ class ParamFrozen(Rule):
             if weight is None or bias is None or weight.requires_grad == bias.requires_grad:
                 continue
             place = self.frozen_at(recorder.value(bias if weight.requires_grad else weight))
-            if place is None or place in self._told:
+            kept_free = recorder.value(weight if weight.requires_grad else bias)
+            if place is None or place in self._told or kept_free.id in self._freed:
                 continue
             function = function_around(place.file, place.line)
             text = (
@@ -387,7 +393,8 @@ class ParamFrozen(Rule):
     def _new_head(self) -> None:
         """A filter on names, or a loop over all parameters, that freezes the last layer with the
         rest: nothing has trained it and no file has filled it. A loop over all of them is told of
-        only if that layer was put there in the place of another one.
+        only if that layer was put there in the place of another one, or if whole layers before it
+        were set free again, and nothing else is trained.
         """
         recorder = self.session.recorder
         for root in recorder.names.roots():
@@ -404,13 +411,14 @@ class ParamFrozen(Rule):
             path = weight.name.split(".")
             put_in, statement = _put_in(recorder, weight), self._sites.get(weight.id) or place
             test = test_around(statement if put_in else place)
+            head = bool(_HEAD.search(path[-2] if len(path) > 1 else ""))
             if test is None:
-                if not put_in:
+                if not put_in and not (head and self._layers_freed(root)):
                     continue
                 place = statement
-            elif not any(
+            elif not head or not any(
                 isinstance(n, ast.Compare) or by_text(n) for n in ast.walk(test[1])
-            ) or not _HEAD.search(path[-2] if len(path) > 1 else ""):
+            ):
                 continue
             written = recorder.filled.get(weight.id)
             call = written.site.call if written is not None and written.site is not None else None
@@ -425,6 +433,15 @@ class ParamFrozen(Rule):
                     fix="unfreeze the new last layer",
                     severity="warning",
                 )
+
+    def _layers_freed(self, root: Any) -> bool:
+        """Whether all that is trained of a model are layers, weight and bias, that were frozen with
+        the rest and set free again.
+        """
+        value = self.session.recorder.value
+        free = {v.id: v for p in root.parameters() if p.requires_grad for v in (value(p),)}
+        weights = any(v.ndim > 1 for v in free.values())
+        return weights and free.keys() <= self._freed.keys()
 
     def _added(self) -> None:
         """Adapters are there to be trained: frozen by the line that freezes the model they were put

@@ -11,6 +11,7 @@ import numpy as np
 from ...events import (
     VIEWS,
     Backward,
+    Batch,
     Called,
     Op,
     OptimizerInfo,
@@ -25,6 +26,7 @@ from ...events import (
 from ...recording.signatures import RANDOM
 from ...rule import Rule
 from ..source.places import Place, Repeated, assigned_before, function_around
+from .augmented import AugmentedOnce
 from .draws import DROPOUT, SEEN, Print, drawn_numbers, draws, own_stream, print_of
 
 _DEVIATIONS = ("exp", "softplus", "sqrt")
@@ -89,6 +91,15 @@ class SameMask(Rule):
         ] = {}  # by line: the seed that a stream began with, how often in a row, since which step
         # by line in a data set: what was drawn last, how often in a row
         self._samples: dict[Any, tuple[bytes, int]] = {}
+        self._augmented = AugmentedOnce(self)
+
+    def on_batch(self, event: Batch) -> None:
+        """Samples that were changed at random once."""
+        self._augmented.on_batch(event)
+
+    def finish(self) -> None:
+        """The same."""
+        self._augmented.finish()
 
     def on_call(self, event: Called) -> None:
         """A stream is made: with the same seed again and again it gives the same numbers."""
@@ -147,6 +158,7 @@ class SameMask(Rule):
             elif op.name == "add":
                 self._noise(op)
             return
+        self._augmented.see(op)
         if not op.grad_enabled or op.site is None or op.output is None or not draws(op):
             return
         if op.inplace and op.inputs and op.inputs[0].is_leaf and op.inputs[0].requires_grad:

@@ -87,6 +87,8 @@ class GradientCut(Rule):
         self._lost: set[int] = set()  # parameters of which a loss was made that no backward ran on
         # by place: backward calls in which nothing has arrived behind it
         self._flat: dict[Any, int] = {}
+        # parameters behind a term of the loss that was told of: with it they would learn
+        self._behind_terms: set[int] = set()
         # places where `autograd.grad` was called without `create_graph`
         self._bare: set[Any] = set()
 
@@ -171,6 +173,7 @@ class GradientCut(Rule):
                 key = site, "term"
                 self._flat[key] = self._flat.get(key, 0) + 1
                 if self._flat[key] == _LOOKS:
+                    self._behind_terms.update(leaves_before([source]))
                     self.report(
                         site,
                         f"a term of the loss {how} here: it changes the loss but no gradient, so nothing learns from it.",
@@ -499,11 +502,14 @@ class GradientCut(Rule):
                 waited = {i: v for i, v in waited.items() if self._waited.get(i, 0) >= 2}
             elif self._backwards < 2:
                 continue
-            explicit = "detach" in cut.how and any(
-                other is not cut
-                and "detach" not in other.how
-                and other.leaves.keys() >= waited.keys()
-                for other in self._cuts.values()
+            explicit = "detach" in cut.how and (
+                waited.keys() <= self._behind_terms
+                or any(
+                    other is not cut
+                    and "detach" not in other.how
+                    and other.leaves.keys() >= waited.keys()
+                    for other in self._cuts.values()
+                )
             )
             # beside another cut, a detach is meant: one term of several
             if waited and not explicit:

@@ -13,6 +13,7 @@ from ...events import Backward, OptimizerInfo, SchedulerStep, Site, Step, Update
 from ...rule import Rule
 from ..source.origins import factor_at, number_called, written_at
 from ..source.places import Place, function_around, tree
+from .divided import DividedAgain
 
 
 class _Schedule:
@@ -127,6 +128,7 @@ class LrAbsurd(Rule):
 
     TOO_LARGE = 1.0  # |update| / |weights|
     TOO_SMALL = 1e-6
+    SLOW = 1e-3  # |update| / |weights|, of a loss that was divided twice
     LOST = 1e-4  # of the first rate is left before half of the steps are done
     ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Lion")
     """Optimizers that move each weight by about the learning rate itself, whatever the gradient."""
@@ -147,6 +149,7 @@ class LrAbsurd(Rule):
             int, tuple[Any, int, float, int]
         ] = {}  # by optimizer: schedule steps without a step of its own in between
         self._by_hand: dict[Any, _Rates] = {}  # by place of a manual update
+        self._divided = DividedAgain()
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Settings with which no training can go well, whatever the gradients."""
@@ -194,6 +197,7 @@ class LrAbsurd(Rule):
         """The loss before the step, at the steps that are looked at."""
         root = event.roots[0] if event.roots else None
         if root is not None and root.numel == 1 and event.how == "backward":
+            self._divided.see(root, event.step)
             array = root.numpy()
             self._loss = (
                 None if array is None else float(np.asarray(array, dtype=np.float64).reshape(()))
@@ -418,6 +422,8 @@ class LrAbsurd(Rule):
                 continue
             self._scheduled(info, self._schedules.get(number), self._rates.get(number, []))
             if number not in self._told:
+                self._too_small_a_loss(info)
+            if number not in self._told:
                 self._no_rate(info, self._rates.get(number, []))
             if number not in self._told:
                 self._no_progress(
@@ -438,6 +444,32 @@ class LrAbsurd(Rule):
                     "raise",
                 )
                 break
+
+    def _too_small_a_loss(self, info: OptimizerInfo) -> None:
+        """A mean that is divided by the number of rows once more, before an optimizer whose steps
+        are as small as the gradients.
+        """
+        found = self._divided.found()
+        ratios = [
+            r for (n, _), held in self._groups.items() if n == info.number for _, r, _ in held.seen
+        ]
+        if found is None or info.class_name in self.ADAPTIVE or len(ratios) < 4:
+            return
+        op, rows = found
+        if max(ratios) < self.SLOW:
+            self._told.add(info.number)
+            self.report(
+                op.site,
+                f"the loss is a mean over {rows} already and is divided by {rows} again: the steps of {info.class_name} are that "
+                f"much smaller, at most {max(ratios):.2g} of the weights.",
+                evidence={
+                    "divided_by": rows,
+                    "update_to_weight": [float(f"{r:.3g}") for r in ratios[:8]],
+                    "optimizer_at": info.site,
+                },
+                fix="divide once: leave out the division, or use `reduction='sum'` with it",
+                severity="warning",
+            )
 
     def _no_rate(self, info: OptimizerInfo, rates: list[float]) -> None:
         """A rate of exactly 0, for ever or for a good part of the run from its beginning."""

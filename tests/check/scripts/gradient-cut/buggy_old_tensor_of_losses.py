@@ -1,0 +1,18 @@
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+W = torch.randn(12, 3)
+model = nn.Sequential(nn.Linear(12, 16), nn.Tanh(), nn.Linear(16, 3))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+ce = nn.CrossEntropyLoss()
+for step in range(12):
+    x = torch.randn(32, 12)
+    y = (x @ W).argmax(1)
+    opt.zero_grad()
+    out = model(x)
+    parts = [ce(out[:16], y[:16]), ce(out[16:], y[16:])]
+    loss = torch.Tensor(parts).mean().requires_grad_()  # <- finding
+    loss.backward()
+    opt.step()
+print(loss.item())
