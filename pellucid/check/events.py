@@ -393,6 +393,7 @@ class OptimizerInfo:
     __slots__ = (
         "__weakref__",
         "_engine",
+        "_params",
         "_ref",
         "class_name",
         "loaded",
@@ -409,6 +410,7 @@ class OptimizerInfo:
         self.site = site
         self.number = number
         self.name: str | None = None
+        self._params: tuple[int, list[Value]] = 0, []  # of which telling, and what they were
         self.loaded: Site | None = None  # where `load_state_dict` gave it other learning rates
         self.steps = 0
 
@@ -424,9 +426,14 @@ class OptimizerInfo:
         return [] if optimizer is None else optimizer.param_groups
 
     def params(self) -> list[Value]:
-        """Its parameters now."""
-        value = self._engine.recorder.value
-        return [value(p) for group in self.groups for p in group["params"]]
+        """Its parameters now. While rules are told of one event they are the same for all."""
+        recorder = self._engine.recorder
+        if recorder.telling and self._params[0] == recorder.telling:
+            return self._params[1]
+        value = recorder.value
+        found = [value(p) for group in self.groups for p in group["params"]]
+        self._params = recorder.telling, found
+        return found
 
     def lrs(self) -> list[float]:
         """The learning rates of its groups now."""

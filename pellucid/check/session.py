@@ -84,29 +84,27 @@ class Session:
                 handler = getattr(rule, event, None)
                 if handler is None:
                     continue
-                guarded = self._guarded(rule, event, handler)
                 if event == "on_op":
                     for name in rule.ops or ("",):
-                        recorder.op_handlers.setdefault(name, []).append(guarded)
+                        recorder.op_handlers.setdefault(name, []).append(handler)
                 else:
-                    recorder.handlers.setdefault(event, []).append(guarded)
+                    recorder.handlers.setdefault(event, []).append(handler)
+        recorder.broken = self._broken
         if self.measures is not None:
             self.measures.subscribe()
 
-    def _guarded(self, rule: Rule, event: str, handler: Any) -> Any:
-        """A handler whose own mistakes switch its rule off instead of ending the user's program."""
-        off, slug = self.off, rule.slug
-
-        def guarded(record: Any) -> None:
-            if slug not in off:
-                try:
-                    handler(record)
-                except CheckError:
-                    raise
-                except Exception as error:
-                    self._switch_off(rule, event, error)
-
-        return guarded
+    def _broken(self, handler: Any, error: Exception) -> bool:
+        """A rule's own mistake switches it off instead of ending the user's program."""
+        rule = getattr(handler, "__self__", None)
+        if isinstance(error, CheckError) or not isinstance(rule, Rule):
+            return False
+        for table in (self.recorder.handlers, self.recorder.op_handlers):
+            for key, handlers in table.items():
+                # new lists: the old ones may be gone through just now
+                table[key] = [h for h in handlers if getattr(h, "__self__", None) is not rule]
+        if rule.slug not in self.off:
+            self._switch_off(rule, handler.__name__, error)
+        return True
 
     def _switch_off(self, rule: Rule, event: str, error: Exception) -> None:
         self.off.add(rule.slug)

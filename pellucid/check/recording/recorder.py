@@ -104,6 +104,11 @@ class Recorder(Sites, Values):
         self.max_steps: int | None = None
         self.updates_wanted = False
         self.timed: Callable[[Op, float], None] | None = None
+        # not 0 while rules are told of something, another number each time
+        self.telling = 0
+        self._told = 0
+        # what becomes of an exception of a handler: it is raised again, unless somebody cares
+        self.broken: Callable[[Callable[[Any], None], Exception], bool] = lambda _, __: False
         self.handlers: dict[str, list[Callable[[Any], None]]] = {}
         # by name of the operation; "" for all
         self.op_handlers: dict[str, list[Callable[[Any], None]]] = {}
@@ -155,8 +160,20 @@ class Recorder(Sites, Values):
         handlers = self.handlers.get(event)
         if handlers:
             with self.reading():
-                for handler in handlers:
+                self._hand(handlers, record)
+
+    def _hand(self, handlers: list[Callable[[Any], None]], record: Any) -> None:
+        before = self.telling
+        self._told = self.telling = self._told + 1
+        try:
+            for handler in handlers:
+                try:
                     handler(record)
+                except Exception as error:
+                    if not self.broken(handler, error):
+                        raise
+        finally:
+            self.telling = before
 
     def wants(self, event: str) -> bool:
         """Whether a rule wants an event."""
@@ -443,8 +460,7 @@ class Recorder(Sites, Values):
         if handlers or every:
             self.paused += 1
             try:
-                for handler in (*(handlers or ()), *(every or ())):
-                    handler(op)
+                self._hand([*(handlers or ()), *(every or ())], op)
             finally:
                 self.paused -= 1
 

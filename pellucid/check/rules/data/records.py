@@ -45,6 +45,7 @@ class Learned:
         self.began = digest_of(module)
         self.phase = 0  # the optimizers that were made before it was trained last
         self.recent: set[Any] = set()  # rows and samples of this phase
+        self.calls = 0  # of the model, to train it
 
     def add(self, call: Call, phase: int = 0) -> None:
         """The rows of a call that a backward has gone through."""
@@ -55,11 +56,7 @@ class Learned:
             self.recent.update((key, i) for key, indices in call.samples for i in indices)
         if len(self.rows) < ROWS and call.codes is not None:
             if self.count < KEPT and call.rows is not None:
-                new = (
-                    ~np.isin(call.codes, list(self.rows))
-                    if self.rows
-                    else np.ones(len(call.codes), dtype=bool)
-                )
+                new = np.array([c not in self.rows for c in call.codes.tolist()], dtype=bool)
                 if new.any():
                     self.kept.append(call.rows[new][:, :64].copy())
                     self.count += int(new.sum())

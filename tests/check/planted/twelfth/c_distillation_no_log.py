@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 def distillation_loss(student_logits, teacher_logits, labels, T=3.0, alpha=0.7):
     soft = F.kl_div(
-        F.softmax(student_logits / T, dim=1),  # BUG logits-as-probs|nll-without-log-softmax
+        F.softmax(student_logits / T, dim=1),  # BUG logits-as-probs|nll-without-log-softmax|probs-as-logits
         F.softmax(teacher_logits / T, dim=1),
         reduction="batchmean",
     )

@@ -18,10 +18,10 @@ for episode in range(40):
     value = critic(obs).squeeze(-1)
     advantage = returns - value.detach()
     policy_loss = -(dist.log_prob(action) * advantage).mean()
-    value_loss = nn.functional.mse_loss(value.detach(), returns)  # BUG step-without-backward
+    value_loss = nn.functional.mse_loss(value.detach(), returns)  # BUG step-without-backward|gradient-cut
     actor_opt.zero_grad()
     critic_opt.zero_grad()
-    (policy_loss + 0.5 * value_loss - 0.01 * dist.entropy().mean()).backward()  # BUG step-without-backward
+    (policy_loss + 0.5 * value_loss - 0.01 * dist.entropy().mean()).backward()  # BUG step-without-backward|gradient-cut
     actor_opt.step()
-    critic_opt.step()  # BUG step-without-backward
+    critic_opt.step()  # BUG step-without-backward|gradient-cut
 print(policy_loss.item(), value_loss.item())

@@ -40,7 +40,7 @@ train = torch.rand(n) < 0.4
 model = GCN(3, 16, 3, adj)
 log = Logger(model, 10)
 opt = torch.optim.Adam(model.parameters(), lr=1e-2, weight_decay=5e-4)
-model.train()
+model.train()  # BUG train-in-eval-mode
 for step in range(40):
     opt.zero_grad()
     loss = nn.functional.cross_entropy(model(x)[train], y[train])  # BUG train-in-eval-mode
