@@ -355,7 +355,8 @@ class TestStage:
                 alone.add(name.with_suffix("").as_posix())
             for block in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL):
                 listed += [
-                    (name.parent / line).as_posix() for line in block.split("\n\n", 1)[1].split()
+                    (name.parent / re.sub(r".*<(.*)>", r"\1", line)).as_posix()
+                    for line in block.split("\n\n", 1)[1].splitlines()
                 ]
         assert staged - set(listed) - alone == {"index"} and len(listed) == len(set(listed)) < 200
         assert {name.split("/")[0] for name in alone} == {"reference"}

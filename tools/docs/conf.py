@@ -1,6 +1,7 @@
 """Sphinx's settings for the documentation; `website.py` stages the pages and calls Sphinx."""
 
 import os
+from pathlib import Path
 
 project = "Pellucid"
 author = copyright = "The Pellucid authors"
@@ -23,6 +24,7 @@ html_extra_path = ["_extra"]
 html_copy_source = False
 html_show_sphinx = False
 html_use_index = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_search_summary = False  # a page opened as a file may not fetch another one
 html_theme_options = {"navigation_with_keys": True}
 pygments_style, pygments_dark_style = "friendly", "github-dark"

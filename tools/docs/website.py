@@ -100,6 +100,11 @@ class Stage:
         self.checks = sorted((root / "docs" / "checks").glob("*.md"))
         if self.checks:
             self.pages["docs/checks"] = "checks/index.md"
+        self.lessons = sorted(
+            t.removeprefix("tutorials/") for t in self.pages.values() if t.startswith("tutorials/")
+        )
+        if self.lessons:
+            self.pages["docs/tutorials"] = "tutorials/index.md"
 
     def build(self, run: bool = True) -> None:
         """Write all pages. Without `run`, tutorials show their stored outputs, and no pictures;
@@ -113,7 +118,8 @@ class Stage:
             (self.folder / name).mkdir(parents=True)
         shutil.copy(TOOLS / "pellucid.css", self.folder / "_static")
         shutil.copy(TOOLS / "excerpts.js", self.folder / "_static")
-        shutil.copy(TOOLS / "conf.py", self.folder)
+        for name in ("conf.py", "scorer.js"):
+            shutil.copy(TOOLS / name, self.folder)
         for name, target in self.pages.items():
             path = self.root / name
             if path.suffix == ".md":
@@ -125,6 +131,8 @@ class Stage:
         self.write("gallery.md", gallery.page())
         if run:
             gallery.build(self.extra / "gallery")
+        if self.lessons:
+            self.write("tutorials/index.md", self.lesson_list() + self.tree("", self.lessons))
         self.write("examples.md", self.links(self.examples(), "examples/README.md", "examples.md"))
         if self.checks:
             below = self.tree("", [f"{path.stem} <{path.stem}>" for path in self.checks])
@@ -163,7 +171,6 @@ class Stage:
         """The site's table of contents, for the index page."""
 
         targets = list(self.pages.values())
-        lessons = sorted(t for t in targets if t.startswith("tutorials/"))
         listed = {"about.md", "overview.md", "contributing.md", *GUIDES}
         internals = sorted(t for t in targets if "/" not in t and t not in listed)
         internals += sorted(
@@ -175,8 +182,13 @@ class Stage:
                     "Start",
                     [*(t for t in ("about.md", "overview.md") if t in targets), "gallery.md"],
                 ),
-                self.tree("Learn", lessons),
-                self.tree("Guides", [t for t in GUIDES if t in targets]),
+                self.tree(
+                    "Guides",
+                    [
+                        *(["tutorials/index.md"] if self.lessons else []),
+                        *(t for t in GUIDES if t in targets),
+                    ],
+                ),
                 self.tree(
                     "Look up", [*(["checks/index.md"] if self.checks else []), "reference/index.md"]
                 ),
@@ -198,6 +210,17 @@ class Stage:
             lines.append(
                 f"- [`{path.name}`]({path.name}): {' '.join(about.split(chr(10) * 2)[0].split())}"
             )
+        return "\n".join([*lines, ""])
+
+    def lesson_list(self) -> str:
+        """All tutorials, each with the question that it begins with."""
+        lines = ["# Tutorials", "", "Each is a page here and a notebook that runs in Jupyter.", ""]
+        for name in self.lessons:
+            path = self.root / "docs" / "tutorials" / name.replace(".md", ".ipynb")
+            title, _, about = notebooks.Notebook(path).cells[0].source.partition("\n")
+            question = re.match(r'\s*(\*".*?"\*)', about, re.DOTALL)
+            first = " ".join(question[1].split()) if question else ""
+            lines.append(f"- [{title.removeprefix('# ')}]({name}) {first}".rstrip())
         return "\n".join([*lines, ""])
 
     def check_list(self) -> str:

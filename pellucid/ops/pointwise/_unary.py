@@ -19,11 +19,24 @@ from .._rules import mismatch, require_tensor
 from .._samples import REAL, Domain, elementwise
 from ._direct import direct_form
 
+OUT = "        out: a tensor for the result. Default: None, a new tensor.\n"
 
-def document(function: Any, doc: str, example: str, shows: str) -> None:
-    """A docstring of one sentence and an example."""
+
+def document(
+    function: Any, doc: str, example: str, shows: str, arguments: str = "", returns: str = ""
+) -> None:
+    """A docstring of one sentence, arguments and result if they are given, and an example."""
+    if arguments:
+        doc += f"\n\n    Args:\n        {arguments}\n\n    Returns:\n        {returns}."
     text = f"{doc}\n\n    >>> import pellucid as torch\n    >>> {example}\n"
     function.__doc__ = text + "".join(f"    {line}\n" for line in shows.splitlines())
+
+
+def kinds(promote: str | None, complex: bool) -> str:
+    """What is said of the dtypes that an operation takes, for its docstring."""
+    said = ["real or complex"] if complex else []
+    said += ["integers and bools become the default float dtype"] if promote == "float" else []
+    return "".join(f"; {words}" for words in said) + "."
 
 
 def publish(
@@ -42,7 +55,7 @@ def publish(
     """
     own = names.split()
     function.__name__ = function.__qualname__ = call.__name__ = call.__qualname__ = own[0]
-    call.__doc__ = function.__doc__
+    call.__doc__ = (function.__doc__ or "").replace(OUT, "")
     for space in namespace.split():
         for name in own:
             FUNCTIONS.setdefault(space, {})[name] = function
@@ -138,7 +151,14 @@ def unary(
         def function(input: Tensor) -> Tensor:  # type: ignore[misc]
             return call(input)
 
-    document(function, doc, example, shows)
+    document(
+        function,
+        doc,
+        example,
+        shows,
+        f"input: any shape{kinds(promote, complex)}" + ("\n" + OUT.rstrip() if takes_out else ""),
+        "a bool tensor of the shape of `input`" if bool_out else "a tensor of the shape of `input`",
+    )
     publish(op, call, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
     return op
 
@@ -225,7 +245,18 @@ def binary(
         def method(self: Tensor, other: Any) -> Tensor:  # type: ignore[misc]
             return call(self, other)
 
-    document(function, doc, example, shows)
+    may = " or ".join(f"`{name}`" for name in (first, second) if name in numbers.split())
+    document(
+        function,
+        doc,
+        example,
+        shows,
+        f"{first}, {second}: tensors whose shapes broadcast{kinds(promote, complex)}"
+        + (f" {may} may be a number." if may else "")
+        + ("\n" + OUT.rstrip()),
+        "a tensor of the broadcast shape; its dtype "
+        + ("is bool" if promote == "compare" else "follows from type promotion"),
+    )
     publish(
         op,
         method,
