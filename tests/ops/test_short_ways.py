@@ -416,3 +416,17 @@ def test_an_equation_serves_again():
             torch.einsum("ij,jk->ik", x)
         with pytest.raises(RuntimeError, match="invalid subscript"):
             torch.einsum("i1,jk->ik", x, y)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_differences(kind):
+    for x in layouts(np.random.default_rng(14), kind):
+        for dim in range(-x.ndim, x.ndim):
+            for n in (1, 2, 7):
+                short = torch.diff(x, n, dim)
+                general = generally(lambda x=x, n=n, d=dim: torch.diff(x, n, d))
+                same(short, general)
+                assert short.stride() == general.stride()
+                if kind is torch.float64:
+                    wanted = np.diff(x.contiguous()._array, min(n, x.shape[dim]), dim)
+                    assert np.array_equal(short._array, wanted, equal_nan=True)

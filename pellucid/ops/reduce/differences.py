@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...core.bind import wrap
 from ...core.public import FUNCTIONS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, normalize_dims
-from .._rules import require_tensor
+from .._rules import is_direct, require_tensor
 from ._reduction import numpy_names, to_float
 
 
@@ -65,6 +66,10 @@ def diff(
         size = x._array.shape[number]
         if size == 0:
             break
+        if is_direct(x) and x._array.dtype.char in "fdl":
+            a, lead = x._array, (slice(None),) * number
+            x = wrap(a[(*lead, slice(1, None))] - a[(*lead, slice(-1))])
+            continue
         after, before = _slice(x, number, 1, size), _slice(x, number, 0, size - 1)
         x = after.logical_xor(before) if x.dtype is dtypes.bool_ else after - before
     return x
