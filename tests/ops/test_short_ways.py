@@ -430,3 +430,23 @@ def test_differences(kind):
                 if kind is torch.float64:
                     wanted = np.diff(x.contiguous()._array, min(n, x.shape[dim]), dim)
                     assert np.array_equal(short._array, wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_elements_along_a_dimension(kind):
+    rng = np.random.default_rng(15)
+    for x in layouts(rng, kind):
+        for dim in range(x.ndim):
+            n = x.shape[dim]
+            if not n:
+                continue
+            for shape in (x.shape, (*x.shape[:dim], 2, *x.shape[dim + 1 :]), (1,) * x.ndim):
+                for low in (0, -n):
+                    index = torch.from_numpy(rng.integers(low, n, shape))
+                    made = torch.take_along_dim(x, index, dim)
+                    same(made, generally(lambda x=x, i=index, d=dim: torch.take_along_dim(x, i, d)))
+                    if x.ndim == index.ndim and index.shape == x.shape:
+                        want = np.take_along_axis(x.contiguous()._array, index._array, dim)
+                        same(made, torch.from_numpy(want.astype(np.float64)).to(kind))
+    with pytest.raises(RuntimeError):
+        torch.take_along_dim(torch.zeros(2, 2), torch.tensor([[0], [2]]), 1)

@@ -15,7 +15,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError
-from .._rules import require_tensor
+from .._rules import is_direct, require_tensor
 from .._samples import Sample
 from ..reduce._reduction import everyday_dim
 from ..shape.broadcast import broadcast_to
@@ -152,6 +152,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{len(a)} dimensions for input, and {len(b)} dimensions for indices"
         )
     dim = shapes.normalize_dim(dim, len(a))
+    alike = a[:dim] == b[:dim] and a[dim + 1 :] == b[dim + 1 :]
+    if alike and is_direct(input) and is_direct(indices) and inside(indices._array, a[dim]):
+        return gather(input, dim, indices)
     common = list(
         shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :]))
     )
