@@ -37,40 +37,28 @@ def renamed(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, An
     return {own.get(name, name): value for name, value in given.items()}
 
 
-class Plain:
-    """The parameters of a function that take a truth value, a number or a text, and the classes
-    that they take without a question.
+class Calls:
+    """Calls of a public function that PyTorch's signatures take, by the classes of their arguments.
 
-    It is read when the function is first called; a call that it finds nothing doubtful in needs no
-    signature of PyTorch's.
+    A call like one that was taken needs no signature; `errors.admit` looks at the others. The key
+    of a call has the classes of the positional arguments, then the names and the classes of the
+    others.
+
+    Attributes:
+        path: where PyTorch has the function: "Tensor.narrow_copy".
+        known: False for a key whose calls are taken; where lists are among the arguments, their
+            places: the classes of their first items decide. Keys with those classes are in it, too.
+        first: how many arguments by place are tensors; these need no look, since the function fails
+            by itself where it gets anything else. -1: not read yet.
     """
 
-    __slots__ = ("first", "function", "keywords", "names", "path", "places")
+    __slots__ = ("first", "keywords", "known", "path")
 
-    def __init__(self, function: Callable[..., Any], path: str = "") -> None:
-        self.function: Callable[..., Any] | None = function  # None: it was read
-        self.path = path  # where PyTorch has the function: "Tensor.narrow_copy"
-        self.names: dict[str, set[type]] = _UNREAD
-        self.places: list[tuple[int, set[type]]] = []
-        # the first of them: fewer arguments than this, all by place, need no look
-        self.first = -1
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.known: dict[tuple[Any, ...], Any] = {}
+        self.first = -1 if path else 1 << 30
         self.keywords: dict[tuple[str, ...], bool] = {}  # of calls, and what `own` said of them
-
-    def _read(self) -> None:
-        inner = inspect.unwrap(self.function) if self.function is not None else None
-        code = getattr(inner, "__code__", None)
-        annotations = getattr(inner, "__annotations__", {})
-        self.names = {
-            name: set(_CLASSES[kind])
-            for name, kind in annotations.items()
-            if kind in _CLASSES and name != "return"
-        }
-        order = code.co_varnames[: code.co_argcount] if code is not None else ()
-        self.places = [(k, self.names[name]) for k, name in enumerate(order) if name in self.names]
-        self.function = None
-        if describe is not None and self.path and not self.names:
-            self.names, self.places = describe(self.path)
-        self.first = self.places[0][0] if self.places else 1 << 30
 
     def own(self, kwargs: dict[str, Any]) -> bool:
         """Whether the keywords of a call need no look: none is `out`, or may be NumPy's name."""
@@ -81,36 +69,6 @@ class Plain:
             if len(self.keywords) < 64:
                 self.keywords[names] = known
         return known
-
-    def doubtful(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> list[tuple[set[type], Any]]:
-        """The arguments of other classes, with the classes that are known."""
-        if self.names is _UNREAD:
-            self._read()
-        found = []
-        for k, kinds in self.places:
-            if k >= len(args):
-                break
-            if args[k].__class__ not in kinds:
-                found.append((kinds, args[k]))
-        if kwargs:
-            known = self.names
-            for name, value in kwargs.items():
-                if name in known and value.__class__ not in known[name]:
-                    found.append((known[name], value))
-        return found
-
-
-# The classes that PyTorch's signatures of a function take, by name and by place, for functions that
-# do not say it themselves; `api.messages.facts` puts itself here.
-Described = tuple[dict[str, set[type]], list[tuple[int, set[type]]]]
-describe: Callable[[str], Described] | None = None
-_UNREAD: dict[str, set[type]] = {"": set()}
-_CLASSES: dict[str, tuple[type, ...]] = {
-    "bool": (bool,), "int": (int,), "float": (float, int), "str": (str,),
-}  # fmt: skip
-_CLASSES |= {f"{kind} | None": (*found, type(None)) for kind, found in _CLASSES.items()}
 
 
 class WithOut(inspect.Signature):

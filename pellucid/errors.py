@@ -415,9 +415,9 @@ def explained(error: BaseException) -> bool:
 
 
 def of_arguments(
-    error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    error: Exception, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Exception:
-    """The error of a call of a public function in PyTorch's words, where PyTorch does not take the
+    """The error of a call of the public function at `path` in PyTorch's words, where PyTorch does not take the
     arguments; other errors as they are.
 
     An error of a user's object that the function called is its own.
@@ -431,7 +431,7 @@ def of_arguments(
     if not plain and (
         refuse is None
         or not isinstance(error, _NOT_OF_VALUES)
-        or refuse(function, args, kwargs) is None
+        or refuse(path, args, kwargs)[0] is None
     ):
         return error
     told = ArgumentTypeError(str(error))
@@ -439,37 +439,41 @@ def of_arguments(
     return told
 
 
-def admit(
-    function: Any,
-    doubtful: list[tuple[set[type], Any]],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> None:
+def admit(calls: Any, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuse a call of a public function whose arguments PyTorch does not take.
 
     Args:
-        doubtful: the arguments in question, each with the classes that are known to be taken; what
-            is taken now is added.
+        calls: the `Calls` of the function; a call that is taken is added.
+        key: the call's, see `Calls`.
 
     Raises:
         TypeError: in PyTorch's words.
     """
-    asked = all(type(value).__module__ in _PLAIN_MODULES for _, value in doubtful)
-    # a number of the tracer's, an object that handles functions itself
-    if not asked or refuse is None:
+    given = (*args, *kwargs.values())
+    lists = tuple(k for k, value in enumerate(given) if type(value) in (list, tuple))
+    firsts = [type(given[k][0]) if given[k] else None for k in lists]
+    inner = (key, *firsts)
+    if lists and inner in calls.known:
         return
-    text = refuse(function, args, kwargs)
-    if text is not None:
-        raise ArgumentTypeError(text)
-    for kinds, value in doubtful:
-        if type(value).__module__ in ("builtins", "numpy") and not isinstance(value, (list, tuple)):
-            kinds.add(type(value))
+    # a number of the tracer's, an object that handles functions itself
+    plain = all(k.__module__ in _PLAIN_MODULES for k in (*map(type, given), *firsts) if k)
+    by_class = True
+    if plain and refuse is not None:
+        text, by_class = refuse(calls.path, args, kwargs)
+        if text is not None:
+            raise ArgumentTypeError(text)
+        if calls.first == -1 and leading is not None:
+            calls.first = leading(calls.path)
+    if by_class:
+        calls.known[key] = lists
+        calls.known[inner] = lists
 
 
 _PLAIN_MODULES = (
     "builtins",
     "numpy",
     "pellucid",
+    "torch",
     "pellucid.core.tensor",
     "pellucid.sparse._tensor",
 )
@@ -477,31 +481,35 @@ _PLAIN_MODULES = (
 
 # What functions raise for arguments of a wrong type, apart from what PyTorch would say.
 _NOT_OF_VALUES = (TypeError, ValueError, AttributeError, NotImplementedError)
-# What PyTorch says of the arguments of a call; `api.messages.facts` puts itself here.
-refuse: Callable[[Any, tuple[Any, ...], dict[str, Any]], str | None] | None = None
 Given = tuple[tuple[Any, ...], dict[str, Any]]
-# Arguments as PyTorch's signatures read them; `api.messages.facts` puts itself here.
-fit: Callable[[Any, tuple[Any, ...], dict[str, Any]], Given | None] | None = None
+# What PyTorch says of the arguments of a call of the function at a path, and whether their classes
+# decide; `api.messages.facts` puts itself here, as below.
+refuse: Callable[[str, tuple[Any, ...], dict[str, Any]], tuple[str | None, bool]] | None = None
+# How many arguments by place of the function at a path are tensors, before any other.
+leading: Callable[[str], int] | None = None
+# Arguments as PyTorch's signatures read them.
+fit: Callable[[str, tuple[Any, ...], dict[str, Any]], Given | None] | None = None
 # functions that do nothing before they pass their arguments on, and files of such
 forwarding: set[CodeType | str] = set()
 
 
-def fitted(
-    function: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Given | None:
-    """The arguments under the function's own names, where Python refused them and PyTorch takes
-    them; None otherwise.
-
-    Called from the frame that called the function.
+def retried(
+    function: Callable[..., Any],
+    calls: Any,
+    error: Exception,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """What a call gives that failed with `error`, made again with the arguments as PyTorch's
+    signatures read them: under the function's own names, Python's numbers for NumPy's and for
+    tensors. Where that is what was given, the error is raised in PyTorch's words.
     """
-    trace = error.__traceback__ and error.__traceback__.tb_next
-    while trace is not None and not forwarding.isdisjoint(
-        (trace.tb_frame.f_code, trace.tb_frame.f_code.co_filename)
-    ):
-        trace = trace.tb_next
-    if not kwargs or fit is None or trace is not None or not isinstance(error, TypeError):
-        return None
-    return fit(function, args, kwargs)
+    again = None
+    if fit is not None and isinstance(error, _NOT_OF_VALUES):
+        again = fit(calls.path, args, kwargs)
+    if again is None:
+        raise of_arguments(error, calls.path, args, kwargs)
+    return function(*again[0], **again[1])
 
 
 def full_text(error: BaseException) -> str:

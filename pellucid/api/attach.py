@@ -39,10 +39,10 @@ _HOT_FUNCTIONS = frozenset(
 )
 _HOT = frozenset(
     """
-abs add add_ addmm argmax backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div div_ double
-element_size eq exp expand expand_as fill_ flatten float ge gt half int is_contiguous is_complex is_floating_point item le log long lt matmul
-max mean min mm mul mul_ ne ndimension neg new numel numpy permute pow relu reshape requires_grad_ rsqrt sigmoid sin size softmax sqrt square
-storage_offset stride sub sub_ sum t tanh to tolist transpose type view view_as where zero_
+abs add add_ addmm backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div_ double
+element_size exp expand expand_as flatten float half int is_contiguous is_complex is_floating_point item log long matmul
+max mean min mm mul mul_ ndimension neg new numel numpy permute relu reshape requires_grad_ rsqrt sigmoid sin size sqrt square
+storage_offset stride sub_ sum t tanh to tolist transpose type view view_as where zero_
     """.split()
 )
 
@@ -63,11 +63,10 @@ def check_arguments() -> None:
             if (space in PREFIXED or not hot and f"{space}.{name}" in known) and isinstance(
                 function, FunctionType
             ):
-                if (
-                    function.__code__ not in WRAPPERS
-                    or space in PREFIXED
-                    and id(function) in shared
-                ):
+                wrapped = function.__code__ in WRAPPERS
+                if wrapped and space == "Tensor":  # the function's wrapper says its words
+                    function, wrapped = function.__wrapped__, False  # type: ignore[attr-defined]
+                if not wrapped or space in PREFIXED and id(function) in shared:
                     table[name] = checked(function, f"{space}.{name}")
 
 

@@ -87,23 +87,23 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
 
 
 @method()
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Write the values of `src`, a tensor or a number, broadcast and cast, into this tensor."""
-    if is_written_directly(self) and is_direct(src):
-        a, b = self._array, src._array
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Write the values of `other`, a tensor or a number, broadcast and cast, into this tensor."""
+    if is_written_directly(self) and is_direct(other):
+        a, b = self._array, other._array
         if a.shape == b.shape and a.dtype is b.dtype and not np.may_share_memory(a, b):
             np.copyto(a, b)
             bump(self, "copy_")
             return self
-    if isinstance(src, (int, float, complex, np.number, np.bool_)):
-        src = make_tensor(tracing.constant(np.asarray(src)))
-    if not isinstance(src, Tensor):
+    if isinstance(other, (int, float, complex, np.number, np.bool_)):
+        other = make_tensor(tracing.constant(np.asarray(other)))
+    if not isinstance(other, Tensor):
         raise ArgumentTypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}"
         )
     check_writable(self, "copy_")
-    check_read(self, (src,))
-    value = src
+    check_read(self, (other,))
+    value = other
     if value._array.shape != self._array.shape:
         value = (
             F.expand(value, shape=self._array.shape)
@@ -112,7 +112,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         )
     if value._array.dtype != self._array.dtype:
         value = F.cast(value, dtype=self._array.dtype)
-    elif value is src:
+    elif value is other:
         # The graph must have a node of the copy itself: the source's own node belongs to another
         # tensor.
         value = F.clone(value) if value._rg and local.grad else value

@@ -276,7 +276,7 @@ def _methods_of_two() -> set[FunctionType]:
     """Tensor's methods that take another tensor: there it may be a class that is none."""
     found = set()
     for name in METHODS:
-        known = overloads().get(f"Tensor.{name}") or overloads().get(f"torch.{name}")
+        known = overloads(f"Tensor.{name}") or overloads(f"torch.{name}")
         if known is not None and any("Tensor " in each for each in known.signatures):
             found.add(vars(Tensor).get(name))
     return {value for value in found if isinstance(value, FunctionType)}

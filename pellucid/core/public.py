@@ -11,8 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._names import Plain, WithOut, renamed
-from ..errors import ArgumentTypeError, admit, fitted, of_arguments, other_dtype
+from .._names import Calls, WithOut, renamed
+from ..errors import ArgumentTypeError, admit, other_dtype, retried
 from .display import refusals
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
@@ -53,13 +53,12 @@ def public(
         if function.__name__ not in own:
             # what handlers of `__torch_function__` and printed graphs call it
             function.__name__ = own[0]
-        target: Any = (
-            with_out(function, str(out), f"{namespace.split()[0]}.{own[0]}") if out else function
-        )
-        for space in namespace.split():
-            table = FUNCTIONS.setdefault(space, {})
-            for name in own:
-                table[name] = target
+        for name in own:
+            target: Any = function
+            for space in sorted(namespace.split(), reverse=True):  # torch's own before nn's
+                if out and (space != "nn.functional" or target is function):
+                    target = with_out(function, str(out), f"{space}.{name}")
+                FUNCTIONS.setdefault(space, {})[name] = target
         method_names = own if methods == "=" else (methods or "").split()
         for name in method_names:
             METHODS[name] = function
@@ -98,27 +97,25 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
 
     # what it calls where no keyword needs a look
     positional = getattr(function, "positional", function)
-    plain = Plain(function, path)
+    calls = Calls(path)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if (
-            (kwargs or len(args) > plain.first)
-            and plain.names
-            and (doubtful := plain.doubtful(args, kwargs))
+        if (kwargs or len(args) > calls.first) and calls.known.get(
+            key := (*map(type, args), *kwargs, *map(type, kwargs.values()))
+            if kwargs
+            else (*map(type, args),),
+            True,
         ):
-            admit(wrapper, doubtful, args, kwargs)
+            admit(calls, key, args, kwargs)
         try:
-            if not kwargs or plain.own(kwargs):
+            if not kwargs or calls.own(kwargs):
                 return positional(*args, **kwargs)
             given = renamed(function, kwargs)
             if "out" not in given:
                 return function(*args, **given)
         except Exception as error:
-            again = fitted(wrapper, error, args, kwargs)
-            if again is None:
-                raise of_arguments(error, wrapper, args, kwargs)  # noqa: B904  (most are the error itself)
-            return wrapper(*again[0], **again[1])
+            return retried(wrapper, calls, error, args, kwargs)
         given = dict(given)
         target = given.pop("out")
         if target is None:
@@ -153,5 +150,6 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
             else tuple(parts)
         )
 
+    wrapper.__name__ = path.rpartition(".")[2] or function.__name__
     wrapper.__signature__ = WithOut(function)  # type: ignore[attr-defined]
     return wrapper

@@ -13,38 +13,36 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from .._names import Plain
+from .._names import Calls
 from ..core.inplace import inplace_form
-from ..core.public import METHODS, with_out
+from ..core.public import with_out
 from ..core.source import is_library
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, admit, fitted, forwarding, of_arguments, warn_once
+from ..errors import ArgumentTypeError, admit, forwarding, retried, warn_once
 
 _NUMBERS = (int, float, complex)
 
 
-def checked(function: Callable[..., Any], path: str = "") -> Callable[..., Any]:
+def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
     """The function, which takes arguments under all names that PyTorch knows, and refuses others in
     its words.
     """
 
-    plain = Plain(function, path)
+    calls = Calls(path)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if (
-            (kwargs or len(args) > plain.first)
-            and plain.names
-            and (doubtful := plain.doubtful(args, kwargs))
+        if (kwargs or len(args) > calls.first) and calls.known.get(
+            key := (*map(type, args), *kwargs, *map(type, kwargs.values()))
+            if kwargs
+            else (*map(type, args),),
+            True,
         ):
-            admit(wrapper, doubtful, args, kwargs)
+            admit(calls, key, args, kwargs)
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            again = fitted(wrapper, error, args, kwargs)
-            if again is None:
-                raise of_arguments(error, wrapper, args, kwargs)  # noqa: B904  (most are the error itself)
-            return function(*again[0], **again[1])
+            return retried(function, calls, error, args, kwargs)
 
     return wrapper
 
@@ -69,10 +67,16 @@ WRAPPERS = (WITH_OUT, CHECKED)
 _TEXT = Path(__file__).with_suffix(".txt")
 
 
+@cache
+def _text() -> str:
+    return _TEXT.read_text(encoding="utf-8")
+
+
 def listed() -> set[str]:
-    """The paths that `overloads` has; quick, since it is asked for at every start."""
-    lines = _TEXT.read_text(encoding="utf-8").split("\n")
-    return {line.partition(" ")[0] for line in lines if line[:1] not in ("", " ", "#")}
+    """The paths that `overloads` knows; quick, since it is asked for at every start."""
+    return {
+        line.partition(" ")[0] for line in _text().split("\n") if line[:1] not in ("", " ", "#")
+    }
 
 
 class Overloads(NamedTuple):
@@ -80,33 +84,51 @@ class Overloads(NamedTuple):
 
     Attributes:
         shown: the name that its errors show.
-        signatures: in PyTorch's order; `[2]` and `?` after a type say what is taken and are not
-            shown: see `plain`.
-        single: has it one only? Else some may be hidden, since they are deprecated.
+        signatures: those that its errors show, in PyTorch's order; `[2]` and `?` after a type say
+            what is taken and are not shown: see `plain`.
+        every: all of them, in the order in which they are tried.
+        bare: does the function take no arguments, and say so in Python's words?
+        inner: the path of a function in Python that hands its arguments on, by position, to what
+            is `shown`; else None.
     """
 
     shown: str
     signatures: list[str]
-    single: bool
+    every: list[str]
+    bare: bool
+    inner: str | None
 
 
 @cache
-def overloads() -> dict[str, Overloads]:
-    """{"torch.eq" or "Tensor.eq": its signatures}, as PyTorch 2.13 lists them in its errors."""
-    found: dict[str, Overloads] = {}
-    signatures: list[str] = []
-    for line in _TEXT.read_text(encoding="utf-8").splitlines():
-        if line.startswith(" "):
-            signatures.append(line.strip())
-        elif not line.startswith("#"):
-            head, bracket, rest = line.partition(" (")
-            name, _, shown = head.partition(" as ")
-            signatures = [bracket[1:] + rest] if bracket else []
-            space, _, own = name.rpartition(".")
-            if not shown:
-                shown = f"{space}_{own}" if space in PREFIXED else own
-            found[name] = Overloads(shown, signatures, bool(bracket))
-    return found
+def overloads(path: str) -> Overloads | None:
+    """The signatures of "torch.eq" or "Tensor.eq", as PyTorch 2.13 lists them in its errors; None
+    of a function that has none.
+    """
+    if not path:
+        return None
+    text = _text()
+    start = text.find(f"\n{path}") + 1
+    while start and text[start + len(path)] not in " \n":
+        start = text.find(f"\n{path}", start) + 1
+    if not start:
+        return None
+    line, *rest = text[start : start + 4000].split("\n")
+    head, bracket, only = line.partition(" (")
+    head, _, called = head.partition(" to ")
+    name, _, shown = head.partition(" as ")
+    space, _, own = name.rpartition(".")
+    every = [bracket[1:] + only] if bracket else []
+    for more in rest:
+        if not more.startswith(" "):
+            break
+        every.append(more.strip())
+    return Overloads(
+        called or shown or (f"{space}_{own}" if space in PREFIXED else own),
+        [s for s in every if s[0] != "!"],
+        [s.removeprefix("!") for s in every],
+        space == "Tensor" and every == ["()"],
+        path if called else None,
+    )
 
 
 def plain(signature: str) -> str:
@@ -179,8 +201,7 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
         if frame.f_code is IN_PLACE:
             name = frame.f_locals["name"]
         elif frame.f_code in WRAPPERS:
-            wrapper = frame.f_locals["wrapper"]
-            space = "Tensor" if METHODS.get(wrapper.__name__) is wrapper else "torch"
+            space, _, name = frame.f_locals["calls"].path.rpartition(".")
         frame = frame.f_back
     return _deprecated(space, name, numbers)
 
@@ -188,7 +209,9 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
 @cache
 def _deprecated(space: str, name: str, numbers: tuple[str, ...]) -> str:
     """The form that was used, and those to use."""
-    signatures = [plain(s) for s in overloads()[f"{space}.{name}"].signatures]
+    known = overloads(f"{space}.{name}")
+    assert known is not None
+    signatures = [plain(s) for s in known.signatures]
     tensors = [
         part
         for part in signatures[0][1:-1].partition(", *")[0].split(", ")

@@ -29,7 +29,6 @@ from ..core.primitive import PRIMITIVES
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import NAMED_ONLY
 from ..errors import OperationError
-from ..ops._overloads import checked
 
 
 class QuantizedTensor(Tensor):
@@ -238,7 +237,6 @@ def overwritten(tensor: Any, result: Any, name: str) -> Any:
 
 # ---- registering -----------------------------------------------------------------------------
 def _choose(handler: Handler, dense: Any) -> Any:
-    @checked
     @functools.wraps(dense)
     def quantized(*args: Any, **kwargs: Any) -> Any:
         return handler(*args, **kwargs)

@@ -13,7 +13,7 @@ from ..core.tape import titled
 from ..core.tensor import make_tensor
 from ..devices import strided
 from ..dtypes import BY_NUMPY, get_default_dtype
-from ..errors import IndexOutOfRangeError, OperationError
+from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError
 from ._convert import NAMES, as_layout, build, values_of
 from ._create import empty
 from ._tensor import function, is_sparse, method, operation, recorded, refuse, wrapped
@@ -442,6 +442,8 @@ def _new(
     requires_grad: bool = False,
     **_: Any,
 ) -> Any:
+    if not size:
+        raise ArgumentTypeError('new_zeros() missing 1 required positional arguments: "size"')
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     kind = dtype or self.dtype
     new = (

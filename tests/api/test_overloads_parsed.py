@@ -175,3 +175,72 @@ def test_names_reach_functions_that_autocast_stands_before():
     assert torch.conv1d(x=torch.ones(1, 1, 3), weight=torch.ones(1, 1, 2)).tolist() == [
         [[2.0, 2.0]]
     ]
+
+
+def test_calls_that_pytorch_refuses_are_refused_before_they_run():
+    F = torch.nn.functional
+    square = torch.eye(3)
+    for call, text in (
+        (
+            lambda: torch.abs_(self=square),
+            'abs_() missing 1 required positional arguments: "input"',
+        ),
+        (
+            lambda: square.any(True),
+            (
+                "any() received an invalid combination of arguments - got (bool), but expected one of:\n * ()\n"
+                "      didn't match because some of the arguments have invalid types: (!bool!)\n"
+                " * (tuple of ints dim = None, bool keepdim = False)\n * (int dim, bool keepdim = False)\n"
+            ),
+        ),
+        (lambda: square.acos(1), "TensorBase.acos() takes no arguments (1 given)"),
+        (lambda: square.acos(no=1), "TensorBase.acos() takes no keyword arguments"),
+        (lambda: square.acos(*(1,)), "Tensor.acos() takes no arguments (1 given)"),
+        (lambda: square.flip([0], "text"), "flip() takes 1 positional argument but 2 were given"),
+        (lambda: torch.add(a=1, b=1), 'add() missing 1 required positional arguments: "other"'),
+        (
+            lambda: torch.det("a"),
+            "det(): argument 'input' (position 1) must be Tensor, not str",
+        ),
+        (
+            lambda: F.layer_norm(square, 3),
+            "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int",
+        ),
+        (
+            lambda: F.embedding(torch.tensor([0]), "a"),
+            "embedding(): argument 'weight' (position 1) must be Tensor, not str",
+        ),
+        (lambda: F.celu(), "celu() missing 1 required positional argument: 'input'"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert str(caught.value) == text
+    with pytest.raises(AttributeError) as early:
+        F.softmax("a", 1)
+    assert str(early.value) == "'str' object has no attribute 'softmax'"
+
+
+def test_numbers_of_numpy_and_tensors_stand_for_numbers():
+    import numpy as np
+
+    square = torch.eye(3)
+    assert torch.equal(torch.linalg.matrix_power(square, torch.tensor(2)), square)
+    assert torch.equal(torch.hann_window(torch.tensor(4)), torch.hann_window(4))
+    assert torch.equal(torch.lerp(x, x + 1, np.float32(0.5)), x + 0.5)
+    assert torch.equal(torch.lerp(x, x + 1, torch.tensor(0.5, dtype=torch.float64)), x + 0.5)
+    assert torch.equal(torch.tensor_split(x, np.int64(2))[0], x[:1])
+    assert torch.histogram(x).hist.sum() == 2
+    y = torch.arange(4.0)
+    assert torch.equal(torch.slice_inverse(y[:2], y, 0, 0, 2), y)
+
+
+def test_a_call_of_known_classes_is_not_read_again(monkeypatch):
+    from pellucid import errors
+
+    torch.chunk(x, 2)
+    torch.cat([x, x], dim=0)
+    monkeypatch.setattr(errors, "refuse", None)  # what reads signatures
+    assert torch.chunk(x, 1)[0].shape == (2,)
+    with pytest.raises(TypeError, match="element 1 in argument 0"):
+        monkeypatch.undo()
+        torch.cat([x, 3])

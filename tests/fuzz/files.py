@@ -854,7 +854,7 @@ def prepare() -> None:
     warnings.simplefilter("ignore")
     for words in ("hints", "overloads"):  # read when the first error is made
         importlib.import_module(f"pellucid.api.messages.{words}")
-    importlib.import_module("pellucid.ops._overloads").overloads()
+    importlib.import_module("pellucid.ops._overloads").listed()
     sys.addaudithook(watch)
     used = (
         int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

@@ -6,7 +6,7 @@ import pellucid as torch
 
 AS_THE_INPUT = {
     "sort": lambda x: x.sort(1),
-    "argsort": lambda x: (x.argsort(1, stable=True),),
+    "argsort": lambda x: (x.argsort(dim=1, stable=True),),
     "flip": lambda x: (x.flip(1),),
     "exp": lambda x: (x.exp(),),
     "index_fill": lambda x: (x.index_fill(1, torch.tensor([0]), 1.0),),

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
-from ... import _names, errors
+from ... import errors
 from ...core import explain, source
 from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
@@ -282,24 +282,23 @@ def _operand(name: str, t: Tensor, known: dict[int, tuple[str, source.Line | Non
     return Operand(label, tuple(t._array.shape), t.dtype, None, line)
 
 
-def _fit(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> errors.Given | None:
+def _fit(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> errors.Given | None:
     from .signatures import fitted  # read when first needed
 
-    return fitted(function, args, kwargs)
+    return fitted(path, args, kwargs)
 
 
-def _refuse(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+def _refuse(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str | None, bool]:
     from .signatures import refused_call
 
-    return refused_call(function, args, kwargs)
+    return refused_call(path, args, kwargs)
 
 
-def _describe(path: str) -> _names.Described:
-    from .signatures import described
+def _leading(path: str) -> int:
+    from .signatures import leading
 
-    return described(path)
+    return leading(path)
 
 
 errors.gather, errors.refuse = gather, _refuse
-_names.describe = _describe
-errors.fit = _fit
+errors.leading, errors.fit = _leading, _fit

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 # Attributes that are asked for first.
 _READ = {
     "nn.functional": {
@@ -17,9 +19,12 @@ _READ = {
         ),
         "dim": "linear_cross_entropy group_norm local_response_norm interpolate margin_ranking_loss glu fractional_max_pool2d fractional_max_pool3d",
         "norm": "normalize",
+        "softmax": "softmax",
+        "log_softmax": "log_softmax",
+        "sigmoid": "sigmoid",
         "is_cuda": "max_pool3d",
         "abs": "softsign",
-        "tanh": "tanhshrink",
+        "tanh": "tanhshrink tanh",
         "ndim": "triplet_margin_with_distance_loss",
     },
     "masked": {
@@ -28,9 +33,9 @@ _READ = {
             "cumsum cumprod amax amin argmax argmin mean median norm var std softmax log_softmax softmin normalize logaddexp logsumexp"
         ),
     },
-    "torch": {"layout": "norm", "is_complex": "unravel_index", "dim": "stft"},
+    "torch": {"layout": "norm", "is_complex": "unravel_index", "dim": "stft", "split": "split"},
 }
-_ATTRIBUTES = {
+ATTRIBUTES = {
     f"{space}.{name}": attribute
     for space, found in _READ.items()
     for attribute, names in found.items()
@@ -63,11 +68,14 @@ def refused(path: str, name: str, value: Any, shown: str) -> Exception | None:
         >>> refused("nn.functional.glu", "input", 3, "int")
         AttributeError("'int' object has no attribute 'dim'")
     """
-    attribute = _ATTRIBUTES.get(path)
+    attribute = ATTRIBUTES.get(path)
     if attribute is not None:
         if hasattr(value, attribute):
+            if attribute == "size" and isinstance(value, np.ndarray):
+                return TypeError("'int' object is not callable")
             return None
-        return AttributeError(f"{type(value).__name__!r} object has no attribute {attribute!r}")
+        kind = shown if isinstance(value, np.ndarray) else type(value).__name__
+        return AttributeError(f"{kind!r} object has no attribute {attribute!r}")
     if path == "nn.functional.softmin":
         return (
             None

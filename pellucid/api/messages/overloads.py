@@ -19,7 +19,7 @@ from ...core.tensor import Tensor
 from ...ops._overloads import PREFIXED, WRAPPERS, overloads
 from .first import LISTS
 from .first import refused as first_refused
-from .signatures import Slot, failure, fits, refused, shown_type
+from .signatures import Slot, failure, fits, handed, refused, shown_type
 from .written import call_at
 
 _SPACES = ("Tensor", *FUNCTIONS)
@@ -57,7 +57,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         if owner and not isinstance(owner[0], Tensor):
             kind = type(owner[0]).__name__
             return f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
-    known = overloads().get(f"{space}.{name}")
+    known = overloads(f"{space}.{name}")
     first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
     given = (
         (args[0] if args else kwargs.get(first))
@@ -80,8 +80,27 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     match = _SPECIFIC.fullmatch(sentence)
     # variables may have changed since
     unsure = node is None and frame.f_code not in WRAPPERS and match is not None
+    if known is not None and known.inner is not None and not unsure:
+        early = handed(known.inner, known.every[0], args, kwargs)
+        if isinstance(early, Exception):
+            return early
+        own = f"{function.__qualname__}()"  # Python's words for what it does not take
+        return (
+            name + sentence.removeprefix(function.__qualname__)
+            if sentence.startswith(own)
+            else sentence
+        )
     if known is not None and not unsure:
-        return refused(known, args, kwargs) or sentence
+        text = refused(known, args, kwargs) or sentence
+        if (
+            known.bare
+            and node is not None
+            and isinstance(node.func, ast.Attribute)
+            and not any(isinstance(a, ast.Starred) for a in node.args)
+            and not any(k.arg is None for k in node.keywords)
+        ):  # what the class has, not a method that was taken from the object before
+            text = text.replace("Tensor.", "TensorBase.", 1)
+        return text
     if space == "nn.functional":  # functions in Python, which pass the arguments on
         return sentence
     shown = f"{space}_{name}" if space in PREFIXED else name
@@ -162,13 +181,8 @@ def _called(
     Where a function has several names and the source is not at hand, it is the one that was `said`.
     """
     if frame.f_code in WRAPPERS:
-        wrapper, function = frame.f_locals["wrapper"], frame.f_locals["function"]
-        entries = [
-            (space, name, function)
-            for space, table in _tables()
-            for name, value in table.items()
-            if value is wrapper
-        ]
+        space, _, name = frame.f_locals["calls"].path.rpartition(".")
+        entries = [(space, name, frame.f_locals["function"])] if name else []
     else:
         entries = _public().get(frame.f_code, [])
     attribute, home = call

@@ -6,6 +6,7 @@ Source: the behavior of PyTorch 2.13's argument parser, held to it by
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -14,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._names import NUMPY_NAMES
-from ...core.public import FUNCTIONS, METHODS
+from ...core.public import FUNCTIONS
 from ...core.streams.generator import Generator
 from ...core.tensor import Parameter, Tensor
 from ...devices import device, layout, memory_format
 from ...dtypes import dtype
 from ...ops._overloads import Overloads, overloads, plain
+from .first import ATTRIBUTES
+from .first import refused as first_refused
 
 
 class Slot(NamedTuple):
@@ -32,6 +35,7 @@ class Slot(NamedTuple):
         keyword: can it be given by keyword only?
         nullable: is None taken?
         size: how many items a list has for which one number stands; 0: none.
+        own: what a function in Python that hands the argument on calls it.
     """
 
     kind: str
@@ -40,10 +44,15 @@ class Slot(NamedTuple):
     keyword: bool
     nullable: bool
     size: int
+    own: str = ""
 
 
-_PART = re.compile(r"([\w. ]+?)(?:\[(\d+)\])?(\?)? (\w+)(?: = (.*))?")
+_PART = re.compile(r"([\w. ]+?)(?:\[(\d+)\])?(\?)? (\w+)(?:<(\w+))?(?: = (.*))?")
 _OF_NUMBERS = set("add sub mul div divide multiply subtract true_divide floor_divide".split())
+
+
+def _parts(signature: str) -> list[str]:
+    return re.split(r", (?![^\[]*\])", signature[1:-1])
 
 
 @cache
@@ -52,25 +61,32 @@ def slots(signature: str) -> tuple[Slot, ...]:
 
     Example:
         >>> slots("(Tensor input, *, tuple of ints[1]? dim = 0)")[1]
-        Slot(kind='tuple of ints', name='dim', optional=True, keyword=True, nullable=True, size=1)
+        Slot(kind='tuple of ints', name='dim', optional=True, keyword=True, nullable=True, size=1, own='dim')
     """
     found, keyword = [], False
-    for part in signature[1:-1].split(", "):
+    for part in _parts(signature):
         if part == "*":
             keyword = True
         elif match := _PART.fullmatch(part):
-            kind, size, nullable, name, default = match.groups()
+            kind, size, nullable, name, own, default = match.groups()
             none = nullable is not None or default in ("None", "[]")
-            found.append(Slot(kind, name, default is not None, keyword, none, int(size or 0)))
+            optional = default is not None
+            found.append(Slot(kind, name, optional, keyword, none, int(size or 0), own or name))
     return tuple(found)
 
 
 def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
     """What PyTorch says when it does not take the arguments; None where it does."""
-    shown, signatures, single = overloads
-    if single:
-        return failure(shown, signatures[0], args, kwargs)
-    if any(failure(shown, signature, args, kwargs) is None for signature in signatures):
+    shown, signatures, every, bare, inner = overloads
+    if inner is not None:
+        return _told(overloads, args, kwargs)
+    if bare:
+        if kwargs:
+            return f"Tensor.{shown}() takes no keyword arguments"
+        return f"Tensor.{shown}() takes no arguments ({len(args)} given)" if args else None
+    if len(every) == 1:
+        return failure(shown, every[0], args, kwargs)
+    if matched(overloads, args, kwargs) is not None:
         return None
     given = len(args) + len(kwargs)
     plausible = [
@@ -79,6 +95,44 @@ def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> st
     if len(plausible) == 1:
         return failure(shown, plausible[0], args, kwargs)
     return refusal(shown, [plain(s) for s in signatures], args, kwargs)
+
+
+def handed(
+    path: str, signature: str, args: list[Any], kwargs: dict[str, Any]
+) -> list[Any] | Exception | None:
+    """What a function in Python hands on for a signature; its error where the first argument fails
+    before, and None where it does not take the arguments itself.
+    """
+    space, _, name = path.rpartition(".")
+    try:
+        bound = inspect.signature(FUNCTIONS[space][name]).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    bound.apply_defaults()
+    first, value = next(iter(bound.arguments.items()))
+    if not isinstance(value, Tensor) and path in ATTRIBUTES:
+        error = first_refused(path, first, value, shown_type(value))
+        if error is not None:
+            return error
+    return [bound.arguments[slot.own] for slot in slots(signature)]
+
+
+def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
+    """What a call of a function in Python fails with; None where its arguments fit."""
+    assert known.inner is not None
+    values = handed(known.inner, known.every[0], args, kwargs)
+    if isinstance(values, Exception):
+        return str(values)
+    if values is None:
+        return None
+    return failure(known.shown, known.every[0], values, {})
+
+
+def matched(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
+    """The first signature that takes the arguments."""
+    if known.inner is not None:
+        return known.every[0] if _told(known, args, kwargs) is None else None
+    return next((s for s in known.every if failure(known.shown, s, args, kwargs) is None), None)
 
 
 def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any]) -> str | None:
@@ -96,7 +150,7 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
     if len(args) > places and not spread:
         return _too_many(shown, parameters, places, len(args))
     used, at = 0, 0
-    for parameter in parameters:
+    for place, parameter in enumerate(parameters):
         positional = at < len(args)
         if positional and parameter.keyword:
             return _too_many(shown, parameters, places, len(args))
@@ -111,7 +165,7 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
         there = positional or name is not None
         value = args[at] if positional else kwargs[name] if name is not None else None
         if not there and not parameter.optional:
-            lacking = [p.name for p in parameters[at:] if not p.optional]
+            lacking = [p.name for p in parameters[place:] if not p.optional]
             listing = ", ".join(f'"{n}"' for n in lacking)
             return f"{shown}() missing {len(lacking)} required positional argument{'s' * (len(lacking) == 1)}: {listing}"
         if there and not (value is None and parameter.nullable):
@@ -138,6 +192,8 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
             at += 1
         elif there:
             used += 1
+    if at < len(args):
+        return _too_many(shown, parameters, places, len(args))
     if used < len(kwargs):
         names = [p.name for p in parameters]
         for name in kwargs:
@@ -185,7 +241,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_float(value: Any) -> bool:
-    return isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
+    return isinstance(value, (int, float, np.floating, np.integer, np.bool_))
 
 
 def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
@@ -243,6 +299,8 @@ def shown_type(value: Any) -> str:
     kind = type(value)
     if isinstance(value, Tensor):
         return "Parameter" if isinstance(value, Parameter) else kind.__name__
+    if kind is Generator:
+        return "torch._C.Generator"
     if kind.__module__.partition(".")[0] in ("pellucid", "torch"):
         return f"torch.{kind.__name__}"
     return f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
@@ -289,8 +347,7 @@ def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str
 @cache
 def _options(signature: str) -> list[tuple[str, str]]:
     return [
-        (part.rpartition(" ")[0] or part, part.rpartition(" ")[2])
-        for part in signature[1:-1].split(", ")
+        (part.rpartition(" ")[0] or part, part.rpartition(" ")[2]) for part in _parts(signature)
     ]
 
 
@@ -315,7 +372,7 @@ def _described(signature: str, args: list[Any], kwargs: dict[str, Any]) -> str:
             )
         text = own if place < len(args) else f"{name}={own}"
         found.append(text if fits else f"!{text}!")
-    return f"({', '.join(found)})"
+    return f"({', '.join(found)}{', ' if kwargs and not args else ''})"
 
 
 def hash_order(names: Iterable[str]) -> list[str]:
@@ -356,97 +413,103 @@ def _hash(text: bytes) -> int:
     return mixed(mixed(found) * factor & mask)
 
 
-# ---- arguments under PyTorch's names -------------------------------------------------------------
-@cache
-def _paths() -> dict[int, str]:
-    """{id of a public function: its path in `overloads`}."""
-    tables = [(space, table) for space, table in (*FUNCTIONS.items(), ("Tensor", METHODS))]
-    return {
-        id(function): path
-        for space, table in tables
-        for name, function in table.items()
-        if (path := f"{space}.{name}") in overloads()
-    }
-
-
+# ---- arguments as PyTorch reads them ------------------------------------------------------------
 def fitted(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The arguments of a call as one of PyTorch's signatures reads them, under the function's own
-    names; None where none does.
+    names, numbers as Python's; None where they are so already, or no signature takes them.
 
     Example:
         >>> import pellucid as torch
-        >>> fitted(torch.chunk, (torch.ones(2),), {"chunks": 2, "axis": 0})
+        >>> fitted("torch.chunk", (torch.ones(2),), {"chunks": 2, "axis": 0})
         ((tensor([1., 1.]), 2, 0), {})
     """
-    path = _paths().get(id(function), "")
-    known = overloads().get(path)
-    own = args[1:] if path.startswith("Tensor.") else args
-    if known is None:
-        return None
-    for signature in known.signatures:
-        if failure(known.shown, signature, list(own), kwargs) is None:
-            values: list[Any] = list(args)
-            named = {}
-            for place, slot in enumerate(slots(signature)):
-                name = next(
-                    (n for n in (slot.name, *_ALIASES.get(slot.name, ())) if n in kwargs), None
-                )
-                if (
-                    name is not None
-                    and not slot.keyword
-                    and place == len(values) - (len(args) - len(own))
-                ):
-                    values.append(kwargs[name])
-                elif name is not None:
-                    named[slot.name] = kwargs[name]
-            return (
-                (tuple(values), named)
-                if len(values) > len(args) or named.keys() != kwargs.keys()
-                else None
-            )
-    return None
-
-
-_SIMPLE: dict[str, tuple[type, ...]] = {
-    "bool": (bool,), "int": (int,), "float": (float, int), "str": (str,),
-    "Number": (int, float, complex, bool),
-}  # fmt: skip
-
-
-def described(path: str) -> tuple[dict[str, set[type]], list[tuple[int, set[type]]]]:
-    """The classes that a function takes without a question, by name and by place: of parameters
-    that are a truth value, a number or a text in all of its signatures.
-
-    Example:
-        >>> described("Tensor.narrow_copy")[1]
-        [(1, {<class 'int'>}), (2, {<class 'int'>}), (3, {<class 'int'>})]
-    """
-    known = overloads().get(path)
-    names: dict[str, set[type]] = {}
-    if known is None:
-        return names, []
+    known = overloads(path)
     first = int(path.startswith("Tensor."))
-    other: set[str | int] = set()  # names and places of what is anything else
-    for signature in known.signatures:
-        for place, slot in enumerate(slots(signature), first):
-            where = (slot.name,) if slot.keyword else (slot.name, place)
-            if slot.kind not in _SIMPLE:
-                other.update(where)
-            for key in where:
-                names.setdefault(key, set()).update(_SIMPLE.get(slot.kind, ()))  # type: ignore[arg-type]
-                if slot.nullable:
-                    names[key].add(type(None))  # type: ignore[index]
-    simple: dict[Any, set[type]] = {key: names[key] for key in names if key not in other}
-    places = sorted((key, kinds) for key, kinds in simple.items() if isinstance(key, int))
-    return {key: kinds for key, kinds in simple.items() if isinstance(key, str)}, places
+    if known is None or known.inner is not None:
+        return None
+    signature = matched(known, list(args[first:]), kwargs)
+    if signature is None:
+        return None
+    values: list[Any] = list(args)
+    named = {}
+    changed = False
+    for place, slot in enumerate(slots(signature), first):
+        if place < len(args) and not slot.keyword:
+            values[place] = _read(args[place], slot)
+            changed |= values[place] is not args[place]
+            continue
+        name = next((n for n in (slot.name, *_ALIASES.get(slot.name, ())) if n in kwargs), None)
+        if name is None:
+            continue
+        value = _read(kwargs[name], slot)
+        if not slot.keyword and place == len(values):
+            values.append(value)
+        else:
+            named[slot.name] = value
+            changed |= value is not kwargs[name] or name != slot.name
+    return (tuple(values), named) if changed or len(values) > len(args) else None
 
 
-def refused_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """What PyTorch says of a call of a public function; None where it takes the arguments."""
-    path = _paths().get(id(function), "")
-    known = overloads().get(path)
-    return (
-        None if known is None else refused(known, list(args[path.startswith("Tensor.") :]), kwargs)
-    )
+def _read(value: Any, slot: Slot) -> Any:
+    """A number of NumPy's, or a tensor that stands for a number, as Python's number."""
+    if slot.kind in ("int", "float", "Number", "Scalar", "complex"):
+        if isinstance(value, (Tensor, np.generic)):
+            return value.item()
+    elif slot.kind == "tuple of ints":
+        if isinstance(value, (Tensor, np.generic)):
+            return (value.item(),)
+        if isinstance(value, (list, tuple)) and any(
+            isinstance(v, (Tensor, np.generic)) for v in value
+        ):
+            return type(value)(
+                v.item() if isinstance(v, (Tensor, np.generic)) else v for v in value
+            )
+    elif slot.kind == "Tensor" and isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def refused_call(
+    path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str | None, bool]:
+    """What PyTorch says of a call of the function at a path; None where it takes the arguments.
+    And whether it would say the same of all arguments of these classes.
+    """
+    known = overloads(path)
+    if known is None:
+        return None, True
+    own = list(args[path.startswith("Tensor.") :])
+    signature = matched(known, own, kwargs)
+    if signature is None:
+        return refused(known, own, kwargs), False
+    values = (*own, *kwargs.values())
+    if any(isinstance(v, (type, np.ndarray)) for v in values):
+        return None, False
+    wanted = {s.own: s.kind for s in slots(signature)}
+    if known.inner is not None:
+        passed = handed(known.inner, signature, own, kwargs)
+        passed = passed if isinstance(passed, list) else []
+        given = zip(passed, wanted.values(), strict=False)
+    else:
+        named: list[Any] = [wanted.get(n, wanted.get(NUMPY_NAMES.get(n, n))) for n in kwargs]
+        given = zip(values, [*list(wanted.values())[: len(own)], *named], strict=False)
+    return None, not any(isinstance(v, Tensor) and kind != "Tensor" for v, kind in given)
+
+
+def leading(path: str) -> int:
+    """How many arguments by place are tensors, in all signatures of a function that can do without
+    the others; very many where nothing else comes after them, -2 where each call needs a look.
+    """
+    known = overloads(path)
+    if known is None:
+        return 1 << 30
+    counts = []
+    for signature in known.every:
+        places = [s for s in slots(signature) if not s.keyword]
+        other = next((k for k, s in enumerate(places) if s.kind != "Tensor"), len(places))
+        if known.inner is not None or not all(s.optional for s in places[other:]):
+            return -2
+        counts.append(1 << 30 if other == len(places) else other + path.startswith("Tensor."))
+    return min(counts, default=1 << 30)

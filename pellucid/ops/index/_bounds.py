@@ -75,5 +75,6 @@ def index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
     if index._array.dtype not in INDEX_DTYPES:
         if index._array.size == 0:
             return dim, F.cast(index, dtype=np.dtype(np.int64))
-        raise DtypeError(f"{name}(): Expected dtype int32/int64 for index")
+        shown = "gather" if name == "gather" else "scatter"
+        raise DtypeError(f"{shown}(): Expected dtype int32/int64 for index")
     return dim, index

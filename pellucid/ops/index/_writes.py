@@ -108,7 +108,7 @@ def both_forms(
     function.__name__, inplace.__name__ = name, name + "_"
     function.__doc__, inplace.__doc__ = doc, f"In-place version of :func:`{name}`."
     METHODS[name], METHODS[name + "_"] = function, inplace
-    FUNCTIONS["torch"][name] = with_out(function, "exact") if out else function
+    FUNCTIONS["torch"][name] = with_out(function, "exact", f"torch.{name}") if out else function
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

@@ -402,7 +402,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 METHODS["det"] = det
-FUNCTIONS["torch"]["det"] = FUNCTIONS["linalg"]["det"]
+FUNCTIONS["torch"]["det"] = det
 _slogdet_result = return_types.make("slogdet", "sign logabsdet")
 
 

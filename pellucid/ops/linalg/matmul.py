@@ -581,6 +581,12 @@ def addmm(
         and input.dtype is mat1.dtype is mat2.dtype
     ):
         return F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
+    for name, kind in (("self", input.dtype), ("mat1", mat1.dtype)):
+        if kind is not mat2.dtype:
+            raise DtypeError(
+                f"{name} and mat2 must have the same dtype, but got {kind.scalar_type_name} and "
+                f"{mat2.dtype.scalar_type_name}"
+            )
     return titled(_added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm")
 
 
@@ -696,4 +702,9 @@ def baddbmm(
         )
     a, b = _batches("baddbmm", batch1, batch2)
     _check_added(require_tensor(input, "baddbmm"), (_size_of(a, 0), _size_of(a, 1), _size_of(b, 2)))
+    if input.dtype is not batch1.dtype:
+        one, two, three = (t.dtype.c_name for t in (input, batch1, batch2))
+        raise DtypeError(
+            f"Input dtypes must be the same, got: input {one}, batch1: {two}, batch2: {three}"
+        )
     return _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha)

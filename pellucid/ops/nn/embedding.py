@@ -151,7 +151,8 @@ def _indices(
 ) -> np.ndarray:
     index = require_tensor(input, name)._array
     if index.dtype not in _INDEX_DTYPES:
-        shown = input.type()
+        cut = input.dtype.name in ("bool", "bfloat16")
+        shown = f"CPU{input.dtype.scalar_type_name}Type" if cut else input.type()
         raise OperationError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{shown} instead (while checking arguments for {name})",

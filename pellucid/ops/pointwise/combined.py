@@ -207,11 +207,13 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     if end.dtype is not input.dtype:
         raise DtypeError(f"expected dtype {_c_name(input)} for `end` but got dtype {_c_name(end)}")
     if isinstance(weight, Tensor):
-        if weight.dtype is not input.dtype:
+        if weight.dtype is not input.dtype and not weight._array.ndim and not weight._rg:
+            weight = weight.item()  # it stands for a number
+        elif weight.dtype is not input.dtype:
             raise DtypeError(
                 f"expected dtype {_c_name(input)} for `weight` but got dtype {_c_name(weight)}"
             )
-    elif not isinstance(weight, (int, float, complex)):
+    if not isinstance(weight, (Tensor, int, float, complex)):
         raise ArgumentTypeError(
             f"lerp(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}"
         )

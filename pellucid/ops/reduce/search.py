@@ -389,7 +389,7 @@ def _floats(input: Any, name: str) -> None:
 @public(methods="=", out=True)
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Any = None,
     weight: Tensor | None = None,
@@ -399,7 +399,7 @@ def histogram(
     edge.
 
     Args:
-        bins: a number of equal bins, or their ascending edges as a vector.
+        bins: a number of equal bins, or their ascending edges as a vector. Default: 100.
         range: (low, high) for equal bins; the data's own by default.
         weight: count each element this much.
         density: divide so that the integral is 1.
@@ -418,7 +418,8 @@ def histogram(
             )
         if bins.dtype is not input.dtype:
             raise DtypeError(
-                "torch.histogramdd: input tensor and bins tensors should have the same dtype"
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with "
+                f"dtype {input.dtype.c_name} and bins for dimension 0 with dtype {bins.dtype.c_name}"
             )
     weights = _weights(weight, x.shape, input.dtype, "histogramdd")
     if range is not None and len(range) != 2:

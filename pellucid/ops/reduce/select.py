@@ -612,7 +612,7 @@ def _quantile(
         )
     if isinstance(q, Tensor):
         if q.dtype is not kind:
-            raise DtypeError(f"{name}() q tensor must be same dtype as the input tensor")
+            raise DtypeError("quantile() q tensor must be same dtype as the input tensor")
         if q._array.ndim > 1:
             raise OperationError(f"{name}() q must be a scalar or 1D tensor")
         tracing.check(_check_fractions, q._array, name)

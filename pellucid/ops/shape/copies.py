@@ -78,6 +78,28 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 for _name, _function in _VIEWS.items():
     _copying(_name, _function)
 
+
+@public(methods="=")
+def slice_inverse(
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """The tensor that `input` is a slice of, given `src`, which has its size and strides.
+
+    >>> import pellucid as torch
+    >>> x = torch.arange(4.0)
+    >>> torch.slice_inverse(x[0:2], x, 0, 0, 2)
+    tensor([0., 1., 2., 3.])
+    """
+    array = require_tensor(src, "slice_inverse", "src", 2)._array
+    strides = tuple(s // array.itemsize for s in array.strides)
+    return view_storage.as_strided(input, array.shape, strides, src.storage_offset())
+
+
 METHODS["narrow_copy"] = FUNCTIONS["torch"]["narrow_copy"]
 
 

@@ -143,6 +143,7 @@ def group_norm(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
+    cudnn_enabled: bool = True,
 ) -> Tensor:
     """Zero mean and unit variance over each group of channels of each image, then `* weight + bias`
     per channel.
@@ -152,6 +153,7 @@ def group_norm(
         num_groups: number of groups of neighboring channels.
         weight, bias: `(C,)` or None.
         eps: added to the variance. Default: 1e-5.
+        cudnn_enabled: without effect on the CPU. Default: True.
 
     Source: Wu, He, "Group Normalization", 2018.
 
