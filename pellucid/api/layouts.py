@@ -254,7 +254,7 @@ def _only_of_quantized(name: str) -> None:
         raise only_quantized(name)
 
     ask.__name__ = name
-    ask.__doc__ = "What a quantized tensor answers; refused by others."
+    ask.__doc__ = "For quantized tensors only; others raise an error."
     public(methods="=")(ask)
 
 

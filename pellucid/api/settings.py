@@ -56,7 +56,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 @public()
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were asked for."""
+    """Whether deterministic algorithms were requested."""
     return SETTINGS["deterministic"]
 
 
@@ -107,7 +107,7 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 @public()
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was told."""
+    """The value given to `set_float32_matmul_precision`."""
     return SETTINGS["precision"]
 
 
@@ -153,7 +153,7 @@ def set_num_interop_threads(num: int) -> None:
 
 @public()
 def get_num_interop_threads() -> int:
-    """What `set_num_interop_threads` was told; 1 at first."""
+    """The value given to `set_num_interop_threads`; 1 by default."""
     return SETTINGS["interop_threads"]
 
 
@@ -172,7 +172,7 @@ def set_warn_always(b: bool) -> None:
 
 @public()
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` was told."""
+    """The value given to `set_warn_always`."""
     return errors.warn_always
 
 

@@ -1,6 +1,6 @@
-"""The level of PyTorch's dispatcher: operators by their schemas (`torch.ops`), and who takes them
-over.
+"""The level of PyTorch's dispatcher: operators with schemas (`torch.ops`), and the modes and
+tensor types that intercept them.
 
-`schema` knows the signatures, `overload` the objects that programs hold
-(`torch.ops.aten.add.Tensor`), `kernels` what computes them.
+`schema` has the signatures, `overload` the objects that programs use
+(`torch.ops.aten.add.Tensor`), `kernels` the implementations.
 """

@@ -1,5 +1,5 @@
-"""Functions taken apart into operators as PyTorch takes them apart, and the operators that stand
-for records.
+"""Functions decomposed into operators as PyTorch decomposes them, and the operators that
+correspond to records.
 
 `called` is asked about a function that a program called: the first of a function here of its name,
 the operator of its name, and nothing (the library then runs it, and its records follow). A function

@@ -1,4 +1,4 @@
-"""Operators of aten that have no public function of their own, in terms of those that there are.
+"""Operators of aten without a public function, implemented with public ones.
 
 A function has the operator's name, with the overload's after two underscores where overloads
 differ.

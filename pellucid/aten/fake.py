@@ -1,8 +1,8 @@
-"""Tensors without data that stand for tensors on a device: shapes, dtypes and strides are computed,
-values are not.
+"""Fake tensors, which have no data and stand for tensors on a device: shapes, dtypes and strides
+are computed, values are not.
 
-An operator on fake tensors runs on meta tensors, so the records' shape rules say what comes out.
-What has no such rule runs on zeros.
+An operator on fake tensors runs on meta tensors, so the records' shape rules determine the
+result. An operator without such a rule runs on zeros.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Operators of aten that PyTorch's functions of images, borders and losses come down to, by those
-functions.
+"""Operators of aten behind PyTorch's functions for images, padding and losses, implemented with
+those functions.
 
-Scripted and traced modules name them. The names are those of `computed`.
+Scripted and traced modules use them. Names follow the convention of `computed`.
 """
 
 from __future__ import annotations

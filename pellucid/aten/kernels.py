@@ -1,4 +1,4 @@
-"""What computes the operators of aten: the library's public function of the same name, or a
+"""Implementations of the operators of aten: the library's public function of the same name, or a
 function here.
 
 A function here has the operator's name, with the overload's after two underscores where overloads

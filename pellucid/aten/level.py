@@ -1,7 +1,7 @@
-"""The level of operators: the interpreter that hands records on as operators, functions that become
-operators, and nodes of operators.
+"""The operator level: an interpreter that turns records into operators, functions that become
+operators, and graph nodes of operators.
 
-It is loaded with the first mode, or the first type of tensors that handles operators.
+It is loaded with the first mode or tensor type that handles operators.
 """
 
 from __future__ import annotations

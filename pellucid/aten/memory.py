@@ -1,4 +1,4 @@
-"""How tensors lie in memory, with data or without."""
+"""Strides and memory formats of tensors, with or without data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modes: what handles every operator of a block."""
+"""Modes, which intercept every operator in a `with` block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of neural networks taken apart into operators, as `composite` does for others."""
+"""Neural network functions decomposed into operators, as in `composite`."""
 
 from __future__ import annotations
 

@@ -273,8 +273,8 @@ for _name, _theirs, _doc in (
     ("modified_bessel_k1", "k1", "Modified Bessel function of the second kind, order 1."),
     ("scaled_modified_bessel_k0", "k0e", "exp(x) k0(x)."),
     ("scaled_modified_bessel_k1", "k1e", "exp(x) k1(x)."),
-    ("igamma", "gammainc", "The lower regularised incomplete gamma function."),
-    ("igammac", "gammaincc", "The upper regularised incomplete gamma function."),
+    ("igamma", "gammainc", "The lower regularized incomplete gamma function."),
+    ("igammac", "gammaincc", "The upper regularized incomplete gamma function."),
     ("zeta", "zeta", "The Hurwitz zeta function."),
 ):
     from_scipy(_name, _theirs, _doc)

@@ -1,4 +1,4 @@
-"""The one place to step in at what the engine does: each thread has a stack of interpreters.
+"""The one place to intercept what the engine does: each thread has a stack of interpreters.
 
 An interpreter is any object; the methods it defines among `STEPS` are asked. `run` and `gradient`
 go around what the engine does: they are handed `below`, the interpreters under them and at the end

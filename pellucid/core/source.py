@@ -1,5 +1,5 @@
-"""Where an operation came from: the user's frame, kept as (code, instruction), read only when
-somebody asks.
+"""Where an operation came from: the user's frame, stored as (code, instruction) and resolved on
+demand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`torch.distributed`: many processes, on one machine or several, that work together by MPI.
+"""`torch.distributed`: processes on one machine or several that work together through MPI.
 
-Nothing of MPI is loaded before `init_process_group`.
-[docs/distributed.md](../../docs/distributed.md) tells how processes find each other.
+MPI is loaded by `init_process_group`, not before.
+[docs/distributed.md](../../docs/distributed.md) explains how processes find each other.
 
 >>> import pellucid as torch
 >>> import pellucid.distributed as dist

@@ -1,9 +1,9 @@
-"""Names of PyTorch's distributed packages that programs import and compare with, on one process:
-the modules, and what is in them.
+"""Names of PyTorch's distributed packages that programs import and compare with, even in a
+single process.
 
-A class exists so that `isinstance` can be asked, an enumeration so that its members can be named.
-What is made or called refuses and names itself: there is no process group. One table says what is
-where; a name that stands in several modules is one object.
+Classes exist for `isinstance`, enumerations for their members. Creating or calling one raises an
+error that names it, because there is no process group. One table lists the names of each module;
+a name in several modules is one object.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Barriers: ranks wait for each other, and one of them may say who did not come."""
+"""Barriers: ranks wait for each other. A monitored barrier names the ranks that are missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def barrier(
     device_ids: Any = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
-    """Return when all ranks have come here."""
+    """Wait until all ranks of the group have called this."""
     if not is_member(group):
         return _not_member("barrier")
     if device_ids is not None and not isinstance(device_ids, list):

@@ -1,5 +1,5 @@
-"""What all collectives share: arguments checked with PyTorch's words, the memory of tensors, and
-how a call begins and is repeated by compiled steps.
+"""What all collectives share: argument checks with PyTorch's messages, access to the tensors'
+memory, and how a call starts and is repeated by compiled steps.
 """
 
 from __future__ import annotations

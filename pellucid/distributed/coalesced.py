@@ -1,4 +1,4 @@
-"""Several collectives as one: begun one after the other, waited for together."""
+"""Several collectives as one: started one after the other, waited for together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The collectives: arguments checked (`calls`), then steps for the engine."""
+"""The collectives: check the arguments (`calls`), then hand tasks to the engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def broadcast(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give all ranks the tensor of one of them.
+    """Copy the tensor of one rank to all others.
 
     Args:
         tensor: read on rank `src`, overwritten on the others; same shape and dtype everywhere.
@@ -246,7 +246,7 @@ def _into_list(outputs: Sequence[Tensor], buffer: np.ndarray) -> None:
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Put the tensors of all ranks into a list of tensors, on all ranks.
+    """Gather the tensors of all ranks into a list, on all ranks.
 
     Args:
         tensor_list: a tensor for each rank of the group; the shapes may differ from rank to rank,
@@ -289,7 +289,7 @@ def all_gather(
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Work | None:
-    """Put the tensors of all ranks into one, one after the other, or stacked.
+    """Gather the tensors of all ranks into one tensor, concatenated or stacked.
 
     Args:
         output_tensor: (n * k, ...) or (n, k, ...) for n ranks with tensors (k, ...).
@@ -358,7 +358,7 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Put the tensors of all ranks into a list of tensors of rank `dst` (default 0)."""
+    """Gather the tensors of all ranks into a list on rank `dst` (default 0)."""
     check_tensor(tensor, "tensor")
     if gather_list:
         check_tensors(gather_list, "gather_list")
@@ -396,7 +396,7 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give each rank one tensor of the list of rank `src` (default 0)."""
+    """Give each rank one tensor of rank `src`'s list (default 0)."""
     check_tensor(tensor, "tensor")
     if scatter_list:
         check_tensors(scatter_list, "scatter_list")

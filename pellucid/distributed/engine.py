@@ -1,11 +1,11 @@
-"""What moves the data: MPI's nonblocking operations, driven by polling, so that a wait can end with
-an error.
+"""The engine that moves the data: MPI's nonblocking operations, polled, so that a wait can end
+with an error.
 
-A task is a generator that yields MPI requests; whoever waits drives it on, and so does a thread
-while there are tasks that nobody waits for. The tasks of a channel (a group's communicators) run
-one after the other in the order of their calls, which is the same on every rank. Before a
-collective moves data, its ranks compare fingerprints of it: MPI itself would mix up what does not
-fit together.
+A task is a generator that yields MPI requests. The caller that waits for it advances it; a
+thread advances the tasks that nobody waits for. The tasks of a channel (a group's communicators)
+run one after the other in the order of their calls, which is the same on every rank. Before a
+collective moves data, its ranks compare fingerprints of it: MPI itself would mix up the data of
+calls that do not match.
 """
 
 from __future__ import annotations

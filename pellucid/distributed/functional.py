@@ -1,5 +1,5 @@
-"""`torch.distributed._functional_collectives`: collectives that return new tensors. They are waited
-for at once.
+"""`torch.distributed._functional_collectives`: collectives that return new tensors. Each waits
+until it is done.
 
 Source: PyTorch's module of that name, whose functions these are.
 """

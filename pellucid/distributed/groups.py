@@ -1,4 +1,4 @@
-"""Process groups: the world, parts of it, ranks in them."""
+"""Process groups: the world, subgroups, and the ranks in them."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def is_initialized() -> bool:
 
 
 def is_available() -> bool:
-    """Whether processes can work together: mpi4py is installed."""
+    """Whether distributed training is possible, that is, whether mpi4py is installed."""
     return world.installed()
 
 
@@ -217,7 +217,7 @@ def init_process_group(
     device_id: Any = None,
     _ranks: list[int] | None = None,
 ) -> None:
-    """Make this process a rank of a world of processes, which all call this.
+    """Join this process to the default process group. All processes call this.
 
     Args:
         backend: "gloo", "mpi", "ucc" or nothing: MPI in each case. "nccl" needs CUDA.
@@ -387,9 +387,9 @@ def new_subgroups(
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Give up a group; without one, all of them.
+    """Destroy a process group; without an argument, all of them.
 
-    The ranks that are in it wait a moment for each other, so that what was sent arrives.
+    Its ranks wait briefly for each other, so that messages in flight arrive.
     """
     if group == GroupMember.NON_GROUP_MEMBER and not isinstance(group, ProcessGroup):
         return
@@ -425,7 +425,7 @@ def _drop(chosen: ProcessGroup) -> None:
 
 # ---- questions -----------------------------------------------------------------------------------
 def get_rank(group: Any = None) -> int:
-    """This process's rank in a group; -1 where it is not in it."""
+    """This process's rank in a group; -1 if it is not in the group."""
     whole = default_group()
     if not is_member(group):
         return -1
@@ -433,7 +433,7 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """How many ranks a group has; -1 where this process is not in it."""
+    """The number of ranks of a group; -1 if this process is not in the group."""
     whole = default_group()
     if not is_member(group):
         return -1
@@ -441,7 +441,7 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> Backend:
-    """The backend's name, as it was asked for."""
+    """The backend's name, as it was requested."""
     if not is_member(group):
         raise ArgumentValueError("Invalid process group specified")
     return group_of(group).backend_name
@@ -475,7 +475,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_pg_count() -> int:
-    """How many groups there are."""
+    """The number of process groups."""
     return len(_state.groups)
 
 
@@ -497,7 +497,7 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_gloo_available() -> bool:
-    """Whether the backend "gloo" may be asked for."""
+    """Whether the backend "gloo" may be requested."""
     return is_available()
 
 
@@ -513,5 +513,5 @@ is_xccl_available = is_nccl_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend may be asked for."""
+    """Whether a backend may be requested."""
     return is_available() and backend.lower() in _ON_PROCESSORS[:3]

@@ -1,4 +1,5 @@
-"""`torch.distributed.device_mesh`: the ranks as a grid with one process group for each line of it.
+"""`torch.distributed.device_mesh`: the ranks as a grid, with one process group for each row
+along each dimension.
 
 Source: PyTorch's `torch.distributed.device_mesh`, whose names and messages these are.
 """

@@ -1,4 +1,4 @@
-"""From one rank to another: send, recv, and their batches."""
+"""Point-to-point messages: send, recv, and batches of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def isend(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Begin to send a tensor to rank `dst`; do not change it before `wait()`.
+    """Start to send a tensor to rank `dst`; returns a `Work`. Do not change the tensor before `wait()`.
 
     Raises:
         ValueError: `dst` is this rank, or none of the group.
@@ -73,7 +73,7 @@ def irecv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> Work | None:
-    """Begin to receive a tensor from rank `src`, or from whoever sends first."""
+    """Start to receive a tensor from rank `src`, or from any rank if `src` is None; returns a `Work`."""
     check_tensor(tensor, "tensor")
     if not is_member(group):
         return None
@@ -119,7 +119,7 @@ def send(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> None:
-    """Send a tensor to rank `dst`; returns when it may be changed."""
+    """Send a tensor to rank `dst`. After the call, the tensor may be changed."""
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
@@ -171,7 +171,7 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Begin with several messages; returns their works.
+    """Start several sends and receives; returns their `Work` objects.
 
     Raises:
         ValueError: something else is in the list, or the groups differ.

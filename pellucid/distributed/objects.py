@@ -32,7 +32,7 @@ def _sizes(group: ProcessGroup, mine: int) -> list[int]:
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Put the objects of all ranks into a list, on all ranks.
+    """Gather Python objects of all ranks into a list, on all ranks.
 
     Args:
         object_list: overwritten; as long as the group has ranks.
@@ -55,7 +55,7 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Put the objects of all ranks into a list of rank `dst` (default 0)."""
+    """Gather Python objects of all ranks into a list on rank `dst` (default 0)."""
     if not is_member(group):
         return
     chosen = group_of(group)
@@ -150,7 +150,7 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send objects to rank `dst`."""
+    """Send a list of Python objects to rank `dst`."""
     if not is_member(group):
         return
     packed = [_packed(obj)._array for obj in object_list]

@@ -1,8 +1,8 @@
 """PowerSGD: gradients travel as products of two narrow matrices.
 
-Each gradient with two or more dimensions is a matrix M (n, m). The ranks average P = M Q, make its
-columns orthonormal, average Q = M^T P, and take P Q^T for the mean of M: (n + m) r numbers in the
-place of n m. What is lost is added to the next gradient (error feedback). Source: Vogels,
+Each gradient with two or more dimensions is a matrix M (n, m). The ranks average P = M Q, make
+its columns orthonormal, average Q = M^T P, and take P Q^T for the mean of M: (n + m) r numbers
+instead of n m. The error is added to the next gradient (error feedback). Source: Vogels,
 Karimireddy and Jaggi, "PowerSGD: practical low-rank gradient compression for distributed
 optimization", 2019; the functions and arguments are PyTorch's
 `torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook`.

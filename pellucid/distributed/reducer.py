@@ -1,9 +1,9 @@
-"""Gradients collected in buckets, each of which is reduced over the ranks as soon as its last
-gradient is there.
+"""Collect gradients in buckets, and reduce each bucket over the ranks as soon as its last
+gradient is ready.
 
-The buckets go out in one order on all ranks: that of the parameters from last to first, which is
-about the order in which backward reaches them. Source: Li et al., "PyTorch Distributed: experiences
-on accelerating data parallel training", VLDB 2020.
+All ranks send the buckets in the same order: that of the parameters from last to first, which is
+about the order in which backward reaches them. Source: Li et al., "PyTorch Distributed:
+experiences on accelerating data parallel training", VLDB 2020.
 """
 
 from __future__ import annotations

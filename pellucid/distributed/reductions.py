@@ -1,4 +1,4 @@
-"""Reductions: their names, and how MPI does them for each dtype."""
+"""Reductions: their names, and how MPI computes them for each dtype."""
 
 from __future__ import annotations
 

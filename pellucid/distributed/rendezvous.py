@@ -1,6 +1,4 @@
-"""How processes find each other: the environment's variables, an address, a file, or a store of
-theirs.
-"""
+"""How processes find each other: environment variables, an address, a file, or a store."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""`torchrun`: starts a script as several ranks, watches them, and starts them again where that was
-asked for.
+"""`torchrun`: start a script as several ranks, monitor them, and restart them on request.
 
 `pellucid torchrun`, `pellucid run --nproc_per_node N`, `python -m torch.distributed.run` and
-`torch.distributed.launch` are this.
+`torch.distributed.launch` all run this.
 """
 
 from __future__ import annotations

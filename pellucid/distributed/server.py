@@ -1,10 +1,10 @@
-"""The one server of a job: key-value store, MPI's process manager (PMI-1), and the watch that knows
-which ranks are alive.
+"""The one server of a job: key-value store, MPI's process manager (PMI-1), and the monitor that
+knows which ranks are alive.
 
-It is a process of its own that rank 0 starts (`python -I -S server.py`): it goes on while rank 0
-computes, and outlives it. It needs Python's standard library alone. A connection begins with one
-line of JSON that says which of the three services is meant; store and watch go on in lines of JSON,
-PMI-1 in its own text lines (source: MPICH, `src/pmi/maint/pmi-1.1.txt`). Nothing that arrives is
+It is a separate process that rank 0 starts (`python -I -S server.py`): it runs while rank 0
+computes, and outlives it. It needs only Python's standard library. A connection begins with one
+line of JSON that names the service; the store and the monitor continue with lines of JSON, PMI-1
+with its own text lines (source: MPICH, `src/pmi/maint/pmi-1.1.txt`). Nothing that arrives is
 unpickled.
 """
 

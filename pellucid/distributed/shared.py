@@ -1,12 +1,12 @@
-"""Memory that all ranks of one machine see, and reductions in it, in the order of the ranks: bit
-for bit the same in every run.
+"""Memory shared by all ranks of one machine, and reductions in it, in the order of the ranks, so
+that results are bit for bit the same in every run.
 
-Each rank has a stage in a window (`MPI_Win_allocate_shared`). A reduction goes through it in
-pieces: all ranks put a piece into their stages and say so, each adds up its share of all stages,
-and all take the shares together. Arrays that lie in a window themselves (the buckets of
-DistributedDataParallel) are reduced where they are, without copies. A rank that waits looks for a
-moment and then sleeps until another one wakes it: on a busy machine, whoever yields instead waits
-for the time slices of all other programs.
+Each rank has a staging area in a window (`MPI_Win_allocate_shared`). A reduction goes through it
+piece by piece: every rank copies a piece into its area and signals, each adds up its share of
+all areas, and all collect the shares. Arrays that are in a window already (the buckets of
+DistributedDataParallel) are reduced in place, without copies. A waiting rank polls for a moment
+and then sleeps until another one wakes it. Yielding instead would cost the time slices of all
+other programs on a busy machine.
 """
 
 from __future__ import annotations

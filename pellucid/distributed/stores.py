@@ -1,5 +1,5 @@
-"""Key-value stores that processes find each other by: on a server (TCP), in a file, in this
-process's memory, and under a prefix.
+"""Key-value stores through which processes find each other: on a server (TCP), in a file, in
+this process's memory, and with a prefix.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A rank's line to the server: who is gone and why, where the others are, and what they thought
-they were doing.
+"""A rank's connection to the server: which ranks are gone and why, where the others are, and
+what they are doing.
 
-One thread listens. It reads what arrives, and answers where this rank is when another one waits for
-it.
+One thread reads messages, and reports where this rank is when another one waits for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an asynchronous collective returns."""
+"""`Work`: the handle that an asynchronous collective returns."""
 
 from __future__ import annotations
 

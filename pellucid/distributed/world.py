@@ -1,4 +1,4 @@
-"""This process as a rank of MPI's world: joining it, leaving it, and saying why."""
+"""This process as a rank of MPI's world: join it, leave it, and report why it left."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Python code from a graph (`torch.fx.graph.CodeGen`).
 
-The text is a function `forward` whose lines are the nodes, in order; a variable that is used for
-the last time is set to None at once, so that its memory is free. Functions stand in the text under
-PyTorch's names; whatever else the text needs stands in `globals`.
+The text is a function `forward` whose lines are the nodes, in order; a variable is set to None
+after its last use, which frees its memory. The text calls functions by PyTorch's names;
+everything else it needs is in `globals`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Names that stand for something else while a trace runs, and functions that are recorded as a
-whole (`torch.fx.wrap`).
+"""Names that are patched while a trace runs, and functions that are recorded as a single call
+(`torch.fx.wrap`).
 """
 
 from __future__ import annotations

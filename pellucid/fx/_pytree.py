@@ -1,6 +1,4 @@
-"""Containers taken apart along a structure that is known: what generated code calls on its
-arguments.
-"""
+"""Flatten containers along a known structure, as generated code does with its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words about nodes (`torch.fx._utils`)."""
+"""Helpers for nodes (`torch.fx._utils`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Programs as lists of nodes (`torch.fx.Graph`): made by tracing or by hand, read, changed,
-checked, and turned into code.
+"""Programs as lists of nodes (`torch.fx.Graph`): build them by tracing or manually, read, change
+and check them, and turn them into code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Modules whose `forward` is made from a graph (`torch.fx.GraphModule`)."""
+"""Modules whose `forward` is generated from a graph (`torch.fx.GraphModule`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Lists and dictionaries that refuse to be changed: nodes hold their arguments in them, so that use
-lists stay true.
+"""Immutable lists and dictionaries. Nodes keep their arguments in them, so that the lists of
+users stay correct.
 """
 
 from __future__ import annotations

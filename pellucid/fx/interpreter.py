@@ -1,4 +1,4 @@
-"""Graphs run node by node (`torch.fx.Interpreter`), and run on proxies to give other graphs
+"""Run graphs node by node (`torch.fx.Interpreter`), or on proxies to make new graphs
 (`Transformer`).
 """
 

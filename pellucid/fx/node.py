@@ -1,7 +1,7 @@
-"""One step of a graph (`torch.fx.Node`), and functions that go through arguments.
+"""One step of a graph (`torch.fx.Node`), and functions that traverse arguments.
 
-A node's arguments are tuples and containers that cannot be changed, so the lists of who uses whom
-are always true: they are brought up to date where `args` and `kwargs` are set, and nowhere else.
+A node's arguments are immutable tuples and containers. The lists of users are updated where
+`args` and `kwargs` are set, and nowhere else, so they are always correct.
 """
 
 from __future__ import annotations

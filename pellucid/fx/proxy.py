@@ -1,9 +1,8 @@
-"""Values that write down what is done to them (`torch.fx.Proxy`), and the tracers that make nodes
-of it.
+"""Values that record the operations on them (`torch.fx.Proxy`), and the tracers that turn these
+into nodes.
 
-A proxy answers `__torch_function__`: each public function, method and operator that gets one asks
-it, and it answers with a new proxy for the result, after its tracer has appended a node to the
-graph.
+A proxy implements `__torch_function__`: each public function, method and operator that receives
+one calls it. The tracer appends a node to the graph, and the result is a new proxy.
 """
 
 from __future__ import annotations

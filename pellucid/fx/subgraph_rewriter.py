@@ -1,6 +1,4 @@
-"""Places of a graph that look like a pattern, replaced by something else
-(`torch.fx.subgraph_rewriter`).
-"""
+"""Replace the subgraphs that match a pattern (`torch.fx.subgraph_rewriter`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes as types, some sizes unknown (`torch.fx.tensor_type`)."""
+"""Tensor types with partly unknown shapes (`torch.fx.tensor_type`)."""
 
 from __future__ import annotations
 

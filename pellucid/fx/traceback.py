@@ -1,4 +1,4 @@
-"""What a tracer copies from the node that is being run to the nodes it makes
+"""Metadata that a tracer copies from the node being run to the nodes it creates
 (`torch.fx.traceback`).
 """
 

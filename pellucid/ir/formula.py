@@ -3,9 +3,9 @@ the operands.
 
 A formula is a pure Python function `f(m, x, y, *, slope)`: `m` has the words that go beyond
 operators, positional arguments are values (an array of them, a vector register, a symbol),
-keyword-only ones are numbers. Whoever computes brings an `m` of its own: NumPy's is the array
-namespace, that of native code writes instructions (`kernels.pointwise`), and `Symbols` here writes
-down what was asked for.
+keyword-only ones are numbers. Each backend has its own `m`: for NumPy it is the array namespace,
+for native code it writes instructions (`kernels.pointwise`), and `Symbols` here records the
+formula.
 
     >>> leaky = Formula(lambda m, x, *, slope: m.where(x > 0, x, x * slope))
     >>> print(leaky.text())

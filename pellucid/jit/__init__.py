@@ -1,5 +1,5 @@
-"""`torch.jit`: what is scripted or traced runs as Python, with TorchScript's face; nothing is
-compiled.
+"""`torch.jit`: scripted and traced code runs as Python behind TorchScript's interface; nothing
+is compiled.
 
 `torch.compile` is the compiler here, `torch.export` records programs, and `torch.fx` gives graphs.
 

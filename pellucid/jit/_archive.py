@@ -1,4 +1,6 @@
-"""TorchScript archives that PyTorch wrote: their objects, by their own classes and code."""
+"""Read TorchScript archives that PyTorch wrote: build their objects from the classes and code in
+the archive.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The code of TorchScript archives: a small Python, checked and made into functions over Pellucid's
-operations.
+"""The code of TorchScript archives: a subset of Python, checked and turned into functions over
+Pellucid's operations.
 
-An archive is data from somewhere else. Its code can call operators and its own functions, nothing
-more: every name is looked up here, attributes are those of the archive's own objects, and what is
-not in the list of constructs is refused when the file is read.
+An archive is untrusted data. Its code can call only operators and its own functions: every name
+is looked up here, attributes belong to the archive's own objects, and any other construct is
+refused when the file is read.
 """
 
 from __future__ import annotations

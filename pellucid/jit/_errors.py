@@ -1,4 +1,6 @@
-"""Errors of scripted functions: what Python raises, in the classes and words of TorchScript."""
+"""Errors of scripted functions: Python's exceptions, translated to TorchScript's classes and
+messages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of scripted and traced modules."""
+"""Save and load scripted and traced modules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Marks and questions of TorchScript: they stand in code that is also compiled elsewhere, and leave
-it as it is.
+"""TorchScript's decorators and predicates, such as `ignore` and `is_scripting`. They change
+nothing here.
 """
 
 from __future__ import annotations

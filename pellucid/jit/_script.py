@@ -1,4 +1,6 @@
-"""`torch.jit.script`: the function or module itself, under TorchScript's face. Python is what runs."""
+"""`torch.jit.script`: the function or module itself, with TorchScript's interface. It runs as
+Python.
+"""
 
 from __future__ import annotations
 

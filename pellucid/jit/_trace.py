@@ -1,4 +1,4 @@
-"""`torch.jit.trace`: a module whose call was seen on example inputs."""
+"""`torch.jit.trace`: a module that was recorded on example inputs."""
 
 from __future__ import annotations
 

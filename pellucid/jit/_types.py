@@ -1,4 +1,4 @@
-"""Types with contents, as TorchScript's `isinstance` understands them."""
+"""Types with element types, such as `List[int]`, for TorchScript's `isinstance`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the code of a TorchScript archive may call: aten's operators, and Python's for what is not a
-tensor.
+"""What the code of a TorchScript archive may call: operators of aten, and Python's operators for
+values that are not tensors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`torch.jit.annotations`: types that stand in signatures of code that PyTorch would compile."""
+"""`torch.jit.annotations`: types in the signatures of code that PyTorch would compile."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Object code on disk, shared by all processes of a user.
 
-What lies here is executed, so only what this user's own processes wrote is read back. The folder
-and its files must belong to the user and be writable by nobody else, and each file carries a code
-made with a random key that only the user can read.
+These files are executed, so only files written by this user's own processes are read back. The
+folder and its files must belong to the user and be writable by nobody else, and each file has an
+authentication code made with a random key that only the user can read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Object code into memory without LLVM, whose library takes some 40 ms and 30 MB to load: most
+"""Load object code without LLVM, whose library takes about 40 ms and 30 MB to load: most
 processes find all their code on disk.
 
 Only what LLVM writes for kernels on x86-64 Linux is understood (relocatable ELF files of the large

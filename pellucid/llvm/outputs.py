@@ -1,4 +1,4 @@
-"""Where a kernel's result goes: new memory, or memory that a compiled step offers for it."""
+"""Where a kernel's result goes: new memory, or memory that a compiled step provides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Working memory that kernels keep from one call to the next, and how all of it is let go.
+"""Working memory that kernels keep from one call to the next, and how to release all of it.
 
 >>> from pellucid.kernels.convolution import memory as conv_memory
 >>> conv_memory.give(conv_memory.take(1000))

@@ -1,4 +1,4 @@
-"""Which results keep the memory format of what they are made of."""
+"""Which results keep the memory format of their operands."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""PyTorch's overloads of functions, and its calls of old: numbers that came before the tensors
-which they multiply.
+"""PyTorch's overloads of functions, and its old signatures, in which a number comes before the
+tensor that it multiplies.
 """
 
 from __future__ import annotations

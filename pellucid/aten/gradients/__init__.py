@@ -1,5 +1,5 @@
-"""The gradients of operators, written in operators: what backward calls when modes or types of
-tensors handle them.
+"""Gradients of operators, written with operators. Backward calls them when a mode or a tensor
+type intercepts operators.
 
 A rule has the operator's name, with the overload's after two underscores. Its parameters: `A`, the
 operators of aten; `g`, the gradient of the result (a tuple for several); `c`, which tells what is

@@ -1,4 +1,4 @@
-"""Gradients of what is computed element by element."""
+"""Gradients of element-wise operators."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 on.
 
 Attributes of modules change only through `Module.__setattr__` and the like, which increment
-`state.structure`. While that number is unchanged, they need no look. Closures, globals, optimizers
-and the memory of parameters are compared at each call.
+`state.structure`. While that number is unchanged, they need no check. Closures, globals,
+optimizers and the memory of parameters are compared at each call.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 From the function's closure, its globals, the object it is bound to and its arguments, everything
 that its code can reach is walked: modules, optimizers, containers, plain objects, classes, other
-functions. Tensors found on the way are state, known by the path to them; numbers, strings, flags,
-contents and the identity of objects become guards. Each guard belongs to the object it is about,
-and after the call those count that the code which ran can have come to: through closures and
-containers always, through an attribute, a global or a class member only by a name that was used.
+functions. Tensors found on the way are state, known by the path to them; numbers, strings,
+flags, contents and the identity of objects become guards. Each guard belongs to an object. After
+the call, only guards on objects that the executed code can have reached are kept: everything in
+closures and containers, but attributes, globals and class members only if their name was used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Native code of float32 for instructions on two-byte floats: their operands become float32 in
-memory of the item's own, the results are rounded once. That is what the array functions do eagerly
-(`backends.halves`).
+"""Native float32 code for instructions on two-byte floats: their operands are converted to
+float32 in separate memory, and the results are rounded once, as the array functions do
+eagerly (`backends.halves`).
 """
 
 from __future__ import annotations

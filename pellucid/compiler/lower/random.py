@@ -1,5 +1,5 @@
-"""Random draws in a schedule: the words come from the generator's state where it lies, and numbers
-are made of them as eager ones are.
+"""Random draws in a schedule: they advance the generator's state in place, and turn its words
+into numbers as eager draws do.
 """
 
 from __future__ import annotations

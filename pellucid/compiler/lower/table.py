@@ -1,4 +1,4 @@
-"""Operations with native code of their own, neither loops nor products, as declared by the kernel
+"""Operations with dedicated native code, neither loops nor products, as declared by the kernel
 families.
 """
 

@@ -1,7 +1,7 @@
-"""Programs made into better programs, one pass after the other.
+"""Passes that improve programs, one after the other.
 
-A pass takes a program and a context and gives a program. It may not change what it gets. With
-`config.verify` (PELLUCID_VERIFY=1) the program is verified after each of them, and
+A pass takes a program and a context and returns a new program. It must not change its input.
+With `config.verify` (PELLUCID_VERIFY=1) the program is verified after each of them, and
 `explain(passes=True)` shows what each of them made of it.
 """
 

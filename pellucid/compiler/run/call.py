@@ -1,5 +1,5 @@
-"""The call that is traced: its arguments, what it does besides computing, and what of that a
-program cannot repeat.
+"""The call that is traced: its arguments, its side effects, and those that a program cannot
+repeat.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays that record what is done to them: the compiler's speaker of the rules' language.
+"""Arrays that record the operations on them, on which the compiler runs gradient rules.
 
 A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on `Symbol`s
 with a `Namespace` for `F`, it computes its real result and leaves its operations in the program. A

@@ -2,7 +2,7 @@
 
 The values are real, so the first call returns what eager execution returns. Whatever cannot be
 recorded (a value read into Python, an array of unknown origin) ends the recording, not the call.
-Recorded are the operations that `core.bind` ran, the gradient rules that backward ran, writes,
+It records the operations that `core.bind` runs, the gradient rules that backward runs, writes,
 random draws and optimizer updates. Arrays are identified by their identity and their place in
 memory.
 """

@@ -1,9 +1,9 @@
-"""PyTorch's face of the graph: what a node is called, which edges it shows, and what it tells of
-what it kept (`_saved_self`).
+"""PyTorch's view of the graph: the names of nodes, the edges they show, and the values they
+saved (`_saved_self`).
 
-The engine runs without any of it. A node's own edges are one for each argument; PyTorch's nodes
-have one for each argument that has a gradient rule, and their names tell which overload ran. Both
-follow from the record, and are worked out when somebody looks.
+The engine does not need it. A node's own edges are one for each argument; PyTorch's nodes have
+one for each argument that has a gradient rule, and their names tell which overload ran. Both
+follow from the record, and are computed on demand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyTorch's sentences about writes that would make gradients unclear, or that lose values."""
+"""PyTorch's error messages for writes that would make gradients ambiguous, or that lose values."""
 
 from __future__ import annotations
 

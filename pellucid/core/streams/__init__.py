@@ -1,1 +1,1 @@
-"""Random streams: PyTorch's numbers for the same seed."""
+"""Random numbers: the same as PyTorch's for the same seed."""

@@ -1,5 +1,5 @@
-"""One uniform a number: Bernoulli, exponential, geometric, Cauchy, log-normal, multinomial, rrelu's
-slopes.
+"""Distributions that use one uniform number per value: Bernoulli, exponential, geometric,
+Cauchy, log-normal, multinomial, rrelu's slopes.
 
 `u` is a 53-bit uniform (two words) unless said otherwise. Targets are those of `random_fill`.
 """

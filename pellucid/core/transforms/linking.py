@@ -1,7 +1,9 @@
-"""Recorded gradients stay connected to arguments that their values may not depend on, as PyTorch's.
+"""Keep recorded gradients connected to arguments on which their values may not depend, as in
+PyTorch.
 
-Many of its gradient functions (of ReLUs, pools, convolutions) are differentiable functions of the
-gradient and of the arguments. So a second derivative by these is zeros, or None, and no error.
+Many of its gradient functions (of ReLUs, pools, convolutions) are differentiable functions of
+the gradient and of the arguments. So the second derivative with respect to these is zero or None
+instead of an error.
 """
 
 from __future__ import annotations

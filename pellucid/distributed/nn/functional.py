@@ -1,6 +1,6 @@
-"""Collectives whose results have gradients. The loss is taken to be the sum of all ranks' losses,
-so that backward of a collective is the transposed one: a sum for a broadcast, a broadcast for a
-sum. All ranks that call one have to call backward, too.
+"""Collectives with gradients. The loss is the sum of all ranks' losses, so the backward of a
+collective is its transpose: a sum for a broadcast, a broadcast for a sum. All ranks that call
+one must also call backward.
 
 Source: PyTorch's `torch.distributed.nn.functional`, whose functions these are.
 """

@@ -1,4 +1,4 @@
-"""Modules made faster for inference (`torch.fx.experimental.optimization`)."""
+"""Make modules faster for inference (`torch.fx.experimental.optimization`)."""
 
 from __future__ import annotations
 

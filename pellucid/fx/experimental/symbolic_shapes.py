@@ -1,5 +1,5 @@
-"""Questions that models ask about sizes (`torch.fx.experimental.symbolic_shapes`). Sizes are always
-known here, so each has its plain answer.
+"""Functions with which models reason about sizes (`torch.fx.experimental.symbolic_shapes`).
+Sizes are always known here, so each has a definite answer.
 
 >>> guard_or_false(2 == 3), statically_known_true(1 < 2), sym_eq((1, 2), (1, 2))
 (False, True, True)

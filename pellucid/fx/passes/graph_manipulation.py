@@ -1,4 +1,4 @@
-"""Targets exchanged and sizes counted (`torch.fx.passes.graph_manipulation`)."""
+"""Replace targets and count sizes (`torch.fx.passes.graph_manipulation`)."""
 
 from __future__ import annotations
 

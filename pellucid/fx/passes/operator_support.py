@@ -1,4 +1,4 @@
-"""Which nodes somebody can run (`torch.fx.passes.operator_support`)."""
+"""Which nodes a backend supports (`torch.fx.passes.operator_support`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of called modules, written into the nodes (`torch.fx.passes.param_fetch`)."""
+"""Store the parameters of called modules in their nodes (`torch.fx.passes.param_fetch`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module cut into several that call each other in turn (`torch.fx.passes.split_module`)."""
+"""Split a module into submodules that run one after another (`torch.fx.passes.split_module`)."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def get_total_norm(
     """The p-norm of all elements of all tensors together: the norm of their norms.
 
     Raises:
-        RuntimeError: with `error_if_nonfinite`, when it is infinite or no number.
+        RuntimeError: with `error_if_nonfinite`, when it is infinite or NaN.
     """
     norm_type = float(norm_type)
     given = _list(tensors)

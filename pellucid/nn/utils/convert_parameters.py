@@ -21,7 +21,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Let each parameter's data be its part of `vec` (memory is shared).
+    """Replace the data of each parameter by its part of `vec`, with which it shares memory.
 
     Example:
         >>> import pellucid as torch

@@ -47,7 +47,7 @@ class SpectralNorm:
         return weight / T.dot(u, T.mv(matrix, v))
 
     def remove(self, module: Any) -> None:
-        """Make the weight an ordinary parameter again."""
+        """Undo the normalization: make the weight an ordinary parameter again."""
         with no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         delattr(module, self.name)
@@ -148,7 +148,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight an ordinary parameter again."""
+    """Undo the normalization: make the weight an ordinary parameter again."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

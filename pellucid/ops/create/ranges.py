@@ -1,4 +1,4 @@
-"""Tensors that count: arange, linspace, logspace, and index sets of triangles."""
+"""Ranges: arange, linspace, logspace, and the indices of triangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole positions of one dimension: index_select, index_add, index_copy, index_fill and
+"""Indexing along one dimension: index_select, index_add, index_copy, index_fill and
 index_reduce.
 """
 

@@ -1,4 +1,4 @@
-"""Images sampled at positions: grid_sample, and affine_grid, which makes positions.
+"""Sample images at positions: grid_sample, and affine_grid, which computes positions.
 
 Native kernels sample float32 and float64 images. Everything else (two-byte floats, gradients of
 gradients, batched tensors) is made of other operations, which are the definition.

@@ -95,7 +95,7 @@ bitwise_not = unary(
     own_out=True,
     domain="signed",
     onnx=lambda c: _onnx_bitwise(c, "Not"),
-    doc="Each bit turned over; logical not of bools.",
+    doc="Each bit inverted; logical not of bools.",
     example="torch.bitwise_not(torch.tensor([0, 1]))",
     shows="tensor([-1, -2])",
 )

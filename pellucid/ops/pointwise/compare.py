@@ -352,14 +352,14 @@ def is_signed(input: Tensor) -> bool:
 
 @public(methods="=")
 def is_conj(input: Tensor) -> bool:
-    """False: conjugation is carried out at once here, never left as a mark on the tensor."""
+    """False: conjugation is computed at once here, never deferred."""
     require_tensor(input, "is_conj")
     return False
 
 
 @public(methods="=")
 def is_neg(input: Tensor) -> bool:
-    """False: negation is carried out at once here, never left as a mark on the tensor."""
+    """False: negation is computed at once here, never deferred."""
     require_tensor(input, "is_neg")
     return False
 
@@ -377,7 +377,7 @@ def is_tensor(obj: Any) -> bool:
 
 @public(methods="=")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """True when two tensors have one shape."""
+    """True when two tensors have the same shape."""
     return (
         require_tensor(input, "is_same_size")._array.shape
         == require_tensor(other, "is_same_size", "other", 2)._array.shape

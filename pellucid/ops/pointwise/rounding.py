@@ -53,7 +53,7 @@ trunc = unary(
     own_out=True,
     traits="steps",
     onnx=lambda c: c.truncated(c[0]),
-    doc="Each element without its digits after the point.",
+    doc="Each element truncated towards zero.",
     example="torch.trunc(torch.tensor([-1.5, 1.5]))",
     shows="tensor([-1.,  1.])",
 )
@@ -65,7 +65,7 @@ frac = unary(
     promote=None,
     own_out=True,
     onnx=lambda c: c.emit("Sub", c[0], c.truncated(c[0])),
-    doc="The digits after the point: `input - trunc(input)`.",
+    doc="The fractional part: `input - trunc(input)`.",
     example="torch.frac(torch.tensor([-1.5, 1.25]))",
     shows="tensor([-0.5000,  0.2500])",
 )

@@ -1,1 +1,1 @@
-"""What passes are made of (`torch.fx.passes.infra`)."""
+"""Base classes and managers of passes (`torch.fx.passes.infra`)."""

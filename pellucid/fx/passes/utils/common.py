@@ -1,4 +1,4 @@
-"""Graphs compared, and made into modules (`torch.fx.passes.utils.common`)."""
+"""Compare graphs, and make modules of them (`torch.fx.passes.utils.common`)."""
 
 from __future__ import annotations
 

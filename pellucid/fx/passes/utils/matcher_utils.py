@@ -1,4 +1,4 @@
-"""Places in a graph that look like another graph (`torch.fx.passes.utils.matcher_utils`)."""
+"""Find the places in a graph that match a pattern graph (`torch.fx.passes.utils.matcher_utils`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of classes: nll_loss, cross_entropy, and cross entropy behind a linear map."""
+"""Classification losses: nll_loss, cross_entropy, and cross entropy after a linear layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distances of vectors, and the losses of embeddings that are made of them."""
+"""Distances between vectors, and the embedding losses based on them."""
 
 from __future__ import annotations
 

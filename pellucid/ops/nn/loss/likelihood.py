@@ -1,4 +1,4 @@
-"""Losses of distributions: Kullback-Leibler divergence, Gaussian and Poisson likelihoods."""
+"""Likelihood losses: Kullback-Leibler divergence, Gaussian and Poisson likelihoods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses with a margin: of scores and signs, of rankings, of one class or several."""
+"""Margin losses: for signs, rankings, and one or several classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses between numbers of one shape: mse_loss, l1_loss, smooth_l1_loss, huber_loss."""
+"""Regression losses: mse_loss, l1_loss, smooth_l1_loss, huber_loss."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ igamma = binary(
     promote="float",
     constant=(0,),
     domains=(POSITIVE, POSITIVE),
-    doc="The regularised lower incomplete gamma function P(input, other).",
+    doc="The regularized lower incomplete gamma function P(input, other).",
     example="torch.igamma(torch.tensor([2.0]), torch.tensor([1.0]))",
     shows="tensor([0.2642])",
 )
@@ -247,7 +247,7 @@ igammac = binary(
     promote="float",
     constant=(0,),
     domains=(POSITIVE, POSITIVE),
-    doc="The regularised upper incomplete gamma function Q(input, other) = 1 - P.",
+    doc="The regularized upper incomplete gamma function Q(input, other) = 1 - P.",
     example="torch.igammac(torch.tensor([2.0]), torch.tensor([1.0]))",
     shows="tensor([0.7358])",
 )
