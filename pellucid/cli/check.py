@@ -272,7 +272,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeline",
         metavar="FILE",
-        help="with ranks: also write a page of what each did when, and waited for",
+        help="with ranks: also write a timeline of what each rank did and waited for",
     )
     parser.add_argument(
         "--format", choices=FORMATS, default="text", help="output format (default: text)"

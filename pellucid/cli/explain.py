@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run it as N ranks, and ask why they wait",
     )
     parser.add_argument(
-        "--rank", metavar="R", type=int, help="with the question wait: of this rank alone"
+        "--rank", metavar="R", type=int, help="with --question wait: ask only about this rank"
     )
     parser.add_argument(
         "--frame",

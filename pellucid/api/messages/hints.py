@@ -153,7 +153,7 @@ def _linear(case: Case, x: tuple[int, ...], weight: tuple[int, ...]) -> str | No
     if x[-1] == out:
         return "the weight looks transposed: it is (out_features, in_features)"
     has = f"the last dimension of the input has {x[-1]} features and the layer expects {features}"
-    return f"{has}: make in_features {x[-1]}, or make the layer before give {features}"
+    return f"{has}: make in_features {x[-1]}, or make the previous layer output {features}"
 
 
 @rule(
@@ -288,7 +288,7 @@ def _channels(case: Case) -> str | None:
         return "the images are grayscale: make in_channels 1, or repeat the channel with x.expand(-1, 3, -1, -1)"
     if wanted == 1 and got in (3, 4):
         return f"the images have {got} channels: make in_channels {got}, or make them grayscale with x.mean(1, keepdim=True)"
-    return f"make in_channels {got}, or make the layer before give {wanted} channels"
+    return f"make in_channels {got}, or make the previous layer output {wanted} channels"
 
 
 @rule(
@@ -494,7 +494,7 @@ def _stack(case: Case) -> str | None:
         case.mark(*(k - len(a) for k in range(len(a)) if a[k] != b[k]))
         if a and a[1:] == b[1:]:
             return "sequences of different lengths: pad them, nn.utils.rnn.pad_sequence(tensors, batch_first=True), or join with cat"
-    return "stack joins tensors of one shape: pad, cut or resize them first, or join with cat"
+    return "stack needs tensors of equal shape: pad, cut or resize them first, or join with cat"
 
 
 @rule(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)")
@@ -508,7 +508,7 @@ def _reshape(case: Case) -> str | None:
     known = prod(n for n in wanted if n != -1)
     if -1 in wanted:
         return f"{size} elements cannot be divided into rows of {known}: -1 would not be a whole number"
-    return f"{_times(wanted)} = {known} elements are asked for, and there are {_times(x) + ' = ' if len(x) > 1 else ''}{size}"
+    return f"{_times(wanted)} = {known} elements are requested, but there are {_times(x) + ' = ' if len(x) > 1 else ''}{size}"
 
 
 @rule(r"view size is not compatible with input tensor's size and stride")
@@ -516,7 +516,7 @@ def _view(case: Case) -> str | None:
     x = next(iter(case.tensors.values()), None)
     made = x._view.chain[-1][0].name if x is not None and x._view is not None else ""
     if made in ("permute", "transpose", "t"):
-        return f"after {made} the values lie in another order: use reshape(...), which copies them, or contiguous() before view(...)"
+        return f"after {made} the tensor is not contiguous: use reshape(...), which copies it, or contiguous() before view(...)"
     return "call .reshape(...), or .contiguous() before .view(...)"
 
 
@@ -600,7 +600,7 @@ def _one_hot_dtype(case: Case) -> str | None:
 )
 def _einsum(case: Case) -> str | None:
     letter, size, operand, before = case.found
-    return f"{letter} stands for {before} in an operand before and for {size} in operand {operand}: use another letter, or transpose"
+    return f"{letter} stands for {before} in an earlier operand and for {size} in operand {operand}: use another letter, or transpose"
 
 
 @rule(r"index out of range in self|idx < num_embeddings|of input takes value")
