@@ -70,6 +70,15 @@ def get_total_norm(
 ) -> Tensor:
     """The p-norm of all elements of all tensors together: the norm of their norms.
 
+    Args:
+        tensors: a tensor, or several.
+        norm_type: the order of the norm; `inf` for the largest absolute value. Default: 2.
+        error_if_nonfinite: raise an error if the norm is NaN or infinite. Default: False.
+        foreach: accepted; all tensors are handled together.
+
+    Returns:
+        a 0-d tensor.
+
     Raises:
         RuntimeError: with `error_if_nonfinite`, when it is infinite or NaN.
     """
@@ -125,7 +134,21 @@ def _part(t: Any) -> Any:
 def clip_grads_with_norm_(
     parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Multiply all gradients by max_norm / total_norm when that is less than 1."""
+    """Multiply all gradients by max_norm / total_norm when that is less than 1.
+
+    Args:
+        parameters: a parameter, or several. Their gradients are changed in place.
+        max_norm: the largest norm that is allowed.
+        total_norm: the norm of the gradients, as `get_total_norm` returns it.
+        foreach: accepted; all gradients are handled together.
+
+    >>> import pellucid as torch
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grads_with_norm_(w, 1.0, torch.nn.utils.get_total_norm(w.grad))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
     grads = tracing.gradients(_list(parameters))
     tracing.effect(
         _scale, [_part(g) for g in grads], _value(total_norm), float(max_norm), writes=(0,)

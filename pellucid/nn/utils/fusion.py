@@ -33,7 +33,23 @@ def fuse_conv_bn_weights(
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """One convolution that does what `conv` followed by `bn` does in evaluation mode."""
+    """One convolution that does what `conv` followed by `bn` does in evaluation mode.
+
+    Args:
+        conv: a convolution in eval mode. It is copied, not changed.
+        bn: a batch norm in eval mode with as many features as `conv` has output channels.
+        transpose: whether `conv` is a transposed convolution. Default: False.
+
+    Raises:
+        AssertionError: one of them is in train mode.
+
+    >>> from pellucid import nn
+    >>> import pellucid as torch
+    >>> conv, bn = nn.Conv2d(3, 4, 3).eval(), nn.BatchNorm2d(4).eval()
+    >>> x = torch.ones(1, 3, 5, 5)
+    >>> torch.allclose(nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6)
+    True
+    """
     assert not (conv.training or bn.training), "Fusion only for eval!"
     fused = copy.deepcopy(conv)
     fused.weight, fused.bias = fuse_conv_bn_weights(
@@ -63,7 +79,22 @@ def fuse_linear_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """One linear layer that does what `linear` followed by `bn` does in evaluation mode."""
+    """One linear layer that does what `linear` followed by `bn` does in evaluation mode.
+
+    Args:
+        linear: a linear layer in eval mode. It is copied, not changed.
+        bn: a batch norm in eval mode with `linear.out_features` features, or one.
+
+    Raises:
+        AssertionError: one of them is in train mode, or the numbers of features differ.
+
+    >>> from pellucid import nn
+    >>> import pellucid as torch
+    >>> linear, bn = nn.Linear(3, 4).eval(), nn.BatchNorm1d(4).eval()
+    >>> x = torch.ones(2, 3)
+    >>> torch.allclose(nn.utils.fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-6)
+    True
+    """
     assert not (linear.training or bn.training), "Fusion only for eval!"
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(

@@ -106,6 +106,13 @@ def spectral_norm(
 ) -> Module:
     """Divide a weight by its largest singular value, estimated by power iteration.
 
+    Args:
+        module: the module that has the weight. It is changed and returned.
+        name: the name of the weight. Default: "weight".
+        n_power_iterations: iterations per call in train mode. Default: 1.
+        eps: the smallest norm that vectors are divided by. Default: 1e-12.
+        dim: the dimension of the outputs. Default: 1 for transposed convolutions, otherwise 0.
+
     Source: Miyato et al., "Spectral normalization for generative adversarial networks", 2018.
     """
     weight = getattr(module, name, None)

@@ -148,7 +148,11 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Undo the normalization: make the weight an ordinary parameter again."""
+    """Undo the normalization: make the weight an ordinary parameter again.
+
+    Raises:
+        ValueError: the weight of this name is not normalized.
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

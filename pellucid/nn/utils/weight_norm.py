@@ -30,6 +30,14 @@ class WeightNorm:
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Apply weight normalization: replace a weight by `name_g` and `name_v`, and compute it from
     them before each call.
+
+    Args:
+        module: the module that has the weight. It is changed and returned.
+        name: the name of the weight. Default: "weight".
+        dim: the dimension along which each slice has its own norm, or None for one norm. Default: 0.
+
+    Raises:
+        RuntimeError: the weight is normalized already.
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
@@ -57,7 +65,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Undo the normalization: make the weight an ordinary parameter again."""
+    """Undo the normalization: make the weight an ordinary parameter again.
+
+    Raises:
+        ValueError: the weight of this name is not normalized.
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             weight = hook.compute_weight(module)
