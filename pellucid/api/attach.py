@@ -72,7 +72,8 @@ def check_arguments() -> None:
 
 def name_functions() -> None:
     """Let functions that are found under no name of their own module go by their public one, so
-    that pickle finds them.
+    that pickle finds them; and those of nn.functional always, since files name where PyTorch has
+    them.
     """
     known: set[int] = set()
     homes = [
@@ -90,7 +91,12 @@ def name_functions() -> None:
                 function.__qualname__,
                 function.__name__,
             )
-            if own is None or vars(own).get(path) is not function or path != name == short:
+            found = own is not None and vars(own).get(path) is function
+            if (
+                not found
+                or path != name == short
+                or (module[-13:] == "nn.functional" and path == name)
+            ):
                 function.__module__, function.__qualname__ = module, prefix + name
 
 

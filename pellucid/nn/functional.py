@@ -9,6 +9,7 @@ from . import _reduction as _reduction
 from . import grad as grad
 
 _attach.publish(globals(), "nn.functional")
+_attention.multi_head_attention_forward.__module__ = __name__
 
 _Reduction = _reduction
 

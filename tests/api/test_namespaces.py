@@ -2,6 +2,8 @@
 torch.nn.attention.
 """
 
+import pickle
+
 import pytest
 
 import pellucid as torch
@@ -43,3 +45,11 @@ def test_every_choice_of_kernel_gives_the_same_attention():
         assert torch.equal(torch.nn.functional.scaled_dot_product_attention(q, q, q), plain)
     with pytest.raises(AssertionError), sdpa_kernel("math"):
         pass
+
+
+def test_functions_of_nn_functional_pickle_under_its_name():
+    functional = torch.nn.functional
+    for name in ("silu", "conv1d", "mse_loss", "interpolate", "multi_head_attention_forward"):
+        function = getattr(functional, name)
+        assert function.__module__ == "pellucid.nn.functional", name
+        assert pickle.loads(pickle.dumps(function)) is function
