@@ -11,6 +11,7 @@ from ..core import observe
 from ..core.public import method
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError
+from ..ops._unset import unset
 from ..ops.create._factory import sizes, want_gradient
 from ..ops.shape.storages import TypedStorage, UntypedStorage
 from .construct import _tensors_in, to_array
@@ -76,7 +77,7 @@ def _of_sizes(size: tuple[Any, ...], kind: dtypes.dtype) -> Tensor:
         raise OperationError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )
-    return make_tensor(np.empty(shape, kind.numpy))
+    return make_tensor(unset(shape, kind.numpy))
 
 
 def _of_storage(storage: Any, kind: dtypes.dtype) -> Tensor:

@@ -36,6 +36,7 @@ _NAMES |= {
 # What the process was told; compiled code depends on it.
 SETTINGS: dict[str, Any] = {
     "deterministic": False,
+    "fill_uninitialized_memory": True,
     "warn_only": False,
     "precision": "highest",
     "interop_threads": 1,
@@ -44,14 +45,24 @@ SETTINGS: dict[str, Any] = {
 
 def _set(**settings: Any) -> None:
     SETTINGS.update(settings)
+    state.fill_unset = SETTINGS["deterministic"] and SETTINGS["fill_uninitialized_memory"]
     state.structure += 1
 
 
 # ---- determinism, precision, threads ---------------------------------------------------------
 @public()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms; all of this library's are."""
+    """Ask for deterministic algorithms. All of this library's are; new memory without values
+    (`torch.empty`, `resize_`) is filled with nan or the largest value, so that its use is seen.
+    """
     _set(deterministic=bool(mode), warn_only=bool(warn_only))
+
+
+def set_fill_uninitialized_memory(mode: bool) -> None:
+    """Whether deterministic algorithms fill new memory."""
+    if not isinstance(mode, bool):
+        raise OperationError(f"expected a bool, but got {type(mode).__name__}")
+    _set(fill_uninitialized_memory=mode)
 
 
 @public()

@@ -135,7 +135,7 @@ def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     if made is None:
         return None
     made = made.transpose([order.index(d) for d in range(ndim)])
-    return (
+    return in_order(
         made if keepdims else made.reshape([n for d, n in enumerate(made.shape) if d not in axes])
     )
 
@@ -173,7 +173,13 @@ def _add(
             whole, rest = np.split(x, [n * BLOCK_ROWS], first)
             blocks = _reduce(whole.reshape(*before, n, BLOCK_ROWS, *after), first + 1)
             x = np.concatenate([blocks, _reduce(rest, first, keepdims=True)], first)
-    return _reduce(x, axis, dtype, out, keepdims)
+    made = _reduce(x, axis, dtype, out, keepdims)
+    return made if x.flags.c_contiguous or out is not None else in_order(made)
+
+
+def in_order(made: Any) -> Any:
+    """The result of a reduction, contiguous; NumPy gives it the order of a permuted operand."""
+    return np.ascontiguousarray(made) if type(made) is ndarray and made.ndim > 1 else made
 
 
 _SINGLE = (None, np.dtype(np.float32), np.dtype(np.complex64))
@@ -231,7 +237,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return made
     kind = x.dtype
     wide = ACCUMULATE.get(kind)
-    made = _multiply.reduce(x, axis, wide, None, keepdims)
+    made = in_order(_multiply.reduce(x, axis, wide, None, keepdims))
     return made if wide is None or wide.kind == "i" else made.astype(kind)
 
 
@@ -256,7 +262,8 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
-    return plain(x, axis, None, None, keepdims)
+    made = plain(x, axis, None, None, keepdims)
+    return made if x.flags.c_contiguous else in_order(made)
 
 
 def copy(x: Any, order: Any = "K") -> Any:
@@ -291,12 +298,12 @@ def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.argmax`."""
-    return x.argmax(axis, keepdims=keepdims)
+    return in_order(x.argmax(axis, keepdims=keepdims))
 
 
 def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.argmin`."""
-    return x.argmin(axis, keepdims=keepdims)
+    return in_order(x.argmin(axis, keepdims=keepdims))
 
 
 def plus(a: Any, b: Any, into: Any = None) -> Any:

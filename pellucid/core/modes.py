@@ -17,14 +17,16 @@ class _State:
 
     It is only a hint: the general path looks at the thread's own stack. `structure` counts changes
     of modules (an attribute set, a parameter or hook registered) and settings, so that compiled
-    code knows when to look again.
+    code knows when to look again. `fill_unset`: new memory is filled with nan, for deterministic
+    algorithms.
     """
 
-    __slots__ = ("slow", "structure")
+    __slots__ = ("fill_unset", "slow", "structure")
 
     def __init__(self) -> None:
         self.slow = 0
         self.structure = 0
+        self.fill_unset = False
 
 
 class _ThreadModes(threading.local):

@@ -46,13 +46,14 @@ class Plan:
         entries: list[tuple[str, int]],
         backward: Callable[..., tuple[Any, ...]],
         needs: tuple[bool | None, ...] = (),
+        kept: int | None = None,  # the argument that is not freed
     ) -> None:
         # of each argument: whether it wants a gradient, None where there is no tensor
         self.needs = needs
         self.entries = tuple(entries)
         self.backward = backward
         # Shapes and dtypes are not freed: such a node can be differentiated again.
-        self.saves_nothing = all(kind in _DESCRIPTIONS for kind, _ in entries)
+        self.saves_nothing = all(kind in _DESCRIPTIONS or k == kept for kind, k in entries)
         # Positions of saved values that can be overwritten (the others are shapes and dtypes).
         self.versioned = tuple(
             k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins")
@@ -96,6 +97,7 @@ class Primitive:
     reduces: str = ""
     check: Rule | None = None
     wide_numbers: bool = False
+    kept: str | None = None
     aux: bool = False
     host: bool = False
     title: str = ""
@@ -184,7 +186,8 @@ class Primitive:
         # One generated line per pattern: a call with the saved values in place, no dictionaries on
         # the hot path. Under this file's name, so that nobody takes it for a line of the user's.
         exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
-        return Plan(entries, scope["backward"], needs)
+        kept = None if self.kept is None else self.args.index(self.kept)
+        return Plan(entries, scope["backward"], needs, kept)
 
     def _entry(self, word: str) -> tuple[str, int] | None:
         if word == "out":
@@ -234,6 +237,7 @@ def defop(
     reduces: str = "",
     check: Rule | None = None,
     wide_numbers: bool = False,
+    kept: str | None = None,
     aux: bool = False,
     host: bool = False,
     title: str = "",
@@ -319,6 +323,7 @@ def defop(
         kernel: what PyTorch calls the operation where it refuses a dtype: "NAME_cpu" when left out.
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not
             rounded to two bytes first.
+        kept: the argument that backward does not free: a number.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields:
             for arguments that it does not take.
     """

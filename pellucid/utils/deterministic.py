@@ -1,7 +1,24 @@
-"""`torch.utils.deterministic`: a setting that is kept.
-
-New tensors without values hold whatever was in memory, unless deterministic algorithms are asked
-for.
+"""`torch.utils.deterministic`: whether new memory without values is filled where deterministic
+algorithms are asked for.
 """
 
-fill_uninitialized_memory = True
+import sys
+import types
+
+from ..api.settings import SETTINGS, set_fill_uninitialized_memory
+
+
+class _Deterministic(types.ModuleType):
+    """The module; its attribute is a setting."""
+
+    @property
+    def fill_uninitialized_memory(self) -> bool:
+        """Whether `torch.empty` and its kin fill new memory with nan or the largest value."""
+        return SETTINGS["fill_uninitialized_memory"]
+
+    @fill_uninitialized_memory.setter
+    def fill_uninitialized_memory(self, mode: bool) -> None:
+        set_fill_uninitialized_memory(mode)
+
+
+sys.modules[__name__].__class__ = _Deterministic

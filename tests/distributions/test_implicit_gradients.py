@@ -54,3 +54,37 @@ def test_a_second_derivative_is_refused_by_name():
     (g,) = torch.autograd.grad(torch._standard_gamma(a).sum(), a, create_graph=True)
     with pytest.raises(NotImplementedError, match="_standard_gamma_grad"):
         g.sum().backward()
+
+
+def test_small_and_large_parameters():
+    """Values from 60 digits: derivatives of the distribution function by its parameter."""
+    x, a, b, slope = np.array(
+        [
+            (0.008, 0.01, 0.01, 43.49970806883839),
+            (0.5, 0.001, 0.001, 125173.40673873581),
+            (2.989407898123625e-56, 0.001, 0.01, 6.53910480202079e-51),
+            (4.4655e-31, 0.01, 1e4, 2.68432725380962e-27),
+            (2e-06, 0.01, 0.1, 0.004412372040748162),
+            (0.9, 1e-4, 1e4, 0.10009570798181794),
+            (0.45, 1e-3, 0.1, 2633.5596237759596),
+        ]
+    ).T
+    np.testing.assert_allclose(_beta_slope(x, a, b), slope, rtol=1e-8)
+    x, a, slope = np.array(
+        [
+            (6.9e-98, 0.001, 1.5397090958130204e-92),
+            (4.4655e-31, 0.01, 3.0956128149902143e-27),
+            (1.26e-44, 1e-4, 1.2663703229594796e-38),
+            (4e-31, 1e-30, 27.76665109112863),
+            (1.1e20, 1e20, 1.05),
+            (1e300, 1.0, 691.3527435631426),
+        ]
+    ).T
+    np.testing.assert_allclose(_gamma_slope(a, x), slope, rtol=1e-8)
+
+
+def test_samples_at_the_ends():
+    x, a = torch.tensor([0.0, 1.0], dtype=torch.float64), torch.full((2,), 0.01).double()
+    zero, one = torch._dirichlet_grad(x, a, 2 * a).tolist()
+    assert zero == 0 and one == pytest.approx(5001.6096, rel=1e-6)  # the limit
+    assert torch._standard_gamma_grad(a, torch.zeros(2).double()).tolist() == [0, 0]

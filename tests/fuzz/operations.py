@@ -99,6 +99,7 @@ KNOWN: dict[str, str] = {
     "accepted, linalg.vander": "powers of two-byte numbers are like others",
     "result nan, nn.MultiLabelMarginLoss": "differences of NaN, which PyTorch takes for no loss",
     "result nan, nn.functional.multilabel_margin_loss": "differences of NaN, which PyTorch takes for no loss",
+    "result value, nn.CircularPad": "PyTorch reads memory that it has not written where one side is cut off",
     "gradient value, nn.CircularPad": "PyTorch reads memory that it has not written where one side is cut off",
     "refused of nothing": "a kernel that is not there is missed whatever the size; PyTorch misses it where there is something to compute",
     "gradient value, digamma float64": "PyTorch's trigamma is off by 1e3 units in the last place",

@@ -236,3 +236,30 @@ def test_windows():
     assert torch.kaiser_window(1).tolist() == [1.0]
     with pytest.raises(ValueError, match="Tau must be positive"):
         torch.signal.windows.exponential(3, tau=-1)
+
+
+def test_deterministic_algorithms_fill_new_memory():
+    from pellucid.utils import deterministic
+
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert deterministic.fill_uninitialized_memory is True
+        assert torch.empty(2).isnan().all() and torch.empty(1, dtype=torch.int8).item() == 127
+        assert torch.empty(1, dtype=torch.bool).item() is True
+        a = torch.ones(2)
+        for made in (
+            torch.empty_like(a),
+            a.new_empty(2),
+            torch.empty_strided((2, 2), (1, 2)),
+            torch.empty_permuted((2, 2), (1, 0)),
+            torch.Tensor(2),
+        ):
+            assert made.isnan().all()
+        assert a.resize_(4).isnan().tolist() == [False, False, True, True]
+        deterministic.fill_uninitialized_memory = False
+        assert torch.ones(3).new_empty(3).shape == (3,)
+        with pytest.raises(RuntimeError, match="expected a bool, but got int"):
+            deterministic.fill_uninitialized_memory = 1
+    finally:
+        deterministic.fill_uninitialized_memory = True
+        torch.use_deterministic_algorithms(False)

@@ -303,3 +303,12 @@ def test_gradients_of_variances_with_a_correction_above_the_count(correction):
 def test_the_default_of_correction_is_shown_as_a_number():
     for function in (torch.var, torch.std, torch.var_mean, torch.std_mean):
         assert "correction: 'Any' = 1" in str(inspect.signature(function))
+
+
+def test_the_gradient_of_a_largest_element_that_is_nan():
+    """No element equals the norm, so none gets a share of its gradient."""
+    for order in (float("inf"), -float("inf")):
+        for dim in (1, None):
+            x = torch.tensor([[1.0, float("nan")], [3.0, 3.0]], requires_grad=True)
+            torch.linalg.vector_norm(x, order, dim).sum().backward()
+            assert x.grad.tolist() == [[0, 0], [0, 0] if dim is None else [0.5, 0.5]]

@@ -21,6 +21,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError
 from .._numbers import fitting
 from .._rules import require_tensor
+from .._unset import mark_unset, unset
 from ._factory import build, check_memory, deliver, sizes, want_gradient
 
 SPARSE = (
@@ -118,7 +119,7 @@ zeros = _maker("zeros", np.zeros, "of zeros", "torch.zeros(2)\n    tensor([0., 0
 ones = _maker("ones", _ones, "of ones", "torch.ones(2)\n    tensor([1., 1.])")
 empty = _maker(
     "empty",
-    np.empty,
+    unset,
     "of arbitrary values, whatever the memory holds",
     "torch.empty(2, 3).shape\n    torch.Size([2, 3])",
 )
@@ -274,7 +275,7 @@ ones_like = _like(
 )
 empty_like = _like(
     "empty_like",
-    np.empty,
+    unset,
     "A tensor with uninitialized values",
     "torch.empty_like(torch.tensor([1, 2])).shape\n    torch.Size([2])",
 )
@@ -336,7 +337,7 @@ def _new(name: str, fill: Fill, doc: str) -> None:
 
 _new("new_zeros", np.zeros, "Zeros")
 _new("new_ones", np.ones, "Ones")
-_new("new_empty", np.empty, "Arbitrary values")
+_new("new_empty", unset, "Arbitrary values")
 
 
 @method()
@@ -390,7 +391,8 @@ def empty_strided(
             0 if 0 in shape else 1 + sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
         )
         memory = np.empty(extent * kind.itemsize, np.uint8)
-        return np.ndarray(shape, kind, memory, 0, tuple(s * kind.itemsize for s in steps))
+        array = np.ndarray(shape, kind, memory, 0, tuple(s * kind.itemsize for s in steps))
+        return mark_unset(array)
 
     result = build(
         shape,

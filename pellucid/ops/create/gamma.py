@@ -29,12 +29,12 @@ _NEGLIGIBLE = -40.0
 
 
 @cache
-def _nodes() -> tuple[Array, Array, Array]:
+def _nodes(fine: bool) -> tuple[Array, Array, Array]:
     """Double exponential quadrature of [0, 1]: distances from 0, distances from 1, weights
     (Takahasi, Mori, 1974).
     """
-    step = 0.1
-    t = np.arange(-35, 36) * step
+    step = 0.05 if fine else 0.1
+    t = np.arange(-70, 71) * step if fine else np.arange(-35, 36) * step
     q = np.pi / 2 * np.sinh(t)
     return (
         1 / (1 + np.exp(-2 * q)),
@@ -44,12 +44,16 @@ def _nodes() -> tuple[Array, Array, Array]:
 
 
 def _integral(
-    log_weight: Callable[[Array, Array], Array], factor: Callable[[Array], Array], top: Any
+    log_weight: Callable[[Array, Array], Array],
+    factor: Callable[[Array], Array],
+    top: Any,
+    rate: Any,
+    fine: bool,
 ) -> Array:
     """The integral over v from 0 to `top` of exp(log_weight(v, top - v)) factor(v), for weights
-    that fall from 1.
+    that fall from 1, at most at `rate`; `fine` where they fall late.
     """
-    low = np.full_like(top, -30.0)
+    low = -5.0 - np.log(np.maximum(rate, 1.0))
     high = np.log(top)
     for _ in range(10):
         middle = (low + high) / 2
@@ -57,66 +61,145 @@ def _integral(
         small = log_weight(v, top - v) < _NEGLIGIBLE
         high, low = np.where(small, middle, high), np.where(small, low, middle)
     cut = np.minimum(np.exp(high), top)
-    near, far, weights = (a.reshape(-1, *[1] * np.ndim(top)) for a in _nodes())
+    near, far, weights = (a.reshape(-1, *[1] * np.ndim(top)) for a in _nodes(fine))
     v = cut * near
     values = np.exp(log_weight(v, (top - cut) + cut * far)) * factor(v) * weights
     return cut * np.where(np.isfinite(values), values, 0.0).sum(0)
 
 
-def _by_case(case: Array, rules: tuple[Callable[..., Array], ...], *arrays: Array) -> Array:
-    """Rule k of the entries where `case` is k."""
+def _by_case(
+    case: Array, rules: tuple[Callable[..., Array], ...], fine: Array, *arrays: Array
+) -> Array:
+    """Rule k of the entries where `case` is k, which is told whether they need a fine quadrature."""
     out = np.empty(case.shape)
     for k, rule in enumerate(rules):
-        chosen = case == k
-        if chosen.any():
-            out[chosen] = rule(*(a[chosen] for a in arrays))
+        for finely in (False, True):
+            chosen = (case == k) & (fine == finely)
+            if chosen.any():
+                out[chosen] = rule(finely, *(a[chosen] for a in arrays))
     return out
+
+
+def _flat(rate: Array, start: Array, end: Array, offset: Array) -> Array:
+    """The integral over v from `start` to `end` of exp(rate v) (v + offset) / exp(rate start)."""
+    length = np.maximum(end - start, 0.0)
+    z = rate * length
+    grown = np.expm1(z)
+    with_v = np.where(
+        np.abs(z) > 0.1,
+        (length * (grown + 1) - grown / rate) / rate,
+        length**2 * (1 / 2 + z * (1 / 3 + z * (1 / 8 + z * (1 / 30 + z * (1 / 144 + z / 840))))),
+    )
+    return with_v + (start + offset) * np.where(z == 0, length, grown / rate)
+
+
+def _tail(log_scale: Array, rate: Array, start: Array, offset: Array) -> Array:
+    """The integral over v from `start` on of exp(log_scale - rate v) (v + offset)."""
+    return np.exp(log_scale - rate * start) * ((start + offset) + 1 / rate) / rate
+
+
+def _settled(size: Array) -> Array:
+    """v from which on size exp(-v) does not count."""
+    return 37.0 + np.log(np.maximum(size, 1.0))
 
 
 def _gamma_slope(alpha: Array, x: Array) -> Array:
     """dx/da of a gamma sample x (1-d float64 arrays)."""
     from scipy.special import digamma
 
-    def below(alpha: Array, x: Array, ahead: Array) -> Array:  # t = x exp(-v)
-        return x * _integral(
-            lambda v, _: -alpha * v - x * np.expm1(-v), lambda v: v - ahead, np.full_like(x, 1e12)
-        )
+    # t = x exp(-v); for large v the density is a power of t
+    def below(fine: bool, alpha: Array, x: Array, ahead: Array) -> Array:
+        end = _settled(x)
+        fall = lambda v, _: -alpha * v - x * np.expm1(-v)
+        rest = _tail(x, alpha, end, -ahead)
+        return x * (_integral(fall, lambda v: v - ahead, end, alpha, fine) + rest)
 
-    def above(alpha: Array, x: Array, ahead: Array) -> Array:  # t = x exp(v)
-        return x * _integral(
-            lambda v, _: alpha * v - x * np.expm1(v), lambda v: v + ahead, np.full_like(x, 1e12)
+    # t = x exp(v); up to t = exp(-37) the density is a power of t
+    def above(fine: bool, alpha: Array, x: Array, ahead: Array) -> Array:
+        start = np.maximum(-37.0 - np.log(x), 0.0)
+        low = x * np.exp(start)  # t there
+        rest = _integral(
+            lambda v, _: alpha * v - low * np.expm1(v),
+            lambda v: v + start + ahead,
+            np.full_like(x, 1e12),
+            np.maximum(alpha, low),
+            fine,
         )
+        return x * (_flat(alpha, np.zeros_like(x), start, ahead) + np.exp(alpha * start) * rest)
 
     ahead = np.log(x) - digamma(alpha)  # of the mean of the logarithm
-    return _by_case((ahead >= 0).astype(int), (below, above), alpha, x, ahead)
+    slopes = _by_case((ahead >= 0).astype(int), (below, above), alpha < 1, alpha, x, ahead)
+    # where the logarithms can no longer be told apart, the sample is normal, of variance alpha
+    return np.where(x == 0, 0.0, np.where(alpha > 1e16, (x / alpha + 1) / 2, slopes))
 
 
 def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
     """dx/da of a beta sample x (1-d float64 arrays)."""
     from scipy.special import digamma
 
-    def below(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:  # t = x exp(-v)
+    # t = x exp(-v); for large v the density is a power of t
+    def below(fine: bool, x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
         y, ahead = 1 - x, np.log(x) - mean
+        end = _settled(np.abs(beta - 1) * x / y)
         fall = lambda v, _: -alpha * v + (beta - 1) * np.log1p(-x * np.expm1(-v) / y)
-        return x * _integral(fall, lambda v: v - ahead, np.full_like(x, 1e12))
+        rest = _tail((1 - beta) * np.log1p(-x), alpha, end, -ahead)
+        rate = alpha + np.abs(beta - 1) * x / y
+        return x * (_integral(fall, lambda v: v - ahead, end, rate, fine) + rest)
 
-    # t = x exp(v), up to t = 1
-    def above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
-        y, ahead = 1 - x, np.log(x) - mean
-        fall = lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / y)
-        return x * _integral(fall, lambda v: v + ahead, np.maximum(-np.log(x), 1e-300))
+    # t = x exp(v) up to t = 1; where t is small the density is a power of t
+    def above(fine: bool, x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
+        top, ahead = -np.log(x), np.log(x) - mean
+        start = np.maximum(top - _settled(beta), 0.0)
+        left = np.maximum(top - start, 1e-300)
+        low = np.exp(-left)  # t at the start
+        fall = lambda v, rest: alpha * v + (beta - 1) * np.log(-np.expm1(-rest) / (1 - low))
+        rest = _integral(fall, lambda v: v + start + ahead, left, alpha + beta, fine)
+        return x * (_flat(alpha, np.zeros_like(x), start, ahead) + np.exp(alpha * start) * rest)
 
-    # 1 - t = (1 - x) exp(-v)
-    def far_above(x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
+    # The same where the density has a pole at t = 1: with r = -log t, the integrand there is
+    # r ** (beta - 1) times h(r), whose value at the pole is integrated by itself.
+    def above_pole(fine: bool, x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
+        top, ahead = -np.log(x), np.log(x) - mean
+        start = np.maximum(top - _settled(beta), 0.0)
+
+        def h(r: Array) -> Array:
+            power = (beta - 1) * np.log(-np.expm1(-r) / np.where(r > 0, r, 1.0))
+            return np.exp(np.where(r > 0, power, 0.0) - alpha * r) * (top - r + ahead)
+
+        near = np.minimum(top - start, 0.5)
+        at_pole = top + ahead
+        pole = near**beta / beta * at_pole
+        points, _, weights = (a.reshape(-1, 1) for a in _nodes(True))
+        r = near * points
+        pole += near * (r ** (beta - 1) * (h(r) - at_pole) * weights).sum(0)
+        # in logarithms of r, from near to the start
+        width = np.log((top - start) / near)
+        r = near * np.exp(width * points)
+        middle = width * (r**beta * h(r) * weights).sum(0)
+        scale = np.exp(alpha * top + (1 - beta) * np.log1p(-x))
+        flat = np.exp((1 - beta) * np.log1p(-x)) * _flat(alpha, np.zeros_like(x), start, ahead)
+        return x * (flat + scale * (pole + middle))
+
+    # 1 - t = (1 - x) exp(-v); for large v the density is a power of 1 - t
+    def far_above(fine: bool, x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
         y = 1 - x
+        end = _settled(np.abs(alpha - 1) * y / x)
         fall = lambda v, _: -beta * v + (alpha - 1) * np.log1p(-y * np.expm1(-v) / x)
-        return y * _integral(
-            fall, lambda v: np.log1p(-y * np.exp(-v)) - mean, np.full_like(x, 1e12)
-        )
+        rest = mean * np.exp((1 - alpha) * np.log(x) - beta * end) / beta
+        factor = lambda v: np.log1p(-y * np.exp(-v)) - mean
+        return y * (_integral(fall, factor, end, alpha + beta, fine) - rest)
 
     mean = digamma(alpha) - digamma(alpha + beta)  # of the logarithm
-    case = np.where(np.log(x) < mean, 0, np.where(x < 0.5, 1, 2))
-    return _by_case(case, (below, above, far_above), x, alpha, beta, mean)
+    case = np.where(np.log(x) < mean, 0, np.where(x < 0.5, np.where(beta < 1, 2, 1), 3))
+    rules = (below, above, above_pole, far_above)
+    slopes = _by_case(case, rules, np.minimum(alpha, beta) < 1, x, alpha, beta, mean)
+    return np.where(x == 0, 0.0, slopes)
+
+
+def _dirichlet_slope(x: Array, alpha: Array, total: Array) -> Array:
+    """dx/da of a component x of a Dirichlet sample, for each unit that the others lose together."""
+    x = np.minimum(x, 1 - 2.0**-53)  # its limit at 1
+    return _beta_slope(x, alpha, total - alpha) / (1 - x)
 
 
 def _over(slope: Callable[..., Array], *arrays: Any) -> Any:
@@ -151,9 +234,7 @@ standard_gamma_grad = defop(
 dirichlet_grad = defop(
     "dirichlet_grad",
     "input alpha total",
-    forward=lambda xp, x, alpha, total: _over(
-        lambda x, a, s: _beta_slope(x, a, s - a) / (1 - x), x, alpha, total
-    ),
+    forward=lambda xp, x, alpha, total: _over(_dirichlet_slope, x, alpha, total),
     aval=lambda x, alpha, total: x,
     vjp={"input": _no_second, "alpha": _no_second, "total": _no_second},
 )

@@ -242,9 +242,32 @@ def _getrf(xp: Any, x: Any) -> Any:
     k = min(x.shape[-2:])
     if x.size == 0:
         return x.copy(), np.zeros((*x.shape[:-2], k), np.int32), np.zeros(x.shape[:-2], _INFO)
-    (getrf,) = lapack("getrf", x)
-    lu, pivots, info = loop(lambda a: getrf(a), x)
+    lu, pivots, info = loop(lu_of(x), x)
     return lu, pivots.astype(np.int32) + 1, np.asarray(info, _INFO)
+
+
+def lu_of(x: Any) -> Any:
+    """What factorizes one matrix of the type of `x`, as LAPACK's `getrf`: LU, pivots, info."""
+    (getrf,) = lapack("getrf", x)
+    return lambda a: getrf(a) if np.isfinite(a).all() else _eliminated(a)
+
+
+def _eliminated(a: Any) -> tuple[Any, Any, int]:
+    """LU of a matrix with infinities or NaN, which LAPACK's search for a pivot may pass over and
+    lose: a NaN counts as the largest.
+    """
+    lu, info = a.copy(), 0
+    pivots = np.zeros(min(a.shape), np.int32)
+    with np.errstate(all="ignore"):
+        for k in range(len(pivots)):
+            pivots[k] = place = k + int(np.abs(lu[k:, k]).argmax())
+            lu[[k, place]] = lu[[place, k]]
+            if lu[k, k] == 0:
+                info = info or k + 1
+                continue
+            lu[k + 1 :, k] /= lu[k, k]
+            lu[k + 1 :, k + 1 :] -= lu[k + 1 :, k, None] * lu[k, k + 1 :]
+    return lu, pivots, info
 
 
 def permutation_of(pivots: Any, m: int) -> Any:

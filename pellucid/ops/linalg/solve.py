@@ -36,7 +36,7 @@ from ._linalg import (
     tril,
     triu,
 )
-from .factor import unpacked
+from .factor import lu_of, unpacked
 
 _INFO = np.dtype(np.int32)
 SINGULAR = "The solver failed because the input matrix is singular."
@@ -45,8 +45,20 @@ _SINGULAR_INVERSE = "The diagonal element {info} is zero, the inversion could no
 
 def _singular(a: Any) -> Any:
     """LAPACK's info for each matrix: 0, or the place of the first zero on the diagonal of U."""
-    (getrf,) = lapack("getrf", a)
-    return np.asarray(loop(lambda x: getrf(x)[2:], a)[0], _INFO)
+    factorize = lu_of(a)
+    return np.asarray(loop(lambda x: factorize(x)[2:], a)[0], _INFO)
+
+
+def _in_spite_of_nan(rule: Any, a: Any, *others: Any) -> Any:
+    """NumPy's rule matrix by matrix, with NaN where only NaN or infinities make it fail."""
+
+    def one(*arrays: Any) -> Any:
+        try:
+            return (rule(*arrays),)
+        except np.linalg.LinAlgError:
+            return (np.full_like(arrays[-1], np.nan),)
+
+    return loop(one, a, *others)[0]
 
 
 def dominant(a: Any, *others: Any) -> tuple[Any, ...]:
@@ -154,7 +166,7 @@ def _solve(xp: Any, a: Any, b: Any) -> Any:
         return kernels.matmul.blas.linalg.solve(a, b)
     except np.linalg.LinAlgError:
         raise_info("torch.linalg.solve", _singular(a), SINGULAR)
-        raise
+        return _in_spite_of_nan(kernels.matmul.blas.linalg.solve, a, b)
 
 
 defop(
@@ -284,7 +296,7 @@ def _inverse(xp: Any, x: Any) -> Any:
         return kernels.matmul.blas.linalg.inv(x) if x.size else x.copy()
     except np.linalg.LinAlgError:
         raise_info("linalg.inv", _singular(x), _SINGULAR_INVERSE)
-        raise
+        return _in_spite_of_nan(kernels.matmul.blas.linalg.inv, x)
 
 
 defop(
@@ -369,7 +381,19 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
 
 # ---- determinants -----------------------------------------------------------------------------
 def _det(xp: Any, x: Any) -> Any:
-    return np.asarray(kernels.matmul.blas.linalg.det(x), x.dtype)
+    made = np.asarray(kernels.matmul.blas.linalg.det(x), x.dtype)
+    return made if np.isfinite(x).all() else _where_finite(x, made, lambda d: d.prod(-1))
+
+
+def _where_finite(x: Any, made: Any, of_diagonal: Any) -> Any:
+    """`made` for finite matrices; for others what the diagonal of U gives, with its sign."""
+    lu, pivots, _ = loop(lu_of(x), x)
+    diagonal = np.diagonal(lu, axis1=-2, axis2=-1).copy()
+    swaps = (pivots != np.arange(pivots.shape[-1])).sum(-1, keepdims=True)
+    diagonal[..., :1] *= 1 - 2 * (swaps % 2)
+    with np.errstate(all="ignore"):
+        other = np.asarray(of_diagonal(diagonal), made.dtype)
+    return np.where(np.isfinite(x).all((-2, -1)), made, other)
 
 
 def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -443,6 +467,9 @@ def det(A: Tensor) -> Tensor:  # noqa: N803
 
 def _slogdet(xp: Any, x: Any) -> Any:
     sign, logabs = kernels.matmul.blas.linalg.slogdet(x)
+    if not np.isfinite(x).all():
+        sign = _where_finite(x, sign, lambda d: np.sign(d).prod(-1))
+        logabs = _where_finite(x, logabs, lambda d: np.log(np.abs(d)).sum(-1))
     if x.dtype.kind == "f":
         sign = np.where(np.isnan(logabs), 0, sign)  # NumPy counts NaN as positive
     return np.asarray(sign, x.dtype), np.asarray(logabs, x.real.dtype)

@@ -431,7 +431,15 @@ def grid_sampler(
 ) -> Tensor:
     """`nn.functional.grid_sample`; the modes are 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1
     border, 2 reflection.
+
+    Raises:
+        RuntimeError: another mode, for which PyTorch returns whatever lies in memory.
     """
+    if interpolation_mode not in range(len(_MODES)) or padding_mode not in range(len(_PADDINGS)):
+        raise OperationError(
+            "grid_sampler(): expected interpolation_mode and padding_mode to be 0, 1 or 2, but got "
+            f"{interpolation_mode} and {padding_mode}"
+        )
     mode, padding = _MODES[interpolation_mode], _PADDINGS[padding_mode]
     return nn_grid.grid_sample(input, grid, mode, padding, align_corners)
 

@@ -13,7 +13,8 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, OperationError, UnsupportedError
-from .._numbers import as_number
+from ...ir.formula import Formula
+from .._numbers import as_number, fitting
 from .._overloads import former
 from .._rules import require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, elementwise
@@ -35,6 +36,27 @@ add_op = defop(
     samples=elementwise(REAL, REAL, complex=True),
     aten=lambda A, x, y: A.add.Tensor(x, y) if hasattr(x, "dtype") else A.add.Tensor(y, x),
 )
+
+
+def _scaled_sum(name: str, sign: int) -> Any:
+    """The record of `input + sign * alpha * other`. Its node saves nothing, as that of `add`."""
+    return defop(
+        f"{name}_scaled",
+        "input other alpha",
+        formula=Formula(lambda m, x, y, alpha: x + y * alpha if sign > 0 else x - y * alpha),
+        kept="alpha",
+        vjp={"input": lambda g: g, "other": lambda F, g, alpha: g * F.conj(sign * alpha)},
+        promote="common",
+        elementwise=True,
+        grad_name=name.capitalize(),
+        title=name,
+        onnx=lambda c: c.emit(name.capitalize(), c[0], c.emit("Mul", c[1], c[2])),
+        samples=elementwise(REAL, REAL, REAL, complex=True),
+        aten=lambda A, x, y, alpha: getattr(A, name).Tensor(x, y, alpha=alpha),
+    )
+
+
+add_scaled_op, sub_scaled_op = _scaled_sum("add", 1), _scaled_sum("sub", -1)
 
 
 def _is_bool(x: Any) -> bool:
@@ -138,12 +160,26 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
         raise OperationError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
+    if kind.category and type(alpha) in (int, float, complex):  # not one that a tracer watches
+        fitting(alpha, kind)
     if alpha == 1:
         return op.call(input, other)
     if kind.is_floating_point and kind.itemsize == 2:
-        wide = [F.cast(x, dtype=_FLOAT32) if isinstance(x, Tensor) else x for x in (input, other)]
+        wide = [_wide(x, kind) if isinstance(x, Tensor) else x for x in (input, other)]
         factor = float(np.asarray(alpha, kind.numpy))
-        return F.cast(op.call(wide[0], _scaled(wide[0], wide[1], factor)), dtype=kind.numpy)
+        return F.cast(_sum(op, wide[0], wide[1], factor), dtype=kind.numpy)
+    return _sum(op, input, other, alpha)
+
+
+def _wide(x: Tensor, kind: Any) -> Any:
+    """In float32, with the values that `kind` holds."""
+    rounded = x if x.dtype is kind else F.cast(x, dtype=kind.numpy)
+    return F.cast(rounded, dtype=_FLOAT32)
+
+
+def _sum(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
+    if isinstance(other, Tensor) and not common_dtype([input, other]).is_integral:
+        return (sub_scaled_op if op is sub_op else add_scaled_op).call(input, other, alpha)
     return op.call(input, _scaled(input, other, alpha))
 
 

@@ -72,7 +72,9 @@ def _vector_norm_grad(
     if math.isinf(ord):
         top = abs(values(F, input)) == values(F, out)
         share = top.astype(values(F, out).dtype)
-        share = share / library(F).asarray(share.sum(axis=dim, keepdims=True)).astype(share.dtype)
+        # none is the largest where the norm is NaN
+        count = library(F).maximum(share.sum(axis=dim, keepdims=True), 1)
+        share = share / count.astype(share.dtype)
         return F.sgn(input) * ((share if F.raw else make_tensor(share)) * g)
     size = F.abs(input)
     if ord < 2 or zero.any():
@@ -95,7 +97,8 @@ def _slope(F: Any, input: Any, out: Any, ord: float, dim: Any) -> Any:
     if math.isinf(ord):
         top = (abs(input) == out).astype(out.dtype)
         dims = tuple(range(len(input.shape))) if dim is None else tuple(dim)
-        return F.sgn(input) * (top / F.sum(top, dim=dims, keepdim=True))
+        count = F.sum(top, dim=dims, keepdim=True)
+        return F.sgn(input) * (top / F.where(count == 0, 1.0, count))
     slope = F.sgn(input) * F.pow(abs(input), ord - 1)
     return F.where(input == 0, 0.0, slope) if ord < 1 else slope
 

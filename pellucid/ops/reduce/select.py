@@ -11,6 +11,7 @@ import numpy as np
 from ... import config, dtypes
 from ...backends import numpy_fast
 from ...backends.native import kernels
+from ...backends.numpy_cpu import in_order
 from ...backends.numpy_extra import comparable
 from ...backends.scatter import put_few, take_few
 from ...core import tracing
@@ -171,11 +172,13 @@ def _extreme_op(which: str) -> Any:
             return x.copy(), np.zeros((), np.int64)
         if x.size < 1024 and type(x) is np.ndarray:
             place = x.argmax if which == "max" else x.argmin
-            return reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
+            made = reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
+            return made if x.flags.c_contiguous else tuple(map(in_order, made))
         if type(x) is np.ndarray and config.kernels:
             made = kernels.ordering.order.extreme(x, dim, which == "max")
             if made is not None:
-                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
+                made = made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
+                return made if x.flags.c_contiguous else tuple(map(in_order, made))
         return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(
             x, dim, keepdims=keepdim
         )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...backends.numpy_cpu import in_order
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -23,13 +24,13 @@ def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         # the first False: a quarter of the cost, and the rest is not looked at
         return x.item(x.argmin())
-    return xp.logical_and.reduce(x, dim, None, None, keepdim)
+    return in_order(xp.logical_and.reduce(x, dim, None, None, keepdim))
 
 
 def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         return x.item(x.argmax())
-    return xp.logical_or.reduce(x, dim, None, None, keepdim)
+    return in_order(xp.logical_or.reduce(x, dim, None, None, keepdim))
 
 
 def _onnx_all_any(c: Any, reduction: str) -> Any:

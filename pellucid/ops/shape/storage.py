@@ -22,6 +22,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from .._rules import as_index, require_tensor
 from .._samples import cases
+from .._unset import unset
 from ._sizes import element_strides, sizes_of
 from .parts import part_op
 from .storages import StorageBase as StorageBase
@@ -475,7 +476,7 @@ def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
     steps = tuple([s * item for s in strides])
     if needed * item > held.nbytes:
         check_resizable(held)
-        grown = np.empty(needed, a.dtype)
+        grown = unset((needed,), a.dtype)
         old = UntypedStorage(held)._bytes()
         grown.view(np.uint8)[: len(old)] = old
         return np.ndarray(shape, a.dtype, grown, offset * item, steps)

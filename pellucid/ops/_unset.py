@@ -1,0 +1,30 @@
+"""New memory whose elements nobody has set yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.modes import state
+
+
+def mark_unset(array: Any) -> Any:
+    """The same new array. Where deterministic algorithms are asked for, nan or the largest value
+    stands in each element, instead of what the memory held.
+    """
+    if state.fill_unset and type(array) is np.ndarray:
+        kind = array.dtype
+        array[...] = (
+            True
+            if kind.kind == "b"
+            else np.iinfo(kind).max
+            if kind.kind in "iu"
+            else np.array(np.nan, np.float32).astype(kind)
+        )
+    return array
+
+
+def unset(shape: tuple[int, ...], kind: Any) -> Any:
+    """A new array of arbitrary values."""
+    return mark_unset(np.empty(shape, kind))
