@@ -272,8 +272,11 @@ class Size(tuple[int, ...]):
     __module__ = "pellucid"
 
     def __new__(cls, sizes: Iterable[Any] = (), /) -> Size:
-        numbers = []
+        numbers: list[Any] = []
         for position, size in enumerate(sizes):
+            if getattr(size, "_symbolic_size", False):
+                numbers.append(size)
+                continue
             try:
                 numbers.append(int(as_index(size)))
             except TypeError:

@@ -19,7 +19,7 @@ from ..ops._rules import require_tensor
 
 
 class _Symbol:
-    """Nothing is an instance of it: sizes are Python numbers, also while compiling."""
+    """Sizes are Python numbers, also while compiling; only ragged dimensions have other sizes."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise errors.UnsupportedError(
@@ -28,7 +28,9 @@ class _Symbol:
 
 
 class SymInt(_Symbol):
-    """The type of symbolic integers, for `isinstance`; there are none."""
+    """The type of symbolic integers: the sizes of the ragged dimensions of nested tensors."""
+
+    _symbolic_size = True
 
 
 class SymFloat(_Symbol):

@@ -122,7 +122,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         )
     at = int(differ[0]) if len(differ) else 0
     offsets = make_tensor(np.concatenate([[0], np.cumsum(shapes[:, at])]).astype(np.int64))
-    return NestedTensor.make(F.cat(*parts, dim=at), offsets, None, at + 1)
+    return NestedTensor.make(F.cat(*parts, dim=at), offsets, None, at + 1).measured()
 
 
 def nested_tensor_from_jagged(
@@ -142,6 +142,8 @@ def nested_tensor_from_jagged(
             `offsets` can be added.
         lengths: int64 `(B,)`; with `offsets`, the components may leave gaps between them.
         jagged_dim: which dimension of the result is ragged; 1 when left out.
+        min_seqlen, max_seqlen: sizes of the shortest and the longest component, where they are
+            known. They are believed: padding goes to `max_seqlen`, and cuts what is longer.
 
     Raises:
         RuntimeError: neither offsets nor lengths.
@@ -173,7 +175,7 @@ def nested_tensor_from_jagged(
         raise OperationError(
             f"nested_tensor_from_jagged(): offsets {offsets.tolist()} do not fit values of shape {tuple(values.shape)}"
         )
-    return NestedTensor.make(values, offsets, lengths, at)
+    return NestedTensor.make(values, offsets, lengths, at, min_seqlen, max_seqlen)
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = strided) -> Any:
@@ -206,7 +208,7 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
     last = [first[-1] + lengths[-1]] if batch else [0]
     return NestedTensor.make(
         values, make_tensor(np.concatenate([first, last])), make_tensor(lengths.copy())
-    )
+    ).measured()
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> NestedTensor:

@@ -7,7 +7,6 @@ component by component.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any, SupportsIndex
@@ -20,47 +19,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..devices import Size, jagged
 from ..errors import ArgumentValueError, OperationError, UnsupportedError
 from ._base import NoArray, dims_of, name_of, nested_among, padding, plain, refuse, same_places
-
-_numbers = itertools.count(1)
-
-
-class NestedInt:
-    """The size of a ragged dimension: equal to itself alone, times whole numbers; prints as `j1`."""
-
-    def __init__(self, number: int, times: int = 1) -> None:
-        self.number, self.times = number, times
-
-    def __mul__(self, other: int) -> NestedInt:
-        return NestedInt(self.number, self.times * other)
-
-    __rmul__ = __mul__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NestedInt) and (self.number, self.times) == (
-            other.number,
-            other.times,
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.number, self.times))
-
-    def __repr__(self) -> str:
-        return f"j{self.number}" if self.times == 1 else f"{self.times}*j{self.number}"
-
-    def __int__(self) -> int:
-        raise OperationError(
-            f"{self} is the size of a ragged dimension: it differs from component to component"
-        )
-
-    __index__ = __int__
-
-
-def symbol(offsets: Tensor) -> NestedInt:
-    """The ragged size that these offsets stand for."""
-    known = offsets.__dict__.get("_nested_int")
-    if known is None:
-        known = offsets.__dict__["_nested_int"] = NestedInt(next(_numbers))
-    return known
+from ._ragged import symbol
 
 
 class NestedTensor(Tensor):
@@ -74,21 +33,63 @@ class NestedTensor(Tensor):
     _offsets: Tensor
     _lengths: Tensor | None
     _ragged_idx: int
+    _known_sizes: tuple[int | None, int | None]
 
     @staticmethod
     def make(
-        values: Tensor, offsets: Tensor, lengths: Tensor | None = None, ragged: int = 1
+        values: Tensor,
+        offsets: Tensor,
+        lengths: Tensor | None = None,
+        ragged: int = 1,
+        least: int | None = None,
+        longest: int | None = None,
     ) -> NestedTensor:
-        """The arrangement of packed values, whose ragged dimension is `ragged - 1`."""
+        """The arrangement of packed values, whose ragged dimension is `ragged - 1`.
+
+        `least` and `longest` are the sizes that padding goes by; the components' own when left out.
+        """
         t: NestedTensor = make_tensor(NoArray(), NestedTensor)
         t._values, t._offsets, t._lengths, t._ragged_idx = values, offsets, lengths, ragged
+        t._known_sizes = least, longest
         symbol(offsets)
         return t
 
     def like(self, values: Tensor, ragged: int | None = None) -> NestedTensor:
         """Other values in the same arrangement."""
+        ragged = self._ragged_idx if ragged is None else ragged
+        return NestedTensor.make(values, self._offsets, self._lengths, ragged, *self._known_sizes)
+
+    def measured(self) -> NestedTensor:
+        """This tensor, with the sizes of its shortest and longest component noted."""
+        self._known_sizes = self._min_seqlen, self._max_seqlen
+        return self
+
+    # ---- taken apart and put together, as tensors made of tensors are -------------------------
+    _min_seqlen_tensor = property(lambda self: _empty_rows(self._known_sizes[0]))
+    _max_seqlen_tensor = property(lambda self: _empty_rows(self._known_sizes[1]))
+
+    def __tensor_flatten__(self) -> tuple[list[str], dict[str, Any]]:
+        names = ["_values", "_offsets", "_lengths", "_min_seqlen_tensor", "_max_seqlen_tensor"]
+        return [name for name in names if getattr(self, name) is not None], {
+            "requires_grad": self.requires_grad,
+            "ragged_idx": self._ragged_idx,
+        }
+
+    @staticmethod
+    def __tensor_unflatten__(
+        inner_tensors: dict[str, Tensor], meta: dict[str, Any], outer_size: Any, outer_stride: Any
+    ) -> NestedTensor:
+        least, longest = (
+            None if rows is None else rows.shape[0]
+            for rows in map(inner_tensors.get, ("_min_seqlen_tensor", "_max_seqlen_tensor"))
+        )
         return NestedTensor.make(
-            values, self._offsets, self._lengths, self._ragged_idx if ragged is None else ragged
+            inner_tensors["_values"],
+            inner_tensors["_offsets"],
+            inner_tensors.get("_lengths"),
+            meta["ragged_idx"],
+            least,
+            longest,
         )
 
     # ---- description -------------------------------------------------------------------------
@@ -208,13 +209,15 @@ class NestedTensor(Tensor):
         raise OperationError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
 
     def __reduce_ex__(self, protocol: SupportsIndex = 2) -> Any:
-        return _restored, (self._values, self._offsets, self._lengths, self._ragged_idx)
+        parts = self._values, self._offsets, self._lengths, self._ragged_idx, *self._known_sizes
+        return _restored, parts
 
     def __deepcopy__(self, memo: Any) -> NestedTensor:
         from copy import deepcopy
 
         values, offsets = deepcopy(self._values, memo), deepcopy(self._offsets, memo)
-        return NestedTensor.make(values, offsets, deepcopy(self._lengths, memo), self._ragged_idx)
+        rest = deepcopy(self._lengths, memo), self._ragged_idx, *self._known_sizes
+        return NestedTensor.make(values, offsets, *rest)
 
     # ---- parts -------------------------------------------------------------------------------
     def values(self) -> Tensor:
@@ -235,8 +238,15 @@ class NestedTensor(Tensor):
         """How long each component is in the ragged dimension."""
         return np.diff(self._offsets._array) if self._lengths is None else self._lengths._array
 
-    _max_seqlen = property(lambda self: int(self.sizes().max(initial=0)))
-    _min_seqlen = property(lambda self: int(self.sizes().min()) if len(self) else 0)
+    @property
+    def _max_seqlen(self) -> int:
+        known = self._known_sizes[1]
+        return int(self.sizes().max(initial=0)) if known is None else known
+
+    @property
+    def _min_seqlen(self) -> int:
+        known = self._known_sizes[0]
+        return known if known is not None else int(self.sizes().min()) if len(self) else 0
 
     def _get_max_seqlen(self) -> int:
         return self._max_seqlen
@@ -275,8 +285,8 @@ class NestedTensor(Tensor):
         rows = self.packed().movedim(at, 0) if at else self.packed()
         longest = self._max_seqlen if length is None else length
         _, component, number = self.places()
-        if length is not None and number.size and int(number.max()) >= length:
-            kept = np.flatnonzero(number < length)
+        if number.size and int(number.max()) >= longest:
+            kept = np.flatnonzero(number < longest)
             component, number, rows = (
                 component[kept],
                 number[kept],
@@ -347,8 +357,20 @@ class NestedTensor(Tensor):
             return pointwise(op.name, lambda *a: op.call(*a, **params), *args)
 
 
-def _restored(values: Tensor, offsets: Tensor, lengths: Tensor | None, ragged: int) -> NestedTensor:
-    return NestedTensor.make(values, offsets, lengths, ragged)
+def _empty_rows(size: int | None) -> Tensor | None:
+    """A size as the shape of a tensor without elements, which tensors made of tensors carry it in."""
+    return None if size is None else make_tensor(np.empty((size, 0), np.float32))
+
+
+def _restored(
+    values: Tensor,
+    offsets: Tensor,
+    lengths: Tensor | None,
+    ragged: int,
+    least: int | None = None,
+    longest: int | None = None,
+) -> NestedTensor:
+    return NestedTensor.make(values, offsets, lengths, ragged, least, longest)
 
 
 Handler = Callable[..., Any]

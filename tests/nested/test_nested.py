@@ -283,3 +283,46 @@ def test_compiled_functions_run_eagerly_on_them():
         assert all(
             torch.equal(a, b) for a, b in zip(compiled(x).unbind(), layer(x).unbind(), strict=True)
         )
+
+
+def test_the_sizes_that_are_given_are_believed():
+    values, offsets = torch.arange(10.0).view(5, 2), torch.tensor([0, 2, 5])
+    x = nested.nested_tensor_from_jagged(values, offsets, min_seqlen=1, max_seqlen=4)
+    for y in (x, x * 2, copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.transpose(1, 2)):
+        assert (y._min_seqlen, y._max_seqlen) == (1, 4)
+    assert x.to_padded_tensor(0.0).shape == (2, 4, 2)
+    short = nested.nested_tensor_from_jagged(values, offsets, max_seqlen=2)
+    assert short.to_padded_tensor(0.0)[1].tolist() == [[4, 5], [6, 7]]
+
+
+def test_taken_apart_and_put_together():
+    x = nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
+    names, context = x.__tensor_flatten__()
+    parts = {name: getattr(x, name) for name in names}
+    assert {name: tuple(part.shape) for name, part in parts.items()} == {
+        "_values": (3, 3),
+        "_offsets": (3,),
+        "_min_seqlen_tensor": (1, 0),
+        "_max_seqlen_tensor": (2, 0),
+    }
+    y = type(x).__tensor_unflatten__(parts, context, x.shape, x.stride())
+    assert y.shape == x.shape and y.values() is x.values()
+    gaps = nested.narrow(torch.ones(2, 5), 1, 1, torch.tensor([2, 3]), layout=torch.jagged)
+    assert "_lengths" in gaps.__tensor_flatten__()[0]
+    bare = nested.nested_tensor_from_jagged(torch.ones(3), torch.tensor([0, 3]))
+    assert bare.__tensor_flatten__() == (
+        ["_values", "_offsets"],
+        {"requires_grad": False, "ragged_idx": 1},
+    )
+
+
+def test_ragged_sizes_compare():
+    x = nested.nested_tensor([torch.ones(2), torch.ones(1)], layout=torch.jagged)
+    y = nested.nested_tensor([torch.ones(2), torch.ones(1)], layout=torch.jagged)
+    j, k = x.shape[1], y.shape[1]
+    assert isinstance(j, torch.SymInt) and torch.Size([2, j]) == x.shape
+    assert j >= 2 and j > 1 and not j < 2 and not j <= 1 and j != 5 and j != k
+    assert j >= j and j <= j and 2 * j > j and j < 3 * j
+    for compare in (lambda: j > 2, lambda: j < 5, lambda: 5 < j, lambda: j > k, lambda: j <= k):
+        with pytest.raises(ValueError, match="^ge: relation is indeterminate"):
+            compare()

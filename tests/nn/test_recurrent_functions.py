@@ -83,3 +83,14 @@ def test_hash_of_a_tensor():
         torch.hash_tensor(torch.zeros(0))
     with pytest.raises(IndexError, match="dim 0 to have non-zero"):
         torch.hash_tensor(torch.zeros(0, 2), 0)
+
+
+def test_weights_are_exchanged_as_a_list():
+    net, other = (torch.nn.GRU(3, 4) for _ in range(2))
+    x = torch.randn(2, 1, 3)
+    net._flat_weights = list(other.parameters())
+    assert torch.equal(net(x)[0], other(x)[0])
+    for name in net._flat_weights_names:
+        delattr(net, name)
+    net._flat_weights = [torch.zeros_like(w) for w in other.parameters()]
+    assert not list(net.parameters()) and not net(x)[0].any()

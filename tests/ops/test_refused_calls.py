@@ -41,3 +41,15 @@ def test_linear_cross_entropy_shapes(x, weight, message):
 def test_gather_from_a_number_is_a_number():
     assert torch.gather(torch.tensor(2.0), 0, torch.tensor(0)).shape == ()
     assert torch.gather(torch.ones(2), 0, torch.tensor([1])).shape == (1,)
+
+
+@pytest.mark.parametrize("dim", [2, -1])
+def test_the_message_of_split_has_the_dimension_that_was_given(dim):
+    x = torch.zeros(1, 2, 3)
+    for call in (
+        lambda: torch.split(x, [1, 1], dim),
+        lambda: x.split_with_sizes([1, 1], dim),
+        lambda: torch.unsafe_split_with_sizes(x, [1, 1], dim),
+    ):
+        with pytest.raises(RuntimeError, match=rf"at dimension {dim}\)"):
+            call()

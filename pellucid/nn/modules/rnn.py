@@ -92,6 +92,12 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name, None) for name in self._flat_weights_names]
 
+    @_flat_weights.setter
+    def _flat_weights(self, weights: Any) -> None:
+        for name, weight in zip(self._flat_weights_names, weights, strict=True):
+            if getattr(self, name, None) is not weight:
+                setattr(self, name, weight)
+
     @property
     def all_weights(self) -> list[list[Any]]:
         """The parameters, layer by layer and direction by direction."""

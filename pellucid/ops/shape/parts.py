@@ -409,11 +409,11 @@ def split(
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    dim, size = _splittable(tensor, dim, "split")
+    number, size = _splittable(tensor, dim, "split")
     sections = split_size_or_sections
     if not isinstance(sections, Iterable) or isinstance(sections, Tensor):
         sections = as_index(sections)
-    return _split(tensor, shapes.split_sizes(size, sections, dim), dim)
+    return _split(tensor, shapes.split_sizes(size, sections, dim), number)
 
 
 @method("split")
@@ -430,8 +430,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     >>> torch.split_with_sizes(torch.arange(3), [1, 2])
     (tensor([0]), tensor([1, 2]))
     """
-    dim, size = _splittable(input, dim, "split_with_sizes")
-    return _split(input, shapes.split_sizes(size, list(split_sizes), dim), dim)
+    number, size = _splittable(input, dim, "split_with_sizes")
+    return _split(input, shapes.split_sizes(size, list(split_sizes), dim), number)
 
 
 @public(methods="=")
@@ -599,7 +599,7 @@ def _unsafe(name: str, sizes: Callable[[int, Any, int], tuple[int, ...]], argume
         dim = given[1] if len(given) > 1 else named.pop("dim", 0)
         keyword(named, name)
         number, size = _splittable(input, dim, name)
-        return unsafe_split_op.call(input, sizes=sizes(size, given[0], number), dim=number)
+        return unsafe_split_op.call(input, sizes=sizes(size, given[0], dim), dim=number)
 
     function.__name__ = name
     function.__doc__ = (
