@@ -56,8 +56,8 @@ class NestedTensor(Tensor):
 
     def like(self, values: Tensor, ragged: int | None = None) -> NestedTensor:
         """Other values in the same arrangement."""
-        ragged = self._ragged_idx if ragged is None else ragged
-        return NestedTensor.make(values, self._offsets, self._lengths, ragged, *self._known_sizes)
+        rest = self._ragged_idx if ragged is None else ragged, *self._known_sizes
+        return NestedTensor.make(values, self._offsets, self._lengths, *rest)
 
     def measured(self) -> NestedTensor:
         """This tensor, with the sizes of its shortest and longest component noted."""
@@ -240,13 +240,11 @@ class NestedTensor(Tensor):
 
     @property
     def _max_seqlen(self) -> int:
-        known = self._known_sizes[1]
-        return int(self.sizes().max(initial=0)) if known is None else known
+        return self._known_sizes[1] or int(self.sizes().max(initial=0))
 
     @property
     def _min_seqlen(self) -> int:
-        known = self._known_sizes[0]
-        return known if known is not None else int(self.sizes().min()) if len(self) else 0
+        return self._known_sizes[0] or (int(self.sizes().min()) if len(self) else 0)
 
     def _get_max_seqlen(self) -> int:
         return self._max_seqlen
