@@ -30,6 +30,8 @@ from ..jit._script import CompilationUnit as CompilationUnit
 from ..jit._script import Error as JITException
 from ..jit._script import RecursiveScriptModule as ScriptModule
 from ..jit._script import ScriptFunction as ScriptFunction
+from ..serialization.records import PyTorchFileReader as PyTorchFileReader
+from ..serialization.records import PyTorchFileWriter as PyTorchFileWriter
 from ..storage import StorageBase as StorageBase
 from . import _autograd as _autograd
 from . import _distributed_c10d as _distributed_c10d
@@ -86,8 +88,6 @@ for _name in (
     "Node",
     "NoneType",
     "OptionalType",
-    "PyTorchFileReader",
-    "PyTorchFileWriter",
     "ScriptMethod",
     "StringType",
     "TensorType",

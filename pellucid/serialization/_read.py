@@ -195,17 +195,19 @@ class Archive:
         if self.mapped is None or info.compress_type != zipfile.ZIP_STORED or not nbytes:
             return self._filled(info, name)
         try:
-            self.zip.fp.seek(info.header_offset)  # type: ignore[union-attr]
-            signature, name_length, extra_length = struct.unpack("<4s22xHH", self.zip.fp.read(30))  # type: ignore[union-attr]
-            if signature != b"PK\x03\x04":
-                raise zipfile.BadZipFile("bad magic number of its header")
-            return np.frombuffer(
-                self.mapped, np.uint8, nbytes, info.header_offset + 30 + name_length + extra_length
-            )
+            return np.frombuffer(self.mapped, np.uint8, nbytes, self.start(info))
         except _DAMAGED as error:
             raise RuntimeError(
                 f"PytorchStreamReader failed reading file {name}: file read failed ({error})"
             ) from None
+
+    def start(self, info: zipfile.ZipInfo) -> int:
+        """Where in the file the bytes of a record start."""
+        self.zip.fp.seek(info.header_offset)  # type: ignore[union-attr]
+        signature, name_length, extra_length = struct.unpack("<4s22xHH", self.zip.fp.read(30))  # type: ignore[union-attr]
+        if signature != b"PK\x03\x04":
+            raise zipfile.BadZipFile("bad magic number of its header")
+        return info.header_offset + 30 + name_length + extra_length
 
     def _filled(self, info: zipfile.ZipInfo, name: str) -> np.ndarray:
         array = np.empty(info.file_size, np.uint8)

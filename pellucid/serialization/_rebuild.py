@@ -100,14 +100,14 @@ def rebuild_tensor(
         kind.itemsize,
         storage.nbytes(),
     )
+    steps = tuple(s * item for s in strides)
+    if type(storage.untyped()._owner) is MetaArray:  # there is no memory that could be too small
+        return make_tensor(MetaArray(sizes, kind, steps))
     if needed > available:
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize {item} requiring a "
             f"storage size of {needed} are out of bounds for storage of size {available}"
         )
-    steps = tuple(s * item for s in strides)
-    if type(storage.untyped()._owner) is MetaArray:
-        return make_tensor(MetaArray(sizes, kind, steps))
     try:
         if not needed:
             return make_tensor(np.empty(sizes, kind))

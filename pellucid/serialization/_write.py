@@ -277,6 +277,18 @@ class Pickler(_Pickler):
         self.__dict__.setdefault("_kept", []).append(obj)
 
 
+def write_record(archive: zipfile.ZipFile, folder: str, path: str, data: Any) -> None:
+    """Write one record, whose bytes start at a multiple of 64."""
+    info = zipfile.ZipInfo(f"{folder}/{path}", (1980, 1, 1, 0, 0, 0))
+    info.file_size = len(data)
+    large = len(data) >= zipfile.ZIP64_LIMIT
+    header = 30 + len(info.filename.encode()) + 4 + (20 if large else 0)
+    padding = -(archive.fp.tell() + header) % ALIGNMENT  # type: ignore[union-attr]
+    info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
+    with archive.open(info, "w", force_zip64=large) as target:
+        target.write(data)
+
+
 def write_zip(obj: Any, file: Any, protocol: int, name: str, byteorder: bool = True) -> None:
     """Write the archive: data.pkl, one record per storage (aligned to 64 bytes), and the notes that
     PyTorch's readers want.
@@ -287,14 +299,7 @@ def write_zip(obj: Any, file: Any, protocol: int, name: str, byteorder: bool = T
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
 
         def record(path: str, data: Any) -> None:
-            info = zipfile.ZipInfo(f"{name}/{path}", (1980, 1, 1, 0, 0, 0))
-            info.file_size = len(data)
-            large = len(data) >= zipfile.ZIP64_LIMIT
-            header = 30 + len(info.filename.encode()) + 4 + (20 if large else 0)
-            padding = -(archive.fp.tell() + header) % ALIGNMENT  # type: ignore[union-attr]
-            info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
-            with archive.open(info, "w", force_zip64=large) as target:
-                target.write(data)
+            write_record(archive, name, path, data)
 
         record("data.pkl", buffer.getvalue())
         record(".format_version", b"1")

@@ -272,7 +272,7 @@ class StateMixin:
     def _load_one_tensor(
         self, name: str, key: str, value: Any, given: Any, assign: bool, errors: list[str]
     ) -> None:
-        if not isinstance(given, Tensor):
+        if not isinstance(given, Tensor) and not hasattr(type(given), "__torch_function__"):
             errors.append(
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '
                 f"{type(given)}"

@@ -146,6 +146,8 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             """Compute the result; defined by the subclass."""
             raise _without_forward(type(self))
 
+        forward.__qualname__ = "_forward_unimplemented"  # Python's complaints of arguments say it
+
     # ---- the call ------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (

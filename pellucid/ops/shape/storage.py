@@ -401,6 +401,12 @@ def storage(self: Tensor) -> TypedStorage:
         "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
         "instead of tensor.storage()"
     )
+    return _typed_storage(self)
+
+
+@method()
+def _typed_storage(self: Tensor) -> TypedStorage:
+    """As `storage`, without the warning."""
     return TypedStorage(untyped_storage(self), self.dtype)
 
 

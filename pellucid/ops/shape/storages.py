@@ -298,7 +298,7 @@ class TypedStorage:
         values: an untyped storage, a number of elements, or the elements.
     """
 
-    __slots__ = ("_untyped", "dtype")
+    __slots__ = ("__dict__", "_untyped", "dtype")
     _untyped: UntypedStorage
 
     is_sparse = is_sparse_csr = False
@@ -310,6 +310,7 @@ class TypedStorage:
         *,
         wrap_storage: Any = None,
         device: Any = None,
+        _internal: bool = False,
     ) -> None:
         self.dtype = dtype or dtypes.get_default_dtype()
         values = values if wrap_storage is None else wrap_storage
@@ -318,7 +319,8 @@ class TypedStorage:
         if not isinstance(values, UntypedStorage):
             item = held(self.dtype)
             values = UntypedStorage(
-                np.empty(values, item) if isinstance(values, int) else np.array(values, item)
+                np.empty(values, item) if isinstance(values, int) else np.array(values, item),
+                device=device,
             )
         self._untyped = values
 
