@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .core.tensor import Tensor as Tensor
-from .serialization._rebuild import rebuild_from_type as _rebuild_from_type_v2
+from .serialization._rebuild import made_of_type as _rebuild_from_type_v2
 
 __all__ = ["Tensor", "_rebuild_from_type_v2"]

@@ -102,3 +102,11 @@ def test_parameters_are_loaded_when_they_are_copied():
 def test_what_has_no_forward_says_so_as_pytorch_does():
     with pytest.raises(TypeError, match=r"^_forward_unimplemented\(\) got an unexpected keyword"):
         torch.nn.Module()(x=1)
+
+
+def test_what_a_function_makes_becomes_a_tensor_of_another_type():
+    class Own(torch.Tensor):
+        pass
+
+    made = torch._tensor._rebuild_from_type_v2(lambda: torch.ones(2), Own, (), {"note": 3})
+    assert type(made) is Own and made.note == 3

@@ -358,9 +358,14 @@ def forget_sparse() -> None:
 
 
 def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    """A tensor of a type of the user's, with its attributes."""
+    """A tensor of a type of the user's, with its attributes, as a file asks for it."""
     if not any(function is known for known in REBUILD.values()):
         raise UnpicklingError(f"Trying to call reduce for unrecognized function {shown(function)}")
+    return made_of_type(function, kind, args, state)
+
+
+def made_of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
+    """What a function makes, as a tensor of another type and with its attributes."""
     if not (isinstance(kind, type) and issubclass(kind, Tensor)):
         raise TypeError(f"cls must be a type (got {shown(kind)}) of tensors")
     if type(args) not in (tuple, list):
