@@ -62,8 +62,8 @@ Node: _Any
 NoneType: _Any
 OptionalType: _Any
 from pellucid.errors import OutOfMemoryError as OutOfMemoryError
-PyTorchFileReader: _Any
-PyTorchFileWriter: _Any
+from pellucid.serialization.records import PyTorchFileReader as PyTorchFileReader
+from pellucid.serialization.records import PyTorchFileWriter as PyTorchFileWriter
 from pellucid.jit._script import ScriptFunction as ScriptFunction
 ScriptMethod: _Any
 from pellucid.jit._script import ScriptModule as ScriptModule
