@@ -43,6 +43,7 @@ _NEVER = {
     "__array_priority__",
     "__dir__",
     "__torch_function__",
+    "as_subclass",
 }
 _PROPERTIES = (
     "shape",

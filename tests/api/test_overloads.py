@@ -136,3 +136,21 @@ def test_after_a_subclass_was_seen():
         TypeError, match=r"^eq\(\) received an invalid combination of arguments - got \(str\)"
     ):
         x.eq("a")
+
+
+def test_as_subclass_is_never_taken_over():
+    asked = []
+
+    class Watched(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+        def clone(self):
+            return self.as_subclass(torch.Tensor).clone().as_subclass(type(self))
+
+    x = torch.ones(2).as_subclass(Watched)
+    assert type(x.as_subclass(torch.Tensor)) is torch.Tensor and not asked
+    assert type(x.clone()) is Watched and not asked
+    assert type(x + 1) is Watched and asked
