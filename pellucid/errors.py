@@ -450,11 +450,11 @@ def admit(calls: Any, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[
         TypeError: in PyTorch's words.
     """
     given = (*args, *kwargs.values())
+    places = calls.known.get(key)
+    if places and (key, *[type(given[k][0]) if given[k] else None for k in places]) in calls.known:
+        return
     lists = tuple(k for k, value in enumerate(given) if type(value) in (list, tuple))
     firsts = [type(given[k][0]) if given[k] else None for k in lists]
-    inner = (key, *firsts)
-    if lists and inner in calls.known:
-        return
     # a number of the tracer's, an object that handles functions itself
     plain = all(k.__module__ in _PLAIN_MODULES for k in (*map(type, given), *firsts) if k)
     by_class = True
@@ -465,8 +465,13 @@ def admit(calls: Any, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[
         if calls.first == -1 and leading is not None:
             calls.first = leading(calls.path)
     if by_class:
-        calls.known[key] = lists
-        calls.known[inner] = lists
+        # a list of tensors needs no look at what is in it: the function fails by itself
+        calls.known[key] = tuple(
+            k
+            for k, first in zip(lists, firsts, strict=True)
+            if first is None or first.__module__ != "pellucid.core.tensor"
+        )
+        calls.known[key, *firsts] = lists
 
 
 _PLAIN_MODULES = (

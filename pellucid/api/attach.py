@@ -35,14 +35,15 @@ def attach() -> None:
 
 # What is called in inner loops: a further call would cost it too much.
 _HOT_FUNCTIONS = frozenset(
-    "abs cos exp log reshape rsqrt sigmoid sin sqrt square tanh transpose where".split()
+    "abs cos empty empty_like exp full log ones ones_like reshape rsqrt sigmoid sin sqrt square tanh "
+    "transpose where zeros zeros_like".split()
 )
 _HOT = frozenset(
     """
-abs add add_ addmm backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div_ double
+abs add add_ addmm backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div div_ double
 element_size exp expand expand_as flatten float half int is_contiguous is_complex is_floating_point item log long matmul
-max mean min mm mul mul_ ndimension neg new numel numpy permute relu reshape requires_grad_ rsqrt sigmoid sin size sqrt square
-storage_offset stride sub_ sum t tanh to tolist transpose type view view_as where zero_
+max mean min mm mul mul_ ndimension neg new numel numpy permute relu reshape requires_grad_ rsqrt sigmoid sin size softmax sqrt square
+storage_offset stride sub sub_ sum t tanh to tolist transpose type view view_as where zero_
     """.split()
 )
 
