@@ -823,3 +823,22 @@ def test_whether_an_argument_has_a_gradient_is_asked_in_each_call():
     having.square().sum().backward()
     for x in (without, having, other, having, without):
         assert torch.equal(run(x), step(x))
+
+
+def test_results_that_lie_in_constants_keep_their_strides_and_what_they_share():
+    def f(x):
+        z = torch.zeros(2, 3)
+        w = torch.ones(2, 2)
+        return x + 1, z, z.mT, w[0], w, torch.ones(1).expand(4), z[:, 1]
+
+    compiled = torch.compile(f)
+    x = torch.ones(3)
+    for run in (f, compiled, compiled, compiled):
+        made = run(x)
+        assert [t.stride() for t in made] == [
+            (1,), (3, 1), (1, 3), (1,), (2, 1), (0,), (3,),
+        ]  # fmt: skip
+        made[2][1, 1] = 5  # the others see it, the next call does not
+        made[4].fill_(7)
+        assert made[1].tolist() == [[0, 0, 0], [0, 5, 0]] and made[6].tolist() == [0, 5]
+        assert made[3].tolist() == [7, 7]

@@ -180,3 +180,20 @@ def test_powers_whose_exponent_is_the_smallest_number(kind):
     x = torch.tensor([least, -1, 0, 1, 3], dtype=kind)
     assert (x ** torch.tensor([least], dtype=kind)).tolist() == [0, 1, 0, 1, 0]
     assert (x ** torch.tensor([-3], dtype=kind)).tolist() == [0, -1, 0, 1, 0]
+
+
+def test_gradients_of_distances_keep_nan_and_are_zeros_for_counts():
+    nan = float("nan")
+    expected = {  # of PyTorch
+        0.0: [[0, 0], [0, 0]],
+        1.0: [[1, nan], [1, 1]],
+        float("inf"): [[1, nan], [1, 1]],
+    }
+    for p, gradient in expected.items():
+        x = torch.tensor([[1.0, nan], [2.0, 3.0]], requires_grad=True)
+        torch.cdist(x, torch.tensor([[0.0, 1.0]]), p=p).sum().backward()
+        np.testing.assert_equal(x.grad.numpy(), np.array(gradient, np.float32))
+    x = torch.randn(4, 3, requires_grad=True)
+    counts = torch.pdist(x, 0)
+    counts.sum().backward()
+    assert counts.tolist() == [3] * 6 and x.grad.tolist() == [[0] * 3] * 4

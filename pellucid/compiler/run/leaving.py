@@ -122,7 +122,7 @@ class Leaving(TracedCall):
                 "the step returns a tensor of another inference mode than the one around it"
             )
         if value.buffer.kind == "constant":
-            value = self._copied(value)
+            value = tracer.own(value, t._array)  # as it lies, and beside what shares its memory
         program.outputs.append(value)
         made = New(value, t._rg, t._rg and is_spent(t))
         if made.joins:

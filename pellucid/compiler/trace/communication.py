@@ -39,7 +39,7 @@ class Communication(Recording):
             try:
                 places = [(self.value(a, function.__name__), a) for a in writes]
                 written = tuple(
-                    self._own(v, a) if v.buffer.kind == "constant" else v for v, a in places
+                    self.own(v, a) if v.buffer.kind == "constant" else v for v, a in places
                 )
                 params = {"args": self.tree(args, function.__name__, True), "kwargs": {}}
             except Exception as error:

@@ -513,7 +513,7 @@ class Tracer(ControlFlow, Events, Communication):
             return
         place = self.value(target, "a write")
         if place.buffer.kind == "constant":
-            place = self._own(place, target)
+            place = self.own(place, target)
         self.program.add(
             "copy", (origin,), (), kind="copy", writes=(place,), phase=self.phase, site=self.site()
         )
@@ -526,8 +526,10 @@ class Tracer(ControlFlow, Events, Communication):
             except Exception as error:
                 self.refused(refusal_of(error))
 
-    def _own(self, place: Value, target: ndarray) -> Value:
-        """A constant that is written to becomes memory of the step, filled anew by each call."""
+    def own(self, place: Value, target: ndarray) -> Value:
+        """A constant that is written to or returned becomes memory of the step, filled anew by each
+        call.
+        """
         constant = place.buffer
         buffer = self.program.buffer("temp", constant.size)
         for value in self._of_constants.pop(constant, ()):
@@ -587,7 +589,7 @@ class Tracer(ControlFlow, Events, Communication):
                     elif k in writes:
                         place = self.value(a, function.__name__)
                         written.append(
-                            self._own(place, a) if place.buffer.kind == "constant" else place
+                            self.own(place, a) if place.buffer.kind == "constant" else place
                         )
             params = {
                 "args": self.tree(args, function.__name__, True),

@@ -15,7 +15,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...ir import Value
 from ...shapes import broadcast_shapes
-from .._rules import constant, require_tensor, values
+from .._rules import constant, library, require_tensor, values
 from .._samples import cases
 
 
@@ -69,12 +69,13 @@ def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
     gap = x.reshape(shape) - y.reshape((*y.shape[:-2], 1, *y.shape[-2:]))
     g, d = g.reshape((*g.shape, 1)), d.reshape((*d.shape, 1))
     if p == 1:
-        return F.sgn(gap) * g
+        return _signs(F, gap) * g
     zero = values(F, d) == 0
     safe = d + constant(F, zero.astype(values(F, d).dtype)) if _some(F, zero) else d
     if p == math.inf:
-        top = abs(values(F, gap)) == values(F, d)
-        return F.sgn(gap) * constant(F, (top & ~zero).astype(values(F, d).dtype)) * g
+        # of a distance that is NaN every difference is the largest
+        top = ~(abs(values(F, gap)) < values(F, d))
+        return _signs(F, gap) * constant(F, (top & ~zero).astype(values(F, d).dtype)) * g
     if p == 2:
         return gap * (g / safe)
     none = (values(F, gap) == 0) | zero
@@ -83,9 +84,18 @@ def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
     return F.sgn(gap) * (F.pow(size, p - 1) * constant(F, 1 - mask)) * (g / F.pow(safe, p - 1))
 
 
+def _signs(F: Any, gap: Any) -> Any:
+    """-1, 0 or 1, and NaN for NaN."""
+    whole = values(F, gap)
+    unknown = whole != whole
+    if not _some(F, unknown):
+        return F.sgn(gap)
+    return F.where(constant(F, unknown), float("nan"), F.sgn(gap))
+
+
 def _cdist_left(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> Any:
     if p == 0 or values(F, out).size == 0:
-        return input * 0
+        return _none(F, input)
     if p == 2:
         # sum_j g_ij (x_i - y_j) / d_ij, as products of matrices.
         w = _weights(F, g, out)
@@ -96,12 +106,17 @@ def _cdist_left(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> A
 
 def _cdist_right(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> Any:
     if p == 0 or values(F, out).size == 0:
-        return other * 0
+        return _none(F, other)
     if p == 2:
         w = _weights(F, g, out).mT
         return other * F.sum(w, dim=(w.ndim - 1,), keepdim=True) - F.matmul(w, input)
     slopes = _pair_slopes(F, g, input, other, out, p)
     return -F.sum(slopes, dim=(slopes.ndim - 3,), keepdim=False)
+
+
+def _none(F: Any, x: Any) -> Any:
+    """The gradient of what does not depend on a value: zeros, for NaN too."""
+    return constant(F, library(F).zeros_like(values(F, x)))
 
 
 def _weights(F: Any, g: Any, d: Any) -> Any:
@@ -256,7 +271,11 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     rows, columns = (
         make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n)
     )
-    gap = input.index_select(0, rows) - input.index_select(0, columns)
+    first, second = input.index_select(0, rows), input.index_select(0, columns)
+    if p == 0:  # the gradient is zeros, not None as that of a norm
+        pairs = (F.unsqueeze(x, dim=1) for x in (first, second))
+        return F.reshape(F.cdist(*pairs, p=0.0, by_products=False), shape=(-1,))
+    gap = first - second
     return F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False)
 
 
