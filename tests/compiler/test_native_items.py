@@ -803,7 +803,7 @@ def test_equals_and_nan_in_order_are_those_of_eager_execution(kind):
     functions = [
         lambda x: tuple(x.permute(2, 0, 1).sort(1)),
         lambda x: tuple(x.transpose(0, 2).sort(0, descending=True)),
-        lambda x: tuple(x.sort(-1, stable=True)),
+        lambda x: tuple(x.sort(dim=-1, stable=True)),
         lambda x: tuple(x.kthvalue(7, 1)),
         lambda x: tuple(x.kthvalue(20, 1, keepdim=True)),
         lambda x: tuple(x.permute(2, 0, 1).kthvalue(1, 2)),
