@@ -44,7 +44,7 @@ def measure(kind: str, case: str) -> dict[str, float]:
     sys.argv = [sys.argv[0]]
     import compile as cases
 
-    from pellucid.backends.memory import give_back
+    from pellucid.arrays.memory import give_back
 
     lib: Any = cases.pellucid
     if kind == "torch":

@@ -17,8 +17,8 @@ from . import dtypes as _dtypes
 from ._names import ASKED_BY_TOOLS as _ASKED_BY_TOOLS
 from ._version import __version__ as __version__
 from .api import attach as _attach
-from .backends import affine as _affine_arrays
-from .backends import sparse as _sparse_arrays
+from .arrays import affine as _affine_arrays
+from .arrays.sparse import array as _sparse_arrays
 from .core import modes as _modes
 from .core.tensor import Tensor as Tensor
 

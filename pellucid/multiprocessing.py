@@ -17,7 +17,7 @@ from multiprocessing import reduction as _reduction
 from typing import Any
 
 from .api import sharing as _sharing
-from .backends import shared_memory as _memory
+from .arrays import shared_memory as _memory
 from .core.tensor import Parameter, Tensor
 from .errors import GraphError
 from .errors import ending as _ending

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import lists
+from ..arrays import lists
 from ..core import tracing
 from ..core.modes import no_grad
 from ..core.tensor import Tensor, version_of

@@ -12,9 +12,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from .. import dtypes
-from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
-from ..backends.sparse import SparseArray
+from ..arrays.meta import MetaArray
+from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
+from ..arrays.sparse.array import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general
 from ..core.inplace import bump, check_read, check_writable, overwrite
@@ -37,7 +37,7 @@ from ..errors import (
 from ..ops._rules import is_direct, is_written_directly
 from ..ops._samples import cases
 from ..ops.shape.storages import copied
-from .construct import WithoutData, check_device, rebuild_wrapper, without_data
+from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
 
 
 # ---- copies ----------------------------------------------------------------------------------

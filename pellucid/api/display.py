@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..backends.meta import MetaArray
+from ..arrays.meta import MetaArray
 from ..core.display import formatting
 from ..core.public import METHODS, public
 from ..core.tensor import Parameter, Tensor

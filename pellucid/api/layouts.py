@@ -11,9 +11,9 @@ import warnings
 from typing import Any
 
 from .. import dtypes
-from ..backends.affine import QuantizedArray, only_quantized
-from ..backends.affine import package as quantized_package
-from ..backends.sparse import SparseArray, package, refusal
+from ..arrays.affine import QuantizedArray, only_quantized
+from ..arrays.affine import package as quantized_package
+from ..arrays.sparse.array import SparseArray, package, refusal
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES, method, public
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError

@@ -17,7 +17,7 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, OperationError
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .convert import TYPE_NAMES
-from .legacy import made as _made
+from .create.legacy import made as _made
 
 _NAMES: dict[str, Any] = {
     "inf": math.inf,

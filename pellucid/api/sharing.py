@@ -10,8 +10,8 @@ import sys
 
 import numpy as np
 
-from ..backends.meta import MetaArray
-from ..backends.shared_memory import Layout, SharedMap, map_of, new_map
+from ..arrays.meta import MetaArray
+from ..arrays.shared_memory import Layout, SharedMap, map_of, new_map
 from ..core import tracing
 from ..core.public import method
 from ..core.tensor import Parameter, Tensor, make_tensor

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..api import overriding
-from ..backends.meta import MetaArray
+from ..arrays.meta import MetaArray
 from ..core import reverse
 from ..core.modes import enable_grad, no_grad
 from ..core.primitive import TENSORS as F

@@ -14,8 +14,8 @@ from typing import Any
 
 from .. import dtypes
 from ..api import overriding
-from ..api.construct import WithoutData
-from ..backends.meta import MetaArray
+from ..api.create.construct import WithoutData
+from ..arrays.meta import MetaArray
 from ..core.public import FUNCTIONS
 from ..core.tensor import Parameter, Tensor, make_tensor
 from . import dispatch, level

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 
 from ..api.edges import GradientEdge as GradientEdge
-from ..backends import numpy_cpu
+from ..arrays import numpy_cpu
 from ..core import tracing
 from ..core.bind import wrap
 from ..core.display.nodes import AccumulateGrad, accumulator

@@ -1,9 +1,8 @@
-"""Array libraries behind one namespace (seam 1): what forward rules compute with.
+"""The switches of vendor libraries (`torch.backends.cudnn.deterministic = True`).
 
-PyTorch keeps the switches of vendor libraries under the same name
-(`torch.backends.cudnn.deterministic = True`), and so they are here too: `cudnn`, `cuda`, `mps`,
-`mkl`, `mkldnn`, `openmp` and others say that the library is not there, and take the settings that
-scripts make for it.
+`cudnn`, `cuda`, `mps`, `mkl`, `mkldnn`, `openmp` and others say that the library is not there, and
+take the settings that scripts make for it. The array libraries that Pellucid computes with are in
+`arrays`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any
 
-from .affine import package
+from ..arrays.affine import package
 
 
 class _Module(types.ModuleType):

@@ -284,7 +284,7 @@ class Meter:
         """What was measured; None where there were too few steps."""
         if len(self.times) < 2 or not self.parameters:
             return None
-        from pellucid.distributed.reducer import FIRST_BUCKET, dealt
+        from pellucid.distributed.ddp.reducer import FIRST_BUCKET, dealt
 
         spans = sorted(
             (b - a, d - c)

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from numpy import ndarray
 
 from .._pytree import tree_map
-from ..api.construct import from_numpy
+from ..api.create.construct import from_numpy
 from ..core import tracing
 from ..core.tensor import Tensor
 from ..nn.modules.module import Module

@@ -16,7 +16,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from ..backends.memory import give_back
+from ..arrays.memory import give_back
 from ..core import observe, source, tracing
 from ..core.interpret import thread
 from ..core.modes import local, state

@@ -15,10 +15,10 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
-from ..backends import numpy_cpu
-from ..backends.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
-from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import address, as_array, namespace_of
+from ..arrays import numpy_cpu
+from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
+from ..arrays.meta import MetaArray
+from ..arrays.numpy_cpu import address, as_array, namespace_of
 from ..errors import ArgumentTypeError, facts_of, foreign, pass_on
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder

@@ -21,9 +21,9 @@ import numpy as np
 from numpy import ndarray
 
 from .. import config
-from ..backends import numpy_cpu
-from ..backends.numpy_cpu import as_array
-from ..backends.sparse import SparseArray
+from ..arrays import numpy_cpu
+from ..arrays.numpy_cpu import as_array
+from ..arrays.sparse.array import SparseArray
 from ..errors import pass_on
 from .modes import local, state
 from .primitive import Primitive

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import numpy_cpu
-from ..backends.numpy_cpu import namespace_of, overlaps_itself, written
+from ..arrays import numpy_cpu
+from ..arrays.numpy_cpu import namespace_of, overlaps_itself, written
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing

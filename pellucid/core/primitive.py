@@ -24,9 +24,9 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..backends import numpy_cpu
-from ..backends.formulas import Formula, entered
-from ..backends.halves import gradient_in_float32
+from ..arrays import numpy_cpu
+from ..arrays.formulas import Formula, entered
+from ..arrays.halves import gradient_in_float32
 
 Rule = Callable[..., Any]
 
@@ -142,7 +142,7 @@ class Primitive:
         gradient rounds it.
 
         Products that the processor computes in two bytes are an exception
-        (`backends.halves.native_products`).
+        (`arrays.halves.native_products`).
         """
         return self.outputs == 1 and not self.view and "passes" not in self.traits
 

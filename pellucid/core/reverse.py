@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ..backends import numpy_cpu
-from ..backends.numpy_cpu import as_array, namespace_of
+from ..arrays import numpy_cpu
+from ..arrays.numpy_cpu import as_array, namespace_of
 from ..errors import GraphError, OperationError, returned_nothing
 from ..shapes import broadcast_shapes
 from . import observe, source

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.meta import MetaArray
+from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import GraphError
 from . import observe

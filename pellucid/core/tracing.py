@@ -13,8 +13,8 @@ from functools import partial, wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..backends import numpy_cpu
-from ..backends.numpy_cpu import NAMESPACES, namespace_of
+from ..arrays import numpy_cpu
+from ..arrays.numpy_cpu import NAMESPACES, namespace_of
 from .interpret import thread
 from .modes import state
 

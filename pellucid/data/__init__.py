@@ -14,10 +14,10 @@ from .dataset import Subset as Subset
 from .dataset import TensorDataset as TensorDataset
 from .dataset import random_split as random_split
 from .distributed import DistributedSampler as DistributedSampler
+from .loading.worker import get_worker_info as get_worker_info
 from .sampler import BatchSampler as BatchSampler
 from .sampler import RandomSampler as RandomSampler
 from .sampler import Sampler as Sampler
 from .sampler import SequentialSampler as SequentialSampler
 from .sampler import SubsetRandomSampler as SubsetRandomSampler
 from .sampler import WeightedRandomSampler as WeightedRandomSampler
-from .worker import get_worker_info as get_worker_info

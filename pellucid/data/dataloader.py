@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 from ..errors import ArgumentValueError
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset
-from .fetch import _DatasetKind
-from .graph import apply_shuffle_settings
-from .iterators import _SingleProcessDataLoaderIter
-from .pipe import (
+from .loading.fetch import _DatasetKind
+from .loading.iterators import _SingleProcessDataLoaderIter
+from .pipes.base import (
     IterDataPipe,
     MapDataPipe,
     _IterDataPipeSerializationWrapper,
     _MapDataPipeSerializationWrapper,
 )
+from .pipes.graph import apply_shuffle_settings
 from .sampler import BatchSampler, InfiniteSampler, RandomSampler, SequentialSampler
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class DataLoader(Generic[T_co]):
                     "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
                     f"num_workers={self.num_workers}"
                 )
-            from .processes import find_context
+            from .loading.processes import find_context
 
             context = find_context(context)
         self._context = context
@@ -209,7 +209,7 @@ class DataLoader(Generic[T_co]):
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
-        from .processes import MultiProcessIter
+        from .loading.processes import MultiProcessIter
 
         return MultiProcessIter(self)
 

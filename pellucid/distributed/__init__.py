@@ -17,9 +17,7 @@ from typing import Any as _Any
 
 from ..api.attach import suggest_names as _suggest_names
 from . import _identities
-from . import hooks as _hooks
 from . import nn as nn
-from . import powersgd as _powersgd
 from .barriers import barrier as barrier
 from .barriers import monitored_barrier as monitored_barrier
 from .coalesced import _coalescing_manager as _coalescing_manager
@@ -37,6 +35,9 @@ from .collectives import reduce as reduce
 from .collectives import reduce_scatter as reduce_scatter
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
+from .ddp import hooks as _hooks
+from .ddp import powersgd as _powersgd
+from .ddp.reducer import GradBucket as GradBucket
 from .groups import Backend as Backend
 from .groups import GroupMember as GroupMember
 from .groups import ProcessGroup as ProcessGroup
@@ -65,6 +66,16 @@ from .groups import is_xccl_available as is_xccl_available
 from .groups import new_group as new_group
 from .groups import new_subgroups as new_subgroups
 from .groups import new_subgroups_by_enumeration as new_subgroups_by_enumeration
+from .job.stores import DistBackendError as DistBackendError
+from .job.stores import DistError as DistError
+from .job.stores import DistNetworkError as DistNetworkError
+from .job.stores import DistStoreError as DistStoreError
+from .job.stores import FileStore as FileStore
+from .job.stores import HashStore as HashStore
+from .job.stores import PrefixStore as PrefixStore
+from .job.stores import QueueEmptyError as QueueEmptyError
+from .job.stores import Store as Store
+from .job.stores import TCPStore as TCPStore
 from .mesh import DeviceMesh as DeviceMesh
 from .mesh import init_device_mesh as init_device_mesh
 from .messages import P2POp as P2POp
@@ -79,21 +90,10 @@ from .objects import gather_object as gather_object
 from .objects import recv_object_list as recv_object_list
 from .objects import scatter_object_list as scatter_object_list
 from .objects import send_object_list as send_object_list
-from .reducer import GradBucket as GradBucket
-from .reductions import RedOpType as RedOpType
-from .reductions import ReduceOp as ReduceOp
 from .rendezvous import DEFAULT_TIMEOUT as default_pg_timeout  # noqa: N811
-from .stores import DistBackendError as DistBackendError
-from .stores import DistError as DistError
-from .stores import DistNetworkError as DistNetworkError
-from .stores import DistStoreError as DistStoreError
-from .stores import FileStore as FileStore
-from .stores import HashStore as HashStore
-from .stores import PrefixStore as PrefixStore
-from .stores import QueueEmptyError as QueueEmptyError
-from .stores import Store as Store
-from .stores import TCPStore as TCPStore
-from .work import Work as Work
+from .transport.reductions import RedOpType as RedOpType
+from .transport.reductions import ReduceOp as ReduceOp
+from .transport.work import Work as Work
 
 all_gather_single = all_gather_into_tensor
 reduce_scatter_single = reduce_scatter_tensor

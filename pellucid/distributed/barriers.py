@@ -7,10 +7,10 @@ from typing import Any
 
 from ..errors import ArgumentTypeError, OperationError
 from .calls import _not_member, repeated, start
-from .engine import Steps
 from .groups import group_of, is_member
-from .stores import DistStoreError
-from .work import Work
+from .job.stores import DistStoreError
+from .transport.engine import Steps
+from .transport.work import Work
 
 
 def _nothing() -> Steps:

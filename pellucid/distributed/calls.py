@@ -15,9 +15,9 @@ import numpy as np
 from ..core import source, tracing
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
-from .engine import Call, Staged, Steps
 from .groups import ProcessGroup, default_group, get_global_rank, get_group_rank, is_member
-from .work import Work
+from .transport.engine import Call, Staged, Steps
+from .transport.work import Work
 
 
 # ---- arguments -----------------------------------------------------------------------------------

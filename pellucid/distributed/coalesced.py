@@ -11,8 +11,8 @@ from ..errors import ArgumentTypeError, ArgumentValueError, OperationError
 from ..futures import Future
 from . import calls, collectives
 from .groups import default_group, group_of, is_member
-from .reductions import ReduceOp
-from .work import Work
+from .transport.reductions import ReduceOp
+from .transport.work import Work
 
 
 class Several:

@@ -23,11 +23,11 @@ from .calls import (
     shape_of,
     start,
 )
-from .engine import Staged, Steps
 from .groups import ProcessGroup, group_of, is_member
-from .reductions import ReduceOp, Reduction, kind
-from .shared import Board, Reduce
-from .work import Work
+from .transport.engine import Staged, Steps
+from .transport.reductions import ReduceOp, Reduction, kind
+from .transport.shared import Board, Reduce
+from .transport.work import Work
 
 
 @repeated("tensor")

@@ -17,7 +17,7 @@ from ..errors import ArgumentValueError
 from . import calls, collectives
 from .groups import ProcessGroup, _state, group_of
 from .mesh import DeviceMesh
-from .reductions import ReduceOp
+from .transport.reductions import ReduceOp
 
 
 def group_named(group: Any) -> ProcessGroup:

@@ -15,9 +15,10 @@ from ..errors import (
     OperationError,
     UnsupportedError,
 )
-from . import rendezvous, world
-from .engine import Channel
-from .stores import FileStore, PrefixStore, Store, TCPStore
+from . import rendezvous
+from .job import world
+from .job.stores import FileStore, PrefixStore, Store, TCPStore
+from .transport.engine import Channel
 
 
 class Backend(str):

@@ -9,9 +9,9 @@ from ..core import source, tracing
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
 from .calls import Target, check_tensor, flat, rank_in, raw, shape_of
-from .engine import Call, Steps
 from .groups import ProcessGroup, group_of, is_member
-from .work import Work
+from .transport.engine import Call, Steps
+from .transport.work import Work
 
 
 def _begin(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import ArgumentValueError, OperationError
-from .stores import FileStore, Store, listen
+from .job.stores import FileStore, Store, listen
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
 _MANAGERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # set by mpiexec and srun

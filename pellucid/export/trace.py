@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pellucid.backends import numpy_cpu
+from pellucid.arrays import numpy_cpu
 from pellucid.core import observe, source
 from pellucid.core.inplace import replay
 from pellucid.core.modes import no_grad

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..backends.numpy_cpu import namespace_of
+from ..arrays.numpy_cpu import namespace_of
 from ..core.modes import state
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import (

@@ -88,7 +88,7 @@ class _Uninitialized:
         """Become an ordinary parameter or buffer of this shape, with undefined values."""
         kind = self._array.dtype if dtype is None else dtype.numpy
         if device is not None and str(device).startswith("meta"):
-            from ..backends.meta import MetaArray
+            from ..arrays.meta import MetaArray
 
             self._array = MetaArray(tuple(shape), kind)
         else:

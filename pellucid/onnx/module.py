@@ -26,15 +26,15 @@ from pellucid.export.onnx.listing import lines
 from pellucid.export.onnx.read import ReadFunction, ReadGraph, ReadModel, ReadNode, read_model
 from pellucid.nn.modules.module import Module
 
-from . import attention_ops as attention_ops
-from . import control_ops as control_ops
-from . import math_ops as math_ops
-from . import nn_ops as nn_ops
-from . import reduce_ops as reduce_ops
-from . import resize_ops as resize_ops
-from . import rnn_ops as rnn_ops
-from . import shape_ops as shape_ops
-from .registry import OPERATORS, Call, Operator, array_of, tensor_of
+from .runtime import attention as attention
+from .runtime import control as control
+from .runtime import math as math
+from .runtime import nn as nn
+from .runtime import reduce as reduce
+from .runtime import resize as resize
+from .runtime import rnn as rnn
+from .runtime import shape as shape
+from .runtime.registry import OPERATORS, Call, Operator, array_of, tensor_of
 
 OPSETS = (7, 28)
 

@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from ..backends import numpy_cpu
-from ..backends.native import fused
+from ..arrays import numpy_cpu
+from ..arrays.native import fused
 from ..core import reverse as engine
 from ..core.interpret import thread
 from ..core.modes import enable_grad, local, state

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.sparse import SparseArray, refusal
-from ..backends.sparse_products import add_rows
+from ..arrays.sparse.array import SparseArray, refusal
+from ..arrays.sparse.products import add_rows
 from ..core import source, tracing
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor, make_tensor, version_of

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.native import enabled, kernels, spared
+from ..arrays.native import enabled, kernels, spared
 from ..core.primitive import RAW, TENSORS
 from ..core.tensor import Tensor, make_tensor
 from ._arrays import ArrayOptimizer, Changes, full, step_counter

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.native import kernels
+from ..arrays.native import kernels
 from ..core.tensor import Tensor
 from ..dtypes import bfloat16
 from ..errors import ArgumentValueError

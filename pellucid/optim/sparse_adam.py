@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.sparse import SparseArray
+from ..arrays.sparse.array import SparseArray
 from ..core.tensor import Tensor
 from ..errors import OperationError
 from ._arrays import ArrayOptimizer, zeros

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import lists
+from ..arrays import lists
 from ..core import tracing
 from ..core.inplace import bump
 from ..core.modes import no_grad, state

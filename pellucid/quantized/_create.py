@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.affine import (
+from ..arrays.affine import (
     FLOAT_PARAMETERS,
     LIMITS,
     PER_CHANNEL,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.affine import (
+from ..arrays.affine import (
     LIMITS,
     STORED,
     QuantizedArray,

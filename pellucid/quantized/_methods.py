@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.affine import FLOAT_PARAMETERS, Scheme, dequantize, quantize, require_per_tensor
+from ..arrays.affine import FLOAT_PARAMETERS, Scheme, dequantize, quantize, require_per_tensor
 from ..core.display.formatting import _body, _join
 from ..core.primitive import TENSORS as F
 from ..core.public import METHODS

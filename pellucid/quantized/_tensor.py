@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..api.attach import Handler, Handlers
-from ..backends.affine import (
+from ..arrays.affine import (
     FLOAT_PARAMETERS,
     PER_TENSOR,
     QuantizedArray,

@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.affine import (
-    LIMITS,
-    QuantizedArray,
-    Scheme,
-    dequantize,
-    quantize,
-    require_per_tensor,
-)
+from ..arrays.affine import LIMITS, QuantizedArray, Scheme, dequantize, quantize, require_per_tensor
 from ..core.modes import no_grad
 from ..core.public import FUNCTIONS
 from ..core.tensor import make_tensor

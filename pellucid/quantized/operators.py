@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import rnn
-from ..backends.affine import QuantizedArray, Scheme, choose, quantize
+from ..arrays import rnn
+from ..arrays.affine import QuantizedArray, Scheme, choose, quantize
 from ..core.tensor import make_tensor
 from ..errors import OperationError, UnsupportedError
 from ..kernels.quantized import products

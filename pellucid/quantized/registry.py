@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backends.affine import QuantizedArray, Scheme, require_per_tensor
+from ..arrays.affine import QuantizedArray, Scheme, require_per_tensor
 from ..errors import OperationError, UnsupportedError
 from ._tensor import is_quantized
 

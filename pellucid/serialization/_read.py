@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import dtypes
 from .._files import LIES, bound, record_size, unpack
-from ..backends.meta import MetaArray
+from ..arrays.meta import MetaArray
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, StorageType
 from ._rebuild import Unfilled, forget_sparse, look_at_sparse, shown

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import devices, dtypes
-from ..api.construct import _make_wrapper_subclass
-from ..backends.affine import SCHEMES, STORED
-from ..backends.affine import package as quantized_package
-from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import address
-from ..backends.sparse import package
+from ..api.create.construct import _make_wrapper_subclass
+from ..arrays.affine import SCHEMES, STORED
+from ..arrays.affine import package as quantized_package
+from ..arrays.meta import MetaArray
+from ..arrays.numpy_cpu import address
+from ..arrays.sparse.array import package
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import UnsupportedError
 from ..ops.shape.storage import TypedStorage, UntypedStorage

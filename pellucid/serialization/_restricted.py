@@ -16,7 +16,7 @@ from pickle import UnpicklingError
 from typing import Any
 
 from .. import devices, dtypes
-from ..backends.affine import SCHEMES, STORED
+from ..arrays.affine import SCHEMES, STORED
 from ..core.tensor import Parameter, Tensor
 from ._names import STORAGE_TYPES
 from ._pickle import Unpickler

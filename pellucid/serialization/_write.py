@@ -18,11 +18,11 @@ import numpy as np
 
 from .. import devices, dtypes
 from .._files import replacing
-from ..api.construct import WithoutData
-from ..backends.affine import PER_CHANNEL, QuantizedArray, qscheme
-from ..backends.meta import MetaArray
-from ..backends.numpy_cpu import owner
-from ..backends.sparse import SparseArray
+from ..api.create.construct import WithoutData
+from ..arrays.affine import PER_CHANNEL, QuantizedArray, qscheme
+from ..arrays.meta import MetaArray
+from ..arrays.numpy_cpu import owner
+from ..arrays.sparse.array import SparseArray
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import (

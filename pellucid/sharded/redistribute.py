@@ -16,7 +16,7 @@ import numpy as np
 from ..core.tensor import make_tensor
 from ..distributed import collectives
 from ..distributed.mesh import DeviceMesh
-from ..distributed.reductions import ReduceOp
+from ..distributed.transport.reductions import ReduceOp
 from ..errors import OperationError, UnsupportedError
 from .placements import (
     REPLICATE,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.sparse import SparseArray
+from ..arrays.sparse.array import SparseArray
 from ..core.bind import common_dtype
 from ..core.primitive import PRIMITIVES
 from ..core.primitive import TENSORS as F

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import sparse as arrays
-from ..backends.sparse import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
+from ..arrays.sparse import array as arrays
+from ..arrays.sparse.array import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
 from ..core.inplace import bump, check_writable
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, alias, make_tensor

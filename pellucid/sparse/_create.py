@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import devices, dtypes
-from ..backends.sparse import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
+from ..arrays.sparse.array import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor, make_tensor, set_requires_grad

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.sparse import BY_ROWS
+from ..arrays.sparse.array import BY_ROWS
 from ..core.display.formatting import parts_str
 from ..core.tensor import Parameter
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError

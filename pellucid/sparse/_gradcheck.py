@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.sparse import from_dense
+from ..arrays.sparse.array import from_dense
 from ..core.tensor import Tensor, make_tensor
 from ._convert import build, values_of
 from ._tensor import is_sparse

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backends import sparse_products as kernels
-from ..backends.sparse import BLOCKED, SparseArray
+from ..arrays.sparse import products as kernels
+from ..arrays.sparse.array import BLOCKED, SparseArray
 from ..core.modes import no_grad
 from ..core.primitive import TENSORS as F
 from ..core.tape import titled

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.sparse import BLOCKED, SparseArray
+from ..arrays.sparse.array import BLOCKED, SparseArray
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tape import titled

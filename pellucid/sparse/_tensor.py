@@ -16,7 +16,7 @@ from typing import Any
 
 from .. import devices
 from ..api.attach import Handler, Handlers
-from ..backends.sparse import SparseArray, refusal
+from ..arrays.sparse.array import SparseArray, refusal
 from ..core import source, tracing
 from ..core.callers import tensor_of
 from ..core.inplace import bump, check_writable

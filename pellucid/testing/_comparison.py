@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.sparse import BY_ROWS, SparseArray
+from ..arrays.sparse.array import BY_ROWS, SparseArray
 from ..core.modes import no_grad
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor, make_tensor

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pellucid.backends import native
+from pellucid.arrays import native
 from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")

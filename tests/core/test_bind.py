@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.backends.meta import MetaArray
+from pellucid.arrays.meta import MetaArray
 from pellucid.core.primitive import PRIMITIVES, defop
 from pellucid.core.tensor import make_tensor
 

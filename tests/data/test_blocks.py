@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.data import blocks
 from pellucid.data.collate import collate_tensor_fn
-from pellucid.data.worker import packed, unpacked
+from pellucid.data.loading import blocks
+from pellucid.data.loading.worker import packed, unpacked
 from pellucid.utils.data import DataLoader, Dataset
 
 pytestmark = [
@@ -204,7 +204,7 @@ def test_a_killed_main_process_leaves_nothing(named, late, tmp_path):
             del os.memfd_create
         import time
         import pellucid as torch
-        from pellucid.data import processes, worker
+        from pellucid.data.loading import processes, worker
         from pellucid.utils.data import DataLoader, TensorDataset
         worker.CHECK_SECONDS = 0.2
         loop = worker.worker_loop

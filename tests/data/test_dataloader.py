@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.data import worker
+from pellucid.data.loading import worker
 from pellucid.utils.data import (
     BatchSampler,
     ChainDataset,

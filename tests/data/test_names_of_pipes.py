@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 import pellucid as torch
-from pellucid.data import pipes
+from pellucid.data.pipes import common as pipes
 
 
 @pytest.mark.parametrize(

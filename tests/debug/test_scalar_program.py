@@ -7,7 +7,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import debug, nn
-from pellucid.backends import numpy_cpu
+from pellucid.arrays import numpy_cpu
 
 
 def run(program, **inputs):

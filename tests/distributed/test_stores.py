@@ -16,8 +16,8 @@ from pellucid.distributed import (
     PrefixStore,
     TCPStore,
 )
-from pellucid.distributed import server as server_module
-from pellucid.distributed.stores import connect, listen
+from pellucid.distributed.job import server as server_module
+from pellucid.distributed.job.stores import connect, listen
 
 
 @pytest.fixture(params=["hash", "file", "tcp", "prefix"])

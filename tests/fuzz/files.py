@@ -32,7 +32,7 @@ import numpy as np
 
 import pellucid as torch
 from pellucid import datasets, dtypes
-from pellucid.backends.meta import MetaArray
+from pellucid.arrays.meta import MetaArray
 from pellucid.core.tensor import Parameter, Tensor
 from pellucid.devices import Size
 from pellucid.interop import safetensors

@@ -68,7 +68,7 @@ def imported() -> None:
     """Import what Pellucid imports when it is first used, so that not every process does it again."""
     import pellucid
 
-    for part in ("backends", "compiler", "kernels", "llvm", "nn", "ops", "signal", "special"):
+    for part in ("arrays", "compiler", "kernels", "llvm", "nn", "ops", "signal", "special"):
         package = importlib.import_module(f"{pellucid.__name__}.{part}")
         for found in pkgutil.walk_packages(
             getattr(package, "__path__", ()), f"{package.__name__}."

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.backends import numpy_cpu
-from pellucid.backends.formulas import forward_of
+from pellucid.arrays import numpy_cpu
+from pellucid.arrays.formulas import forward_of
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from pellucid.kernels.pointwise.values import C_FUNCTIONS

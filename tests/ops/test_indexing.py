@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.backends import scatter
+from pellucid.arrays import scatter
 
 RNG = np.random.default_rng(3)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.backends.meta import MetaArray
+from pellucid.arrays.meta import MetaArray
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Tensor, make_tensor
 from pellucid.core.transforms import forward_mode

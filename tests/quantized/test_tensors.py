@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.backends import affine
+from pellucid.arrays import affine
 
 
 def make(**kwargs):

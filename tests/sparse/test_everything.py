@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.backends.sparse import SparseArray
+from pellucid.arrays.sparse.array import SparseArray
 from pellucid.core.public import FUNCTIONS, METHODS
 from pellucid.core.tensor import Tensor
 from pellucid.sparse._tensor import SparseTensor

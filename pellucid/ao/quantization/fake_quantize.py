@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.affine import choose_between
+from ...arrays.affine import choose_between
 from ...core.public import FUNCTIONS
 from ...core.tensor import make_tensor
 from ...dtypes import NAMED_ONLY

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.affine import SCHEMES
+from ...arrays.affine import SCHEMES
 from ...core.modes import no_grad
 from ...core.public import FUNCTIONS
 from ...core.tensor import make_tensor

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...backends import numpy_cpu
+from ...arrays import numpy_cpu
 from ...core.inplace import replay
 from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Value

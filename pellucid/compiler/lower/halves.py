@@ -1,6 +1,6 @@
 """Native float32 code for instructions on two-byte floats: their operands are converted to
 float32 in separate memory, and the results are rounded once, as the array functions do
-eagerly (`backends.halves`).
+eagerly (`arrays.halves`).
 """
 
 from __future__ import annotations

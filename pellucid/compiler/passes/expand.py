@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.halves import native_products
+from ...arrays.halves import native_products
 from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Program, Value
 from ...ir.program import ITEMSIZE, row_major

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from ...api.settings import SETTINGS
-from ...backends.numpy_cpu import address
+from ...arrays.numpy_cpu import address
 from ...core.interpret import thread
 from ...core.modes import local
 from ...core.tensor import Tensor, version_of

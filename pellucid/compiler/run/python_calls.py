@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...backends.numpy_cpu import address
+from ...arrays.numpy_cpu import address
 from ...core.primitive import RAW
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE, row_major

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import empty, ndarray
 
-from ...backends.numpy_cpu import address
+from ...arrays.numpy_cpu import address
 from ...core.bind import wrap
 from ...core.inplace import replay_tensor
 from ...core.modes import local, no_grad

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import ndarray
 
-from ...backends.numpy_cpu import address
+from ...arrays.numpy_cpu import address
 from ..trace.arrays import bounds, memory_of, owner
 from .memory import stretch
 

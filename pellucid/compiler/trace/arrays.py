@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...backends.numpy_cpu import address
-from ...backends.numpy_cpu import memory_of as memory_of
-from ...backends.numpy_cpu import owner as owner
+from ...arrays.numpy_cpu import address
+from ...arrays.numpy_cpu import memory_of as memory_of
+from ...arrays.numpy_cpu import owner as owner
 
 
 @cache

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...backends import numpy_cpu
-from ...backends.halves import HALVES
+from ...arrays import numpy_cpu
+from ...arrays.halves import HALVES
 from ...core.primitive import PRIMITIVES
 from .watch import unseen
 

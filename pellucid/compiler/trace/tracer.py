@@ -21,9 +21,9 @@ from numpy import ndarray
 
 from ... import dtypes
 from ...api.messages.facts import call_in_progress
-from ...backends import native
-from ...backends.halves import native_products
-from ...backends.numpy_cpu import address
+from ...arrays import native
+from ...arrays.halves import native_products
+from ...arrays.numpy_cpu import address
 from ...core import bind, interpret, observe, source
 from ...core.interpret import Stack, thread
 from ...core.primitive import PRIMITIVES, RAW, Primitive

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ...backends import numpy_cpu
-from ...backends.meta import MetaArray
+from ...arrays import numpy_cpu
+from ...arrays.meta import MetaArray
 from ...errors import OperationError
 from ..bind import _check_types, _promote
 from ..function import Function

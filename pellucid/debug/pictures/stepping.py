@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import numpy_cpu
+from ...arrays import numpy_cpu
 from ...core import observe, reverse
 from ...core.primitive import PRIMITIVES, RAW
 from ...core.tape import Node, saved_arrays, walk

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import numpy_cpu
+from ...arrays import numpy_cpu
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError

@@ -16,7 +16,7 @@ from ...core.tensor import Tensor
 from ...errors import UnsupportedError
 from .. import collectives
 from ..groups import get_rank, get_world_size
-from ..reductions import RedOpType, ReduceOp, kind
+from ..transport.reductions import RedOpType, ReduceOp, kind
 
 
 def _like(tensor: Tensor, zero: bool = False) -> Tensor:

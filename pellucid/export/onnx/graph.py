@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.backends import numpy_cpu
+from pellucid.arrays import numpy_cpu
 from pellucid.core.inplace import replay
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.export.trace import Ref, Size, Step, Trace

@@ -1,6 +1,6 @@
 """One time step of recurrent layers, forward and backward, as formulas (`ir.formula`).
 
-`emit_step` writes them as code; `backends.rnn` computes them with NumPy, for other dtypes and where
+`emit_step` writes them as code; `arrays.rnn` computes them with NumPy, for other dtypes and where
 code cannot be generated. Names: `x_*` and `h_*` are the parts of a gate that come from the input
 and from the state, `d*` gradients, `dh` the gradient of the step's output and `back` that of the
 state, from the step after it.

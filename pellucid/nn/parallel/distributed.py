@@ -69,8 +69,8 @@ class DistributedDataParallel(Module):
         forward_sync_buffers: bool | None = None,
     ) -> None:
         # Not as attributes of the package: under the alias `torch` it has PyTorch's names alone.
+        from ...distributed.ddp.reducer import FIRST_BUCKET, Reducer, broadcast_coalesced
         from ...distributed.groups import group_of
-        from ...distributed.reducer import FIRST_BUCKET, Reducer, broadcast_coalesced
 
         super().__init__()
         for name, value in (

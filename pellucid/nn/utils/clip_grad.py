@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import lists
+from ...arrays import lists
 from ...core import tracing
 from ...core.modes import no_grad
 from ...core.public import FUNCTIONS

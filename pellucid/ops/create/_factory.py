@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.meta import MetaArray
-from ...backends.numpy_cpu import NAMESPACES
+from ...arrays.meta import MetaArray
+from ...arrays.numpy_cpu import NAMESPACES
 from ...core.inplace import into
 from ...core.modes import local
 from ...core.tensor import Tensor, make_tensor, set_requires_grad

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ... import devices, dtypes
-from ...backends import numpy_fast
-from ...backends.meta import MetaArray
-from ...backends.sparse import SparseArray, package
+from ...arrays import numpy_fast
+from ...arrays.meta import MetaArray
+from ...arrays.sparse.array import SparseArray, package
 from ...core.bind import as_subclass
 from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import numpy_fast
-from ...backends.numpy_cpu import overlaps_itself
+from ...arrays import numpy_fast
+from ...arrays.numpy_cpu import overlaps_itself
 from ...core.bind import NUMBERS
 from ...core.inplace import bump, check_writable, overwrite, write
 from ...core.modes import local, state

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.meta import MetaArray
+from ...arrays.meta import MetaArray
 from ...core import observe
 from ...core.inplace import bump, write
 from ...core.modes import local

@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.meta import MetaArray
+from ...arrays.meta import MetaArray
 from ...core.primitive import TENSORS as F
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...backends import numpy_cpu
-from ...backends.numpy_cpu import overlaps_itself, writable
+from ...arrays import numpy_cpu
+from ...arrays.numpy_cpu import overlaps_itself, writable
 from ...core import tracing
 from ...core.bind import NUMBERS, wrap
 from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write

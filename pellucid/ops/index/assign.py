@@ -10,8 +10,8 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.numpy_cpu import strided
-from ...backends.scatter import add_at
+from ...arrays.numpy_cpu import strided
+from ...arrays.scatter import add_at
 from ...core import tracing
 from ...core.inplace import bump, check_read, check_writable, write
 from ...core.modes import local, state

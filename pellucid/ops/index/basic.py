@@ -16,8 +16,8 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.numpy_cpu import strided
-from ...backends.scatter import add_at
+from ...arrays.numpy_cpu import strided
+from ...arrays.scatter import add_at
 from ...core.bind import view_result, wrap
 from ...core.callers import make_recorder
 from ...core.modes import local, state

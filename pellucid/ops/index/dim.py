@@ -10,8 +10,8 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.numpy_cpu import namespace_of
-from ...backends.scatter import add_at
+from ...arrays.numpy_cpu import namespace_of
+from ...arrays.scatter import add_at
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import defop

@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.scatter import KERNEL_SIZE, gather_along, short_way, take_by
+from ...arrays.scatter import KERNEL_SIZE, gather_along, short_way, take_by
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop

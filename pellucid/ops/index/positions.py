@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...backends.numpy_cpu import namespace_of
+from ...arrays.numpy_cpu import namespace_of
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import check_out, into

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...backends.scatter import FEW, KERNEL_SIZE, add_rows, few_places, scatter_along
+from ...arrays.scatter import FEW, KERNEL_SIZE, add_rows, few_places, scatter_along
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import check_overlap, check_read, check_writable, overwrite, write

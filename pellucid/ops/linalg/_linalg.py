@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.meta import MetaArray
-from ...backends.native import kernels
+from ...arrays.meta import MetaArray
+from ...arrays.native import kernels
 from ...core import tracing
 from ...core.public import public
 from ...core.tensor import Tensor

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.native import kernels
+from ...arrays.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Tensor

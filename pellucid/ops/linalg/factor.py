@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.meta import MetaArray
-from ...backends.native import kernels
+from ...arrays.meta import MetaArray
+from ...arrays.native import kernels
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.native import kernels
+from ...arrays.native import kernels
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop

@@ -9,9 +9,9 @@ from warnings import warn
 
 import numpy as np
 
-from ...backends.halves import HALVES
-from ...backends.native import fused
-from ...backends.numpy_cpu import namespace_of
+from ...arrays.halves import HALVES
+from ...arrays.native import fused
+from ...arrays.numpy_cpu import namespace_of
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import check_writable, overwrite

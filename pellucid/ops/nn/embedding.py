@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import config
-from ...backends import numpy_cpu
-from ...backends.halves import HALVES
-from ...backends.native import kernels
-from ...backends.sparse import SparseArray, package
+from ...arrays import numpy_cpu
+from ...arrays.halves import HALVES
+from ...arrays.native import kernels
+from ...arrays.sparse.array import SparseArray, package
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import bump

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import config
-from ...backends.native import kernels
+from ...arrays.native import kernels
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ... import config
-from ...backends.halves import HALVES, in_float32
-from ...backends.native import kernels
+from ...arrays.halves import HALVES, in_float32
+from ...arrays.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import rnn
+from ...arrays import rnn
 from ...core.modes import state
 from ...core.observe import observers
 from ...core.primitive import TENSORS as F

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.halves import converted
+from ...arrays.halves import converted
 from ...core.modes import local
 from ...core.primitive import defop
 from ...errors import OperationError, UnsupportedError

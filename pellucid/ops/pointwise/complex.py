@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.numpy_cpu import element_offset
+from ...arrays.numpy_cpu import element_offset
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public, tensor_property

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import config
-from ...backends.halves import HALVES
-from ...backends.native import SMALL, kernels
-from ...backends.numpy_extra import comparable
-from ...backends.scatter import take_few
+from ...arrays.halves import HALVES
+from ...arrays.native import SMALL, kernels
+from ...arrays.numpy_extra import comparable
+from ...arrays.scatter import take_few
 from ...kernels.ordering import FEW
 
 

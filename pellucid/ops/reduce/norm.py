@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends import numpy_cpu
-from ...backends.native import kernels
+from ...arrays import numpy_cpu
+from ...arrays.native import kernels
 from ...core import tracing
 from ...core.modes import local
 from ...core.primitive import TENSORS as F

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
-from ...backends.halves import narrowed, widened
-from ...backends.native import kernels
-from ...backends.numpy_fast import positions
+from ...arrays.halves import narrowed, widened
+from ...arrays.native import kernels
+from ...arrays.numpy_fast import positions
 from ...core import tracing
 from ...core.inplace import inplace_form
 from ...core.primitive import TENSORS as F

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.meta import MetaArray
-from ...backends.numpy_extra import comparable
+from ...arrays.meta import MetaArray
+from ...arrays.numpy_extra import comparable
 from ...core import tracing
 from ...core.bind import common_dtype
 from ...core.public import public

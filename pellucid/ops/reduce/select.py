@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
-from ...backends import numpy_fast
-from ...backends.native import kernels
-from ...backends.numpy_cpu import in_order
-from ...backends.numpy_extra import comparable
-from ...backends.scatter import put_few, take_few
+from ...arrays import numpy_fast
+from ...arrays.native import kernels
+from ...arrays.numpy_cpu import in_order
+from ...arrays.numpy_extra import comparable
+from ...arrays.scatter import put_few, take_few
 from ...core import tracing
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F

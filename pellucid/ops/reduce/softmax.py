@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
-from ...backends.native import kernels
+from ...arrays.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public

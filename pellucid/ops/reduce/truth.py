@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...backends.numpy_cpu import in_order
+from ...arrays.numpy_cpu import in_order
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop

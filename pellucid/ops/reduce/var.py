@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends import numpy_cpu
+from ...arrays import numpy_cpu
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F

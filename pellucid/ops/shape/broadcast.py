@@ -7,7 +7,7 @@ from typing import Any
 from numpy import ndarray
 
 from ... import dtypes, shapes
-from ...backends.numpy_cpu import broadcast_to as broadcast_array
+from ...arrays.numpy_cpu import broadcast_to as broadcast_array
 from ...core.bind import view_result
 from ...core.modes import state
 from ...core.public import method, public

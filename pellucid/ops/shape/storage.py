@@ -10,9 +10,9 @@ import numpy as np
 from numpy import ndarray
 
 from ... import dtypes, shapes
-from ...backends.meta import MetaArray
-from ...backends.numpy_cpu import address, check_resizable, element_offset, owner
-from ...backends.sparse import SparseArray
+from ...arrays.meta import MetaArray
+from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner
+from ...arrays.sparse.array import SparseArray
 from ...core import tracing
 from ...core.inplace import bump
 from ...core.modes import local

@@ -14,10 +14,10 @@ import numpy as np
 from numpy import ndarray
 
 from ... import dtypes
-from ...backends.affine import held
-from ...backends.meta import MetaArray
-from ...backends.numpy_cpu import address
-from ...backends.shared_memory import map_of, new_map
+from ...arrays.affine import held
+from ...arrays.meta import MetaArray
+from ...arrays.numpy_cpu import address
+from ...arrays.shared_memory import map_of, new_map
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError, no_pinned
 
 _SHARED_BY_TENSORS = (

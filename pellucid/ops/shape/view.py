@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import dtypes, shapes
-from ...backends.numpy_cpu import element_offset
+from ...arrays.numpy_cpu import element_offset
 from ...core.bind import view_result
 from ...core.primitive import defop
 from ...core.public import method, public

@@ -6,11 +6,11 @@ from typing import Any
 from ...data.collate import default_collate as default_collate
 from ...data.collate import default_convert as default_convert
 from ...data.dataloader import DataLoader as DataLoader
-from ...data.fetch import _DatasetKind as _DatasetKind
-from ...data.iterators import _BaseDataLoaderIter as _BaseDataLoaderIter
-from ...data.iterators import _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter
-from ...data.processes import MultiProcessIter as _MultiProcessingDataLoaderIter
-from ...data.worker import get_worker_info as get_worker_info
+from ...data.loading.fetch import _DatasetKind as _DatasetKind
+from ...data.loading.iterators import _BaseDataLoaderIter as _BaseDataLoaderIter
+from ...data.loading.iterators import _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter
+from ...data.loading.processes import MultiProcessIter as _MultiProcessingDataLoaderIter
+from ...data.loading.worker import get_worker_info as get_worker_info
 
 _collate_fn_t = Callable[[list[Any]], Any]
 _worker_init_fn_t = Callable[[int], None]

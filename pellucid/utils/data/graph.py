@@ -1,6 +1,6 @@
 """`torch.utils.data.graph`."""
 
-from ...data.graph import traverse as traverse
-from ...data.graph import traverse_dps as traverse_dps
+from ...data.pipes.graph import traverse as traverse
+from ...data.pipes.graph import traverse_dps as traverse_dps
 
 __all__ = ["traverse", "traverse_dps"]

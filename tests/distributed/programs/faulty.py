@@ -76,7 +76,7 @@ def fail(group):
 
 def die_while_joining():
     """The last rank is killed when all have met and MPI is about to be entered."""
-    from pellucid.distributed import world
+    from pellucid.distributed.job import world
 
     def killed(*args):
         print(f"fault at {time.time()}", flush=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid import config
-from pellucid.backends import rnn
+from pellucid.arrays import rnn
 from pellucid.llvm import target, threads
 
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from .... import config
-from ....backends import numpy_cpu
-from ....backends.halves import HALVES, in_float32
-from ....backends.native import kernels
-from ....backends.numpy_cpu import namespace_of
-from ....backends.numpy_fast import positions
+from ....arrays import numpy_cpu
+from ....arrays.halves import HALVES, in_float32
+from ....arrays.native import kernels
+from ....arrays.numpy_cpu import namespace_of
+from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.primitive import TENSORS as F

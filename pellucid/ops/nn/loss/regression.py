@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....backends.halves import HALVES
+from ....arrays.halves import HALVES
 from ....core.bind import common_dtype
 from ....core.modes import state
 from ....core.primitive import TENSORS as F

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....backends.halves import widened
+from ....arrays.halves import widened
 from ....core.tensor import Tensor
 from ....errors import DtypeError
 from ..._rules import require_tensor

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .... import config
-from ....backends import numpy_cpu
-from ....backends.halves import HALVES, in_float32
-from ....backends.native import fused, kernels
-from ....backends.numpy_cpu import as_array
+from ....arrays import numpy_cpu
+from ....arrays.halves import HALVES, in_float32
+from ....arrays.native import fused, kernels
+from ....arrays.numpy_cpu import as_array
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.inplace import bump

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .... import config
-from ....backends import numpy_cpu
-from ....backends.halves import HALVES, in_float32
-from ....backends.native import kernels
+from ....arrays import numpy_cpu
+from ....arrays.halves import HALVES, in_float32
+from ....arrays.native import kernels
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public

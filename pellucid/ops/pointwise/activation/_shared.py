@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....backends.formulas import forward_of
+from ....arrays.formulas import forward_of
 from ....core.inplace import check_writable, overwrite
 from ....core.primitive import Primitive, defop
 from ....core.tensor import Tensor

@@ -1,5 +1,5 @@
 """`torch.utils.data._utils`, which programs reach for its collate functions."""
 
 from ....data import collate as collate
-from ....data import fetch as fetch
-from ....data import worker as worker
+from ....data.loading import fetch as fetch
+from ....data.loading import worker as worker

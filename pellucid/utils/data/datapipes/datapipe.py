@@ -1,12 +1,10 @@
 """The classes that pipelines are made of."""
 
-from ....data.pipe import DataChunk as DataChunk
-from ....data.pipe import DFIterDataPipe as DFIterDataPipe
-from ....data.pipe import IterDataPipe as IterDataPipe
-from ....data.pipe import MapDataPipe as MapDataPipe
-from ....data.pipe import (
+from ....data.pipes.base import DataChunk as DataChunk
+from ....data.pipes.base import DFIterDataPipe as DFIterDataPipe
+from ....data.pipes.base import IterDataPipe as IterDataPipe
+from ....data.pipes.base import MapDataPipe as MapDataPipe
+from ....data.pipes.base import (
     _IterDataPipeSerializationWrapper as _IterDataPipeSerializationWrapper,
 )
-from ....data.pipe import (
-    _MapDataPipeSerializationWrapper as _MapDataPipeSerializationWrapper,
-)
+from ....data.pipes.base import _MapDataPipeSerializationWrapper as _MapDataPipeSerializationWrapper

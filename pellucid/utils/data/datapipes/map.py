@@ -1,6 +1,6 @@
 """Pipes of samples by key."""
 
-from ....data import map_pipes as _pipes
+from ....data.pipes import by_key as _pipes
 
 Batcher = _pipes.BatcherMapDataPipe
 Concater = _pipes.ConcaterMapDataPipe

@@ -1,8 +1,8 @@
 """Pipes of streams."""
 
-from .....data import branches as _branches
-from .....data import file_pipes as _files
-from .....data import pipes as _pipes
+from .....data.pipes import branches as _branches
+from .....data.pipes import common as _pipes
+from .....data.pipes import files as _files
 
 Batcher = _pipes.BatcherIterDataPipe
 Collator = _pipes.CollatorIterDataPipe

@@ -1,4 +1,4 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.branches import SamplerIterDataPipe as SamplerIterDataPipe
-from .....data.pipes import ShufflerIterDataPipe as ShufflerIterDataPipe
+from .....data.pipes.branches import SamplerIterDataPipe as SamplerIterDataPipe
+from .....data.pipes.common import ShufflerIterDataPipe as ShufflerIterDataPipe

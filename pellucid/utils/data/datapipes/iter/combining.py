@@ -1,8 +1,8 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.branches import DemultiplexerIterDataPipe as DemultiplexerIterDataPipe
-from .....data.branches import ForkerIterDataPipe as ForkerIterDataPipe
-from .....data.branches import MultiplexerIterDataPipe as MultiplexerIterDataPipe
-from .....data.branches import _ChildDataPipe as _ChildDataPipe
-from .....data.pipes import ConcaterIterDataPipe as ConcaterIterDataPipe
-from .....data.pipes import ZipperIterDataPipe as ZipperIterDataPipe
+from .....data.pipes.branches import DemultiplexerIterDataPipe as DemultiplexerIterDataPipe
+from .....data.pipes.branches import ForkerIterDataPipe as ForkerIterDataPipe
+from .....data.pipes.branches import MultiplexerIterDataPipe as MultiplexerIterDataPipe
+from .....data.pipes.branches import _ChildDataPipe as _ChildDataPipe
+from .....data.pipes.common import ConcaterIterDataPipe as ConcaterIterDataPipe
+from .....data.pipes.common import ZipperIterDataPipe as ZipperIterDataPipe

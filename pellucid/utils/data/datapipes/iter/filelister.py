@@ -1,3 +1,3 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.file_pipes import FileListerIterDataPipe as FileListerIterDataPipe
+from .....data.pipes.files import FileListerIterDataPipe as FileListerIterDataPipe

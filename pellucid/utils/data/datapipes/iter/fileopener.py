@@ -1,3 +1,3 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.file_pipes import FileOpenerIterDataPipe as FileOpenerIterDataPipe
+from .....data.pipes.files import FileOpenerIterDataPipe as FileOpenerIterDataPipe

@@ -1,3 +1,3 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.pipes import FilterIterDataPipe as FilterIterDataPipe
+from .....data.pipes.common import FilterIterDataPipe as FilterIterDataPipe

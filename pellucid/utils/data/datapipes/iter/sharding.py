@@ -1,5 +1,5 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.pipes import SHARDING_PRIORITIES as SHARDING_PRIORITIES
-from .....data.pipes import ShardingFilterIterDataPipe as ShardingFilterIterDataPipe
-from .....data.pipes import _ShardingIterDataPipe as _ShardingIterDataPipe
+from .....data.pipes.common import SHARDING_PRIORITIES as SHARDING_PRIORITIES
+from .....data.pipes.common import ShardingFilterIterDataPipe as ShardingFilterIterDataPipe
+from .....data.pipes.common import _ShardingIterDataPipe as _ShardingIterDataPipe

@@ -1,3 +1,3 @@
 """Pipes of `torch.utils.data.datapipes.iter`, where PyTorch has them."""
 
-from .....data.pipes import IterableWrapperIterDataPipe as IterableWrapperIterDataPipe
+from .....data.pipes.common import IterableWrapperIterDataPipe as IterableWrapperIterDataPipe

@@ -1,0 +1,1 @@
+"""Functions and constructors that make tensors from what is none."""

@@ -1,0 +1,666 @@
+"""Create tensors from Python data and other libraries' arrays: `tensor`, `as_tensor`, `from_numpy`,
+DLPack, the Tensor constructor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...arrays.meta import MetaArray
+from ...arrays.numpy_cpu import NAMESPACES, lend, with_known_dtype
+from ...arrays.sparse.array import SparseArray
+from ...core import observe
+from ...core.modes import local
+from ...core.public import METHODS, public
+from ...core.tensor import Tensor, make_tensor, set_requires_grad
+from ...core.tracing import constant, tracer
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn_once
+from ...ops.create._factory import check_device, check_memory, want_gradient
+from ...ops.shape.storages import TypedStorage
+
+_CPU = dtypes.device("cpu")
+_INTS, _FLOATS = {int}, {float}
+
+
+def _has_tensor(data: Any) -> bool:
+    return any(
+        isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and _has_tensor(x)) for x in data
+    )
+
+
+def _numbers_only(data: Any) -> bool:
+    return (
+        all(_numbers_only(x) for x in data)
+        if isinstance(data, (list, tuple))
+        else isinstance(data, (bool, int, float, complex))
+    )
+
+
+def _depth(data: Any) -> int:
+    """How many dimensions nested sequences have, as far as their first elements tell; a tensor that
+    stands first is a number.
+    """
+    depth = 0
+    while isinstance(data, (list, tuple)):
+        depth += 1
+        if not data:
+            break
+        data = data[0]
+    return depth
+
+
+def _plain(data: Any, depth: int) -> Any:
+    """Nested sequences with tensors in them as nested sequences of numbers."""
+    if isinstance(data, Tensor):
+        if depth and data._array.ndim:
+            return [_plain(x, depth - 1) for x in data]
+        if data._array.size != 1:
+            raise ArgumentValueError("only one element tensors can be converted to Python scalars")
+        return data._array.item()
+    if isinstance(data, (list, tuple)):
+        return [_plain(x, depth - 1) for x in data]
+    return data
+
+
+def _inferred(data: Any) -> dtypes.dtype:
+    """The dtype that holds all numbers of nested sequences with tensors in them."""
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (list, tuple)):
+        return (
+            reduce(dtypes.promote_types, map(_inferred, data))
+            if data
+            else dtypes.get_default_dtype()
+        )
+    return dtypes.BY_NUMPY[to_array(data, None).dtype]
+
+
+def _check_lengths(data: Any, depth: int = 0) -> None:
+    """PyTorch's error for a ragged nested list."""
+    if not isinstance(data, (list, tuple)) or not data:
+        return
+    lengths = [len(x) if isinstance(x, (list, tuple, np.ndarray)) else None for x in data]
+    first = lengths[0]
+    for k, n in enumerate(lengths):
+        if n != first:
+            if first is None:
+                raise ArgumentTypeError(f"must be real number, not {type(data[k]).__name__}")
+            if n is None:
+                raise ArgumentTypeError("not a sequence")
+            raise ArgumentValueError(
+                f"expected sequence of length {first} at dim {depth + 1} (got {n})",
+                hint="the rows have different lengths; pad them to a rectangle: "
+                "nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)",
+            )
+    for x in data:
+        _check_lengths(x, depth + 1)
+
+
+def _no_number(value: Any, typed: bool) -> Exception:
+    """PyTorch's error for what stands where a number should, to be raised; `typed`: the dtype was
+    given.
+    """
+    name = type(value).__name__
+    if isinstance(value, (str, bytes)) and not typed:
+        return ArgumentTypeError(f"new(): invalid data type '{name}'")
+    return (
+        ArgumentTypeError(f"must be real number, not {name}")
+        if typed
+        else OperationError(f"Could not infer dtype of {name}")
+    )
+
+
+def _check_elements(data: Any, typed: bool) -> None:
+    """Refuse nested lists in PyTorch's order: text that stands first, then what is not a number,
+    then lengths that differ.
+    """
+    first = _scan(data)
+    if isinstance(first, (str, bytes)) and first is not data:
+        raise ArgumentValueError(f"too many dimensions '{type(first).__name__}'")
+    if typed:
+        _check_lengths(data)
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (list, tuple)):
+            waiting += reversed(value)
+        elif not isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)):
+            raise _no_number(value, typed)
+    _check_lengths(data)
+
+
+def _scan(data: Any) -> Any:
+    """The first number in nested sequences."""
+    while isinstance(data, (list, tuple)):
+        if not data:
+            return None
+        data = data[0]
+    return data
+
+
+def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
+    """A new array of Python data by PyTorch's rules: floats take the default type, ints int64."""
+    if type(data) is list and dtype is None:  # most calls: a list of numbers of one type
+        kinds = set(map(type, data))
+        if kinds == _INTS:
+            with contextlib.suppress(OverflowError):  # told in PyTorch's words below
+                return np.array(data, np.int64)
+        elif kinds == _FLOATS:
+            return np.array(data, dtypes.get_default_dtype().numpy)
+    if isinstance(data, np.ndarray):
+        if data.dtype not in dtypes.BY_NUMPY:
+            if data.dtype.kind in "iufbc" and not data.dtype.isnative:
+                raise ArgumentValueError(
+                    "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                    "currently not supported."
+                )
+            raise ArgumentTypeError(
+                f"can't convert np.ndarray of type numpy.{data.dtype.name if data.dtype.kind != 'O' else 'object_'}. The only "
+                "supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
+                "uint16, uint8, and bool."
+            )
+        return data.astype(
+            (dtypes.BY_NUMPY[data.dtype] if dtype is None else dtype).numpy, copy=True
+        )
+    if isinstance(data, (np.number, np.bool_)):
+        return np.array(data, dtype.numpy if dtype is not None else data.dtype)
+    if isinstance(data, (list, tuple)):
+        if _has_tensor(data):
+            dtype = _inferred(data) if dtype is None else dtype
+            data = _plain(data, _depth(data))
+        elif data and any(isinstance(x, np.ndarray) for x in data):
+            data = np.array(data) if len({getattr(x, "shape", None) for x in data}) == 1 else data
+            if isinstance(data, np.ndarray):
+                return to_array(data, dtype)
+    elif not isinstance(data, (bool, int, float, complex)):
+        if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+            return to_array(np.asarray(data), dtype)
+        if (
+            hasattr(data, "__len__")
+            and hasattr(data, "__getitem__")
+            and not isinstance(data, (str, bytes, dict))
+        ):
+            try:
+                items = [data[i] for i in range(len(data))]
+            except Exception:
+                name = type(data).__name__
+                raise ArgumentValueError(
+                    f"could not determine the shape of object type '{name}'"
+                ) from None
+            return to_array(items, dtype)
+        raise _no_number(data, dtype is not None)
+    ragged = None
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        ragged = error
+    if ragged is not None:  # after the handler, so that NumPy's error is not shown above ours
+        _check_elements(data, dtype is not None)
+        raise ragged
+    if array.dtype.kind in "OUS":
+        _check_elements(data, dtype is not None)
+        wanted = dtype if dtype is not None else _mixed(data)
+        if not wanted.is_integral:  # whole numbers of any size stand for the nearest float
+            return np.array(data, np.complex128 if wanted.is_complex else np.float64).astype(
+                wanted.numpy
+            )
+        raise ArgumentValueError("Overflow when unpacking long long")
+    if dtype is not None:
+        if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
+            what = (
+                "must be real number, not complex"
+                if dtype.is_floating_point
+                else "'complex' object cannot be interpreted as an integer"
+            )
+            raise ArgumentTypeError(what)
+        if dtype.is_integral and dtype is not dtypes.bool_ and array.dtype != dtype.numpy:
+            _check_integers(array, dtype)
+        return array.astype(dtype.numpy)
+    first = _scan(data)
+    if isinstance(first, (np.number, np.bool_)):
+        return array
+    kind = array.dtype.kind
+    if array.size == 0 and kind == "f" or kind == "f":
+        return array.astype(dtypes.get_default_dtype().numpy)
+    if kind == "c":
+        return array.astype(dtypes.get_default_dtype().to_complex().numpy)
+    if kind in "iu":
+        if kind == "u":
+            raise ArgumentValueError("Overflow when unpacking long long")
+        return array.astype(np.int64)
+    return array
+
+
+def _mixed(data: Any) -> dtypes.dtype:
+    """The dtype of nested sequences of numbers of which one is too large for int64."""
+    if isinstance(data, (list, tuple)):
+        return reduce(dtypes.promote_types, map(_mixed, data))
+    if isinstance(data, complex):
+        return dtypes.get_default_dtype().to_complex()
+    return dtypes.get_default_dtype() if isinstance(data, float) else dtypes.int64
+
+
+def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:
+    """Refuse numbers that are no integers of `dtype`; negative ones count back from the end of the
+    range of an unsigned dtype.
+    """
+    if array.dtype.kind == "u":  # NumPy's type for what is too large for int64
+        raise ArgumentValueError("Overflow when unpacking long long")
+    limits = dtypes.iinfo(dtype)
+    low = limits.min if dtype.is_signed or array.dtype.kind == "f" else -limits.max
+    if array.dtype.kind != "b" and not ((array >= low) & (array <= limits.max)).all():
+        raise OperationError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def place(array: np.ndarray, where: dtypes.device) -> Any:
+    """The array for a device: itself on the CPU, its description on `meta`."""
+    return (
+        MetaArray(array.shape, array.dtype)
+        if where.type == "meta"
+        else NAMESPACES[where.type].from_host(array)
+    )
+
+
+@public()
+def tensor(
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Create a tensor with a copy of `data`.
+
+    Args:
+        data: a number, nested lists or tuples of numbers, a NumPy array or scalar, or a tensor.
+        dtype: the dtype. Default: the default dtype for Python floats, int64 for ints, otherwise
+            that
+            of `data`.
+        device: "cpu" or "meta". Default: the CPU.
+        requires_grad: record operations on it. Default: False.
+        pin_memory: refused; there is no accelerator to pin memory for.
+
+    Raises:
+        ValueError: nested lists of unequal lengths. TypeError: something that is not a number.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+    where, dtype = check_device(device), dtypes.check_dtype(dtype, "tensor")
+    if pin_memory:
+        check_memory(None, pin_memory)
+    if isinstance(data, Tensor):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        array: Any = data._array
+        if type(array) is SparseArray:
+            copied = array.astype(dtype.numpy if dtype is not None else array.dtype).tensor()
+            return copied.requires_grad_() if requires_grad else copied
+        if type(array) is not MetaArray:
+            array = array.astype(dtype.numpy if dtype is not None else array.dtype, copy=True)
+            array = place(array, where if device is not None else data.device)
+    else:
+        array = place(to_array(data, dtype), where)
+        if tracer() and _numbers_only(data):
+            constant(array)
+    result = make_tensor(array)
+    if requires_grad:
+        want_gradient(result)
+    if observe.observers:
+        observe.notify("made", result, list(_tensors_in(data)))
+    return result
+
+
+def _tensors_in(data: Any) -> Iterator[Tensor]:
+    if isinstance(data, Tensor):
+        yield data
+    elif isinstance(data, (list, tuple)):
+        for x in data:
+            yield from _tensors_in(x)
+
+
+@public(names="as_tensor asarray")
+def as_tensor(
+    data: Any,
+    dtype: dtypes.dtype | None = None,
+    device: Any = None,
+    *,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Convert `data` to a tensor. Memory is shared with a tensor or NumPy array where dtype and
+    device allow it.
+
+    Args:
+        data: numbers, nested lists, a NumPy array or a tensor.
+        dtype: the dtype. Default: that of `data`.
+        device: where the tensor lives. Default: where `data` lives, or the CPU.
+
+    >>> import numpy as np, pellucid as torch
+    >>> a = np.zeros(2)
+    >>> t = torch.as_tensor(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.], dtype=torch.float64)
+    """
+    dtype = dtypes.check_dtype(dtype, "as_tensor")
+    if isinstance(data, Tensor):
+        result = data.to(device=device, dtype=dtype, copy=bool(copy))
+    elif isinstance(data, np.ndarray) and not copy and data.dtype in dtypes.BY_NUMPY:
+        result = from_numpy(data)
+        if dtype is not None or device is not None or local.device is not None:
+            result = result.to(device=check_device(device), dtype=dtype)
+    elif hasattr(data, "__dlpack__") and not isinstance(data, (np.number, np.bool_)):
+        result = from_dlpack(data)
+        if dtype is not None:
+            result = result.to(dtype=dtype)
+    else:
+        result = tensor(data, dtype=dtype, device=device)
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+@public()
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`(size,)`: the elements that a file holds, mapped into memory and not read.
+
+    Args:
+        shared: writes go to the file, which is made as large as is asked for; otherwise they stay
+            in this process.
+        dtype: of the elements, the default type when left out.
+
+    Raises:
+        RuntimeError: there is no such file, or it is smaller.
+
+    >>> import pellucid as torch, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "data")
+    >>> x = torch.from_file(path, shared=True, size=3).fill_(2)
+    >>> os.path.getsize(path)
+    12
+    """
+    check_device(device)
+    kind = dtype or dtypes.get_default_dtype()
+    result = make_tensor(
+        TypedStorage.from_file(filename, bool(shared), size, dtype=kind)._elements()
+    )
+    if requires_grad:
+        set_requires_grad(result, True)
+    return result
+
+
+@public()
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares its memory with a NumPy array: changing one changes the other.
+
+    Args:
+        ndarray: an array of numbers or bools. Its dtype becomes the tensor's.
+
+    Raises:
+        TypeError: not an array, or a dtype without a counterpart. ValueError: negative strides.
+
+    >>> import numpy as np, pellucid as torch
+    >>> a = np.zeros(2)
+    >>> t = torch.from_numpy(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.], dtype=torch.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise ArgumentTypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if ndarray.dtype not in dtypes.BY_NUMPY:
+        to_array(ndarray, None)
+    if any(s < 0 for s in ndarray.strides):
+        raise ArgumentValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this "
+            "tensor will result in undefined behavior. You may want to copy the array to protect its data or make it writable before "
+            "converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
+    result = make_tensor(
+        lend(
+            with_known_dtype(
+                ndarray.view(np.ndarray) if type(ndarray) is not np.ndarray else ndarray
+            )
+        )
+    )
+    if observe.observers:
+        observe.notify("made", result, [])
+    return result
+
+
+class _Capsule:
+    """A DLPack capsule as the object that NumPy wants."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # the CPU
+
+
+@public()
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack
+    capsule.
+    """
+    if isinstance(ext_tensor, Tensor):
+        if type(ext_tensor._array) is SparseArray:
+            raise BufferError("Can't export tensors with layout other than torch.strided")
+        return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
+    check_device(device)
+    array = np.from_dlpack(
+        _Capsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor
+    )
+    if copy:
+        array = array.copy()
+    elif not array.flags.writeable:
+        # NumPy marks foreign memory read-only; PyTorch's tensors are writable views of it.
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            array = array.copy()
+    return make_tensor(array)
+
+
+@public()
+def frombuffer(
+    buffer: Any,
+    *,
+    dtype: dtypes.dtype,
+    count: int = -1,
+    offset: int = 0,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 1-d tensor that shares the memory of an object with the buffer protocol.
+
+    Raises:
+        ValueError: an offset or count outside the buffer.
+    """
+    dtype = dtypes.check_dtype(dtype, "frombuffer") or dtypes.get_default_dtype()
+    size = memoryview(buffer).nbytes
+    if size == 0 or count == 0:
+        raise ArgumentValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ArgumentValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
+    if count < 0 and (size - offset) % dtype.itemsize:
+        raise ArgumentValueError(
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
+        )
+    if count > 0 and offset + count * dtype.itemsize > size:
+        raise ArgumentValueError(
+            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than actual "
+            f"buffer length ({size} bytes)"
+        )
+    array = np.frombuffer(buffer, dtype.numpy, count, offset)
+    if not array.flags.writeable:
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the "
+            "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make "
+            "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+        )
+    result = make_tensor(array)
+    if requires_grad:
+        set_requires_grad(result, True)
+    return result
+
+
+@public()
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A 0-d tensor of the default type."""
+    return tensor(
+        s,
+        dtype=dtype or dtypes.get_default_dtype(),
+        device=device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
+
+
+def _no_init(self: Tensor, *args: Any, **kwargs: Any) -> None:
+    """Construction is done in `__new__`; subclasses define their own `__init__`."""
+
+
+METHODS["__init__"] = _no_init
+
+
+def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
+    """A tensor of a subclass that shares the data."""
+    if not isinstance(data, Tensor):
+        raise ArgumentTypeError(
+            f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}"
+        )
+    result = data.detach()
+    if type(result) is not Tensor:
+        result = make_tensor(data._array)
+    result.__class__ = cls
+    result._rg = bool(require_grad)
+    return _known(result)
+
+
+def _known(t: Any) -> Any:
+    """A tensor of a type that may handle operators: the level of operators is told of it."""
+    if not hasattr(type(t), "__torch_dispatch__"):
+        return t
+    from .. import attach  # which comes after everything that registers
+
+    return attach.LENT["operators"]().live(t)
+
+
+class WithoutData(MetaArray):
+    """In the place of the array of a tensor that is made of others: shape, dtype and strides.
+    Unlike a meta tensor's it has a device.
+    """
+
+    __slots__ = ("device",)
+    device: Any
+
+
+def without_data(
+    shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, device: Any
+) -> WithoutData:
+    """The place of an array of this shape, NumPy's dtype, and strides in bytes."""
+    array = WithoutData(shape, dtype, strides)
+    array.device = device
+    return array
+
+
+def _make_wrapper_subclass(
+    cls: Any,
+    size: Any,
+    strides: Any = None,
+    storage_offset: Any = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = dtypes.strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    **other: Any,
+) -> Any:
+    """A tensor of a subclass with shape, strides, dtype and device, and without data of its own.
+
+    What operators do with it says `__torch_dispatch__` of the class.
+
+    Raises:
+        TypeError: the class has no `__torch_dispatch__`.
+    """
+    if not hasattr(cls, "__torch_dispatch__"):
+        raise ArgumentTypeError(f"{cls.__name__} must define __torch_dispatch__")
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    steps = None if strides is None else tuple([int(s) * kind.itemsize for s in strides])
+    array = without_data(
+        tuple(size), kind, steps, dtypes.device(device) if device is not None else _CPU
+    )
+    result = make_tensor(array, cls)
+    result._rg = bool(requires_grad)
+    return _known(result)
+
+
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[method-assign]
+
+
+def rebuild_wrapper(
+    cls: Any,
+    size: Any,
+    strides: Any,
+    dtype: Any,
+    device: Any,
+    requires_grad: bool,
+    attributes: dict[str, Any],
+) -> Any:
+    """What a pickled tensor that is made of others is rebuilt with."""
+    result = _make_wrapper_subclass(
+        cls, size, strides, dtype=dtype, device=device, requires_grad=requires_grad
+    )
+    vars(result).update(attributes)
+    return result
+
+
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""Sparse arrays, and their products."""

@@ -1,0 +1,1 @@
+"""How a DataLoader gets its batches: in this process, or from workers."""

@@ -1,0 +1,1 @@
+"""What DistributedDataParallel does with gradients: buckets, and how they are averaged."""

@@ -1,0 +1,109 @@
+"""Communication hooks of DistributedDataParallel: how a bucket of gradients is averaged.
+
+Source: PyTorch's `torch.distributed.algorithms.ddp_comm_hooks.default_hooks`, whose functions these
+are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ... import dtypes
+from ...errors import UnsupportedError
+from ...futures import Future
+from .. import collectives
+from ..groups import group_of
+from .powersgd import PowerSGDState, powerSGD_hook
+from .reducer import GradBucket
+
+
+def _average(group: Any, tensor: Any) -> Future[Any]:
+    """The mean over the ranks, later."""
+    tensor.div_(group_of(group).size())
+    work: Any = collectives.all_reduce(tensor, group=group, async_op=True)
+    return work.get_future()
+
+
+def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
+    """The mean, as without a hook."""
+    return _average(process_group, bucket.buffer()).then(lambda future: future.value()[0])
+
+
+def _compressed(process_group: Any, bucket: GradBucket, dtype: Any) -> Future[Any]:
+    buffer: Any = bucket.buffer()
+    work = _average(process_group, buffer.to(dtype))
+
+    def widened(future: Any) -> Any:
+        buffer.copy_(future.value()[0])
+        return buffer
+
+    return work.then(widened)
+
+
+def fp16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
+    """The mean of the gradients rounded to float16: half the bytes."""
+    return _compressed(process_group, bucket, dtypes.BY_NAME["float16"])
+
+
+def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
+    """The mean of the gradients rounded to bfloat16: half the bytes."""
+    return _compressed(process_group, bucket, dtypes.BY_NAME["bfloat16"])
+
+
+def _wrapper(dtype: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def wrap(hook: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(hook_state: Any, bucket: GradBucket) -> Future[Any]:
+            buffer: Any = bucket.buffer()
+            bucket.set_buffer(buffer.to(dtypes.BY_NAME[dtype]))
+
+            def widened(future: Any) -> Any:
+                value = future.value()
+                buffer.copy_(value[0] if isinstance(value, (list, tuple)) else value)
+                return buffer
+
+            return hook(hook_state, bucket).then(widened)
+
+        return wrapped
+
+    return wrap
+
+
+fp16_compress_wrapper = _wrapper("float16")
+bf16_compress_wrapper = _wrapper("bfloat16")
+_BUILT_IN = {
+    "ALLREDUCE": allreduce_hook,
+    "FP16_COMPRESS": fp16_compress_hook,
+    "BF16_COMPRESS": bf16_compress_hook,
+}
+
+
+def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -> None:
+    """Register the hook of a `DDPCommHookType` with a DistributedDataParallel model."""
+    if comm_hook_type.name == "POWER_SGD":
+        model.register_comm_hook(PowerSGDState(state), powerSGD_hook)
+        return
+    hook = _BUILT_IN.get(comm_hook_type.name)
+    if hook is None:
+        raise UnsupportedError(
+            f"torch.distributed: DDPCommHookType.{comm_hook_type.name} is not supported"
+        )
+    model.register_comm_hook(state, hook)
+
+
+def publish(home: str) -> None:
+    """Put the hooks into the module that PyTorch has them in."""
+    names = (
+        "allreduce_hook",
+        "fp16_compress_hook",
+        "bf16_compress_hook",
+        "fp16_compress_wrapper",
+        "bf16_compress_wrapper",
+    )
+    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.default_hooks"]).update(
+        {name: globals()[name] for name in names}
+    )
+    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks"])["register_ddp_comm_hook"] = (
+        register_ddp_comm_hook
+    )

@@ -1,0 +1,1 @@
+"""How data moves between the ranks, and is reduced on the way."""

@@ -1,0 +1,1 @@
+"""The operators that ONNX files are run with, one file per family."""
