@@ -35,7 +35,7 @@ _MOVED: dict[str, str | dict[str, str]] = {
     "data.dataloader": "utils.data.dataloader",
     "data.dataset": "utils.data.dataset",
     "data.distributed": "utils.data.distributed",
-    "data.iterators": "utils.data.dataloader",
+    "data.loading.iterators": "utils.data.dataloader",
     "data.sampler": "utils.data.sampler",
     "distributions._constraint": "distributions.constraints",
     "distributions._transform": "distributions.transforms",

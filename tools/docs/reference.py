@@ -45,7 +45,7 @@ OPERATORS = frozenset(supported_operators())
 # package; the first that fits).
 CHAPTERS = {
     "random": ("Random numbers", "ops/create/random ops/create/gamma"),
-    "create": ("Creating tensors", "api/construct api/new ops/create/*"),
+    "create": ("Creating tensors", "api/create/* ops/create/*"),
     "arithmetic": (
         "Arithmetic and rounding",
         (

@@ -34,7 +34,7 @@ class PellucidEngine:
         self.torch: Any = sys.modules[__name__.partition(".")[0]]
         self.recorder: Any = None
         self.iterator_class = importlib.import_module(
-            ".data.iterators", self.torch.__name__
+            ".data.loading.iterators", self.torch.__name__
         )._BaseDataLoaderIter
         self.root = _folder(self.torch)
         # frames between a call and the function mode
