@@ -213,8 +213,8 @@ def test_order_keeps_nan_and_ties():
     ).to(torch.bfloat16)
     for down in (False, True):
         got, want = (
-            x.sort(1, descending=down, stable=True),
-            x.float().sort(1, descending=down, stable=True),
+            x.sort(dim=1, descending=down, stable=True),
+            x.float().sort(dim=1, descending=down, stable=True),
         )
         assert torch.equal(got.indices, want.indices) and torch.equal(
             got.values.float().nan_to_num(7.0), want.values.nan_to_num(7.0)

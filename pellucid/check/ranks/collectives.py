@@ -69,7 +69,7 @@ class Collectives:
             except TypeError:  # a class that cannot be changed
                 break
         if self.watch.engine.name == "pellucid":
-            engine = sys.modules[f"{dist.__name__}.engine"].Engine
+            engine = sys.modules[f"{dist.__name__}.transport.engine"].Engine
             hooks.replace(engine, "collective", self._begun)
             hooks.replace(engine, "message", self._begun)
             hooks.replace(engine, "wait", self._engine_waits)
