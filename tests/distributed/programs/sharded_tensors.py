@@ -41,7 +41,7 @@ generator = torch.Generator().manual_seed(0)
 
 
 def values(*shape):
-    return torch.randn(*shape, generator=generator)
+    return torch.randn(shape, generator=generator)
 
 
 def raises(kind, text, function):
