@@ -78,6 +78,21 @@ def sub(x: Any, y: Any) -> Any:
     return _sum(x, y, "Sub", -1)
 
 
+@operation("add_scaled")
+def add_scaled(x: Any, y: Any, alpha: Any) -> Any:
+    return add(x, _scaled(x, y, alpha))
+
+
+@operation("sub_scaled")
+def sub_scaled(x: Any, y: Any, alpha: Any) -> Any:
+    return sub(x, _scaled(x, y, alpha))
+
+
+def _scaled(x: Any, y: Any, alpha: Any) -> Any:
+    kind = common_dtype([x, y])
+    return F.mul(y if y.dtype is kind else F.cast(y, dtype=kind.numpy), alpha)
+
+
 def _sum(x: Any, y: Any, name: str, sign: int) -> Any:
     if not isinstance(x, Tensor) or not isinstance(y, Tensor) or not is_sparse(y):
         s = x if is_sparse(x) else y

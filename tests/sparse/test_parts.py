@@ -243,3 +243,20 @@ def test_products_of_sparse_matrices(first, second):
     g = (A @ b != 0).astype(float)
     np.testing.assert_allclose(s.grad.to_dense().numpy(), np.where(A != 0, g @ b.T, 0), atol=1e-12)
     np.testing.assert_allclose(t.grad.to_dense().numpy(), np.where(b != 0, A.T @ g, 0), atol=1e-12)
+
+
+def test_sums_with_a_factor():
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    s = x.to_sparse()
+    for made in (
+        torch.add(s, s, alpha=3),
+        torch.add(x, s, alpha=3),
+        torch.add(s, (x.long()).to_sparse(), alpha=3),
+        s.clone().add_(s, alpha=3),
+        torch.add(x.to_sparse_csr(), x.to_sparse_csr(), alpha=3),
+    ):
+        assert made.to_dense().tolist() == [[4, 0], [0, 8]]
+    assert torch.sub(s, s, alpha=3).to_dense().tolist() == [[-2, 0], [0, -4]]
+    leaf = x.to_sparse().requires_grad_()
+    torch.sparse.sum(torch.add(leaf, leaf, alpha=3)).backward()
+    assert leaf.grad.to_dense().tolist() == [[4, 0], [0, 4]]
