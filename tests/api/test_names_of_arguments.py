@@ -152,3 +152,15 @@ def test_keywords_are_listed_in_the_order_of_a_hash_table():
         TypeError, match=r"got \(Tensor, no_such=int, keepdim=bool, correction=float\)"
     ):
         torch.std_mean(x, correction=0.5, keepdim=True, no_such=1)
+
+
+def test_out_of_functions_that_pytorch_gives_one():
+    eye = torch.eye(4)
+    for call in (
+        lambda out: torch.linalg.householder_product(eye, torch.ones(4), out=out),
+        lambda out: torch.orgqr(eye, torch.ones(4), out=out),
+        lambda out: torch.linalg.tensorinv(eye.reshape(2, 2, 4), out=out),
+        lambda out: torch.nn.functional.avg_pool3d(torch.ones(1, 1, 2, 2, 2), 2, out=out),
+    ):
+        out = torch.empty(0)
+        assert call(out) is out and out.numel()
