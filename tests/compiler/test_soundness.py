@@ -842,3 +842,18 @@ def test_results_that_lie_in_constants_keep_their_strides_and_what_they_share():
         made[4].fill_(7)
         assert made[1].tolist() == [[0, 0, 0], [0, 5, 0]] and made[6].tolist() == [0, 5]
         assert made[3].tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_attention_of_one_query_to_one_key_has_no_gradient_for_the_scores(dtype):
+    """Its weights have the shape of what the kernel keeps for the gradient."""
+
+    def step(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v).square().sum()
+
+    compiled = torch.compile(step)
+    for _ in range(3):
+        leaves = [torch.randn(2, 1, 8).to(dtype).requires_grad_() for _ in range(3)]
+        dq, dk, dv = torch.autograd.grad(compiled(*leaves), leaves)
+        expected = torch.autograd.grad(step(*leaves), leaves)
+        assert dq.abs().max() == dk.abs().max() == 0 and torch.equal(dv, expected[2])

@@ -232,10 +232,17 @@ def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "attention", moved, 2 * weights.size * (depth + width + 4))
 
 
+def _unclear(q: Any, k: Any) -> bool:
+    """Whether the weights of a call have the shape of its statistics: of one query and one key,
+    without heads. Only eager execution knows which of them it keeps.
+    """
+    return len(q.shape) == 3 and q.shape[1] == k.shape[1] == 1
+
+
 def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     q, k, v, bias = i.inputs
-    if len(i.extras) != 1:
+    if len(i.extras) != 1 or _unclear(q, k):
         return OTHER
     if i.extras[0].shape == (*q.shape[:-1], k.shape[-2]):
         return _attention_by_weights(i, ex)
@@ -251,6 +258,8 @@ def scaled_dot_product_attention_vjp(i: Instruction, ex: Executable) -> Native |
     extras, g = extra.instruction.extras, value_of(i.params["g"])
     grads = gradients(i)
     if len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
+        return OTHER
+    if _unclear(q, k):
         return OTHER
     params = i.params["params"]
     operands = (q, k, v, None, g, *grads[:3])
