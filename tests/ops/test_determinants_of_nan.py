@@ -1,4 +1,4 @@
-"""LU and what is made of it where a matrix has infinities or NaN, which LAPACK may lose."""
+"""LU factors, determinants, inverses and solutions of matrices with infinities or NaN."""
 
 import math
 

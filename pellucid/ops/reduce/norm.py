@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and what is made of them: norm, dist, renorm, cond, matrix_rank."""
+"""Norms of vectors and matrices: norm, dist, renorm; and cond and matrix_rank, which use them."""
 
 from __future__ import annotations
 
