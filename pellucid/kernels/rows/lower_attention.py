@@ -105,6 +105,10 @@ def _attention(
 ) -> Native | str:
     if all(o is None or len(o.shape) == 3 for o in operands):  # without heads: as with one
         operands = [None if o is None else _one_head(o) for o in operands]
+        if len(lse.shape) != 2 or not lse.contiguous:
+            return OTHER  # the weights, from the eager rule without a kernel
+        shape = (lse.shape[0], 1, lse.shape[1])
+        lse = replace(lse, shape=shape, strides=row_major(shape, 4))
         bias = _one_head(bias) if isinstance(bias, Value) and len(bias.shape) == 3 else bias
     q, k, v = operands[:3]
     others = [o for o in operands if o is not None]
@@ -232,17 +236,10 @@ def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "attention", moved, 2 * weights.size * (depth + width + 4))
 
 
-def _unclear(q: Any, k: Any) -> bool:
-    """Whether the weights of a call have the shape of its statistics: of one query and one key,
-    without heads. Only eager execution knows which of them it keeps.
-    """
-    return len(q.shape) == 3 and q.shape[1] == k.shape[1] == 1
-
-
 def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str:
     """One call."""
     q, k, v, bias = i.inputs
-    if len(i.extras) != 1 or _unclear(q, k):
+    if len(i.extras) != 1:
         return OTHER
     if i.extras[0].shape == (*q.shape[:-1], k.shape[-2]):
         return _attention_by_weights(i, ex)
@@ -258,8 +255,6 @@ def scaled_dot_product_attention_vjp(i: Instruction, ex: Executable) -> Native |
     extras, g = extra.instruction.extras, value_of(i.params["g"])
     grads = gradients(i)
     if len(extras) != 1 or any(v is None for v in grads[:3]) or grads[3] is not None:
-        return OTHER
-    if _unclear(q, k):
         return OTHER
     params = i.params["params"]
     operands = (q, k, v, None, g, *grads[:3])

@@ -48,7 +48,9 @@ def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scal
         heads = [_one_head(a, flat) for a in (q, k, v)]
         made = kernels.rows.attention.attention(*heads, _one_head(bias, flat), causal, scale)
         if made is not None:
-            return made[0][:, 0] if flat else made[0], ("kernel", made[1])
+            # The statistics have fewer dimensions than weights: compiled programs go by that.
+            out, kept = (a[:, 0] for a in made) if flat else made
+            return out, ("kernel", kept)
     s = _scores(xp, q, k, bias, causal, scale)
     p = xp.softmax(s, -1)
     if (causal or bias is not None) and s.size:  # a query that sees no key has no weights
@@ -95,7 +97,7 @@ def _attention_vjp(
         flat = len(query.shape) == 3
         arrays = [_one_head(a, flat) for a in (g, query, key, value)]
         made = kernels.rows.attention.attention_backward(
-            *arrays, saved, _one_head(bias, flat), causal, scale
+            *arrays, saved[:, None] if flat else saved, _one_head(bias, flat), causal, scale
         )
         if made is not None:
             return (*[a[:, 0] for a in made], None) if flat else (*made, None)
