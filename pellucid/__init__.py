@@ -323,6 +323,7 @@ _ops_package.__getattr__ = _operators  # type: ignore[method-assign]
 
 _sparse_arrays.LENT.append(lambda: globals().get("sparse") or __getattr__("sparse"))
 _affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("quantized"))
+_attach.LENT["nested"] = lambda: globals().get("nested") or __getattr__("nested")
 _attach.LENT["ao.nn"] = lambda name: _importlib.import_module(f"{__name__}.ao.nn.{name}")
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
 _attach.LENT["foreach"] = lambda name: getattr(

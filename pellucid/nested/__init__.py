@@ -17,6 +17,7 @@ from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, make_tensor
 from ..devices import jagged, strided
 from ..errors import ArgumentTypeError, OperationError
+from . import _files as _files
 from ._base import is_plain, plain
 from ._jagged import NestedTensor
 from ._strided import StridedNestedTensor

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import devices, dtypes
+from ..api.attach import LENT
 from ..api.create.construct import _make_wrapper_subclass
 from ..arrays.affine import SCHEMES, STORED
 from ..arrays.affine import package as quantized_package
@@ -296,6 +297,30 @@ def rebuild_quantized(
     return quantized_package().rebuilt(integers_, kind.name, parameters)
 
 
+def rebuild_nested(*parts: Any) -> Tensor:
+    """A nested tensor of the strided layout."""
+    return LENT["nested"]()._files.rebuild_strided(*parts)
+
+
+def rebuild_jagged(*parts: Any) -> Tensor:
+    """A nested tensor of the jagged layout."""
+    return LENT["nested"]()._files.rebuild_jagged(*parts)
+
+
+class DimRange:
+    """What PyTorch's compiler notes on the tensors inside of nested ones; nothing here reads it."""
+
+    __slots__ = ("state",)
+
+    def __init__(self) -> None:
+        self.state: tuple[int | None, ...] = ()
+
+    def __setstate__(self, state: Any) -> None:
+        if type(state) is not list or not all(n is None or type(n) is int for n in state):
+            raise UnpicklingError("the range of a dimension must be a list of numbers")
+        self.state = tuple(state)
+
+
 class _Sparse(threading.local):
     """The sparse tensors of the file that a thread is reading: their indices are looked at when its
     storages are filled.
@@ -366,6 +391,11 @@ def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
 
 def made_of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
     """What a function makes, as a tensor of another type and with its attributes."""
+    if function is rebuild_jagged:
+        kind = Tensor  # the layout says it, and what PyTorch keeps in attributes is in `args`
+        if type(state) is dict:
+            own = [name for name in state if type(name) is str and name.startswith("_")]
+            state = {name: value for name, value in state.items() if name not in own}
     if not (isinstance(kind, type) and issubclass(kind, Tensor)):
         raise TypeError(f"cls must be a type (got {shown(kind)}) of tensors")
     if type(args) not in (tuple, list):
@@ -439,5 +469,7 @@ REBUILD: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch._utils", "_rebuild_sparse_tensor"): rebuild_sparse,
     ("torch._utils", "_rebuild_qtensor"): rebuild_quantized,
     ("torch._utils", "_rebuild_wrapper_subclass"): rebuild_wrapper,
+    ("torch._utils", "_rebuild_nested_tensor"): rebuild_nested,
+    ("torch.nested._internal.nested_tensor", "_rebuild_njt"): rebuild_jagged,
     ("torch._tensor", "_rebuild_from_type_v2"): rebuild_from_type,
 }

@@ -18,9 +18,9 @@ from typing import Any
 from .. import devices, dtypes
 from ..arrays.affine import SCHEMES, STORED
 from ..core.tensor import Parameter, Tensor
-from ._names import STORAGE_TYPES
+from ._names import JAGGED, STORAGE_TYPES
 from ._pickle import Unpickler
-from ._rebuild import REBUILD, get_layout, integers, rebuild_parameter, shown
+from ._rebuild import REBUILD, DimRange, get_layout, integers, rebuild_parameter, shown
 
 SAFE: dict[str, Any] = {}  # allowed by the user, by full name
 
@@ -33,6 +33,8 @@ ALLOWED: dict[tuple[str, str], Any] = {
     ("torch", "Size"): devices.Size,
     ("torch", "Tensor"): Tensor,
     ("torch", "device"): devices.device,
+    (JAGGED.module, JAGGED.name): JAGGED,
+    ("torch._dynamo.decorators", "_DimRange"): DimRange,
     ("torch.serialization", "_get_layout"): get_layout,
     ("_codecs", "encode"): encode,
     ("builtins", "bytearray"): bytearray,
@@ -184,13 +186,14 @@ _CALLS: dict[int, Callable[..., Any]] = {  # by identity: what stands on the sta
     id(Counter): _counter,
     id(Parameter): _parameter,
     id(devices.Size): _size,
+    id(DimRange): DimRange,
     id(devices.device): _device,
     id(encode): _encoded,
     id(bytearray): _bytearray,
     id(set): _set,
     id(complex): _complex,
 }
-_NEW = frozenset(map(id, (Parameter, OrderedDict, Counter, devices.Size)))
+_NEW = frozenset(map(id, (Parameter, OrderedDict, Counter, devices.Size, DimRange)))
 
 
 def _allowed_by_user(value: Any) -> bool:
@@ -283,6 +286,8 @@ class SafeUnpickler(Unpickler):
                 if type(name) is not str or hasattr(OrderedDict, name) or name.startswith("__"):
                     raise UnpicklingError(f"an OrderedDict cannot have the attribute {shown(name)}")
             target.__dict__.update(state)
+        elif type(target) is DimRange:
+            target.__setstate__(state)
         elif isinstance(target, type):
             raise UnpicklingError(f"Can only build objects, but got the class {target}")
         elif any(type(target) is c for c in SAFE.values() if isinstance(c, type)):

@@ -18,7 +18,9 @@ import numpy as np
 
 from .. import devices, dtypes
 from .._files import replacing
+from ..api.attach import LENT
 from ..api.create.construct import WithoutData
+from ..api.overriding import NoArray
 from ..arrays.affine import PER_CHANNEL, QuantizedArray, qscheme
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import owner
@@ -27,10 +29,13 @@ from ..core.tensor import Parameter, Tensor, make_tensor
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import (
     GET_LAYOUT,
+    JAGGED,
     MAGIC_NUMBER,
     PROTOCOL_VERSION,
     REBUILD_FROM_TYPE,
+    REBUILD_JAGGED,
     REBUILD_META,
+    REBUILD_NESTED,
     REBUILD_PARAMETER,
     REBUILD_PARAMETER_WITH_STATE,
     REBUILD_QUANTIZED,
@@ -165,6 +170,8 @@ class Pickler(_Pickler):
         array = t._array
         if type(array) is SparseArray:
             return self._sparse(t, array)
+        if type(array) is NoArray:
+            return self._nested(t)
         quantized = type(array) is QuantizedArray
         plain = type(t) in (Tensor, Parameter) or quantized
         hooks: OrderedDict[Any, Any] = OrderedDict()
@@ -206,6 +213,19 @@ class Pickler(_Pickler):
         data = array.tensor()
         self._keep(data)
         return (REBUILD_PARAMETER, (data, t._rg, OrderedDict()))
+
+    def _nested(self, t: Any) -> Any:
+        """A nested tensor: the tensors that it is made of."""
+        files = LENT["nested"]()._files
+        if type(t) not in files.KINDS:
+            return NotImplemented
+        parts, attributes = files.parts_of(t)
+        self._keep(parts)
+        if t.layout.name == "jagged":
+            return (REBUILD_FROM_TYPE, (REBUILD_JAGGED, JAGGED, parts, attributes))
+        if attributes:
+            return (REBUILD_FROM_TYPE, (REBUILD_NESTED, Tensor, parts, attributes))
+        return (REBUILD_NESTED, parts)
 
     def _quantized(self, t: Tensor, array: QuantizedArray, hooks: Any) -> Any:
         """A quantized tensor: its integers in a storage of their own kind, and what they stand for."""

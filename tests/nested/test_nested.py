@@ -2,6 +2,7 @@
 
 import copy
 import doctest
+import io
 import pickle
 
 import pytest
@@ -326,3 +327,84 @@ def test_ragged_sizes_compare():
     for compare in (lambda: j > 2, lambda: j < 5, lambda: 5 < j, lambda: j > k, lambda: j <= k):
         with pytest.raises(ValueError, match="^ge: relation is indeterminate"):
             compare()
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.parametrize("grad", [False, True])
+def test_files(layout, grad):
+    made = nested.nested_tensor([torch.ones(2, 3), torch.zeros(1, 3)], layout=layout)
+    made = made.requires_grad_() if grad else made * 2
+    made.note = "kept"
+    file = io.BytesIO()
+    torch.save({"x": made}, file)
+    file.seek(0)
+    read = torch.load(file)["x"]
+    assert (read.layout, read.requires_grad, read.note) == (layout, grad, "kept")
+    for a, b in zip(read.unbind(), made.unbind(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_files_of_nothing():
+    file = io.BytesIO()
+    torch.save(nested.nested_tensor([]), file)
+    file.seek(0)
+    assert len(torch.load(file)) == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        (0, torch.ones(4)),  # too short
+        (0, torch.ones(3, 3)),
+        (0, torch.ones(18)[::2]),
+        (0, 3),
+        (1, torch.tensor([[2, 3]])),
+        (1, torch.tensor([[2.0, 3], [1, 3]])),
+        (1, torch.tensor([[2, 3], [1, -3]])),
+        (1, torch.tensor([2, 1])),
+        (1, torch.zeros(1, dtype=torch.int64).expand(1 << 40, 0)),
+        (2, torch.tensor([[3, 1], [1 << 40, 1]])),
+        (2, torch.tensor([[3, 1], [-3, 1]])),
+        (3, torch.tensor([0, 7])),
+        (3, torch.tensor([0, -1])),
+        (3, torch.zeros(1, dtype=torch.int64).expand(1 << 40)),
+    ],
+)
+def test_files_that_lie(part, value):
+    given = [
+        torch.ones(9),
+        torch.tensor([[2, 3], [2, 3]]),
+        torch.tensor([[3, 1], [3, 1]]),
+        torch.tensor([0, 3]),
+    ]
+    assert len(nested._files.rebuild_strided(*given)) == 2
+    given[part] = value
+    with pytest.raises(RuntimeError, match="nested tensor|out of bounds"):
+        nested._files.rebuild_strided(*given)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("values", 3),
+        ("offsets", torch.tensor([0, 2, 7])),
+        ("offsets", torch.tensor([0, -1, 3])),
+        ("offsets", torch.tensor([0, 2, 1])),
+        ("offsets", torch.tensor([0.0, 2, 3])),
+        ("offsets", torch.zeros(1, dtype=torch.int64).expand(1 << 40)),
+        ("offsets", torch.zeros(0, dtype=torch.int64)),
+        ("lengths", torch.tensor([1, 9])),
+        ("lengths", torch.tensor([1])),
+        ("_ragged_idx", 3),
+        ("_ragged_idx", True),
+        ("_metadata_cache", [1]),
+        ("_metadata_cache", {"max_seqlen": torch.ones(1 << 30, 0)}),
+        ("_metadata_cache", {"min_seqlen": torch.ones(2, 0)}),
+        ("requires_grad", 1),
+    ],
+)
+def test_jagged_files_that_lie(part, value):
+    given = {"values": torch.ones(3, 3), "offsets": torch.tensor([0, 2, 3]), "_ragged_idx": 1}
+    assert len(nested._files.rebuild_jagged(given)) == 2
+    with pytest.raises((RuntimeError, TypeError), match="nested tensor|requires_grad"):
+        nested._files.rebuild_jagged(given | {part: value})

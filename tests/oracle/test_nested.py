@@ -1,5 +1,6 @@
 """Nested tensors: what is said of them, results and gradients as PyTorch's, in both layouts."""
 
+import io
 import warnings
 
 import numpy as np
@@ -301,3 +302,22 @@ def refusals(m):
 
 def test_same_refusals():
     assert list(refusals(pellucid)) == list(refusals(torch))
+
+
+@pytest.mark.parametrize("layout", ["strided", "jagged"])
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("restricted", [False, True])
+@pytest.mark.parametrize(("writer", "reader"), [(torch, pellucid), (pellucid, torch)])
+def test_files_are_exchanged(layout, grad, restricted, writer, reader):
+    made = writer.nested.nested_tensor(
+        parts(writer), layout=getattr(writer, layout), requires_grad=grad
+    )
+    for x in (made, made * 2):
+        file = io.BytesIO()
+        writer.save([x], file)
+        file.seek(0)
+        (read,) = reader.load(file, weights_only=restricted)
+        assert str(read.layout) == f"torch.{layout}"
+        assert read.requires_grad == grad
+        for a, b in zip(read.unbind(), x.unbind(), strict=True):
+            assert a.tolist() == b.tolist()
