@@ -395,6 +395,12 @@ def _check_dtypes(function: str, **arguments: object) -> None:
 
 
 def _no_promotion(a: dtype, b: dtype) -> dtype:
+    if {a.name, b.name} & QUANTIZED:
+        raise DtypeError(
+            "promoteTypes with quantized numbers is not handled yet; figure out what the correct rules should be, offending types: "
+            f"{a.scalar_type_name} {b.scalar_type_name}",
+            hint="dequantize() gives a tensor that every operation takes",
+        )
     pair = f"attempted to promote {a.scalar_type_name} and {b.scalar_type_name}"
     if a.is_float8 or b.is_float8:
         raise DtypeError(
@@ -439,6 +445,10 @@ for _a in ALL:
     for _b in ALL:
         if (_made := _promote(_a, _b)) is not None:
             _PROMOTED[_a, _b] = _made
+
+QUANTIZED = {name for name in NAMED_ONLY if name.startswith("q")}
+for _name in QUANTIZED:
+    _PROMOTED[NAMED_ONLY[_name], NAMED_ONLY[_name]] = NAMED_ONLY[_name]
 
 # How an operand takes part in promotion. Within one category (bool < integer < floating < complex)
 # tensors with dimensions decide alone; tensors without dimensions and Python numbers count only

@@ -24,6 +24,7 @@ from ..arrays.affine import (
     quantize,
     refusal,
 )
+from ..core.bind import common_dtype
 from ..core.inplace import bump
 from ..core.primitive import PRIMITIVES
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
@@ -68,6 +69,8 @@ class QuantizedTensor(Tensor):
                 return handler(*args, **params)
             if op.view and len(args) == 1:
                 return viewed(op, args[0], params)
+            if op.promote and len({x._array.dtype for x in args if isinstance(x, Tensor)}) > 1:
+                common_dtype(args)  # which refuses
             raise refuse(op.name)
 
         @staticmethod
@@ -118,6 +121,7 @@ _ATEN = {
     "sub": "sub.out",
     "div": "div.out",
     "add": "add.out",
+    "where": "where.self",
     "mul": "mul.out",
     "dropout": "bernoulli_.float",
     "matmul": "mm",
@@ -135,7 +139,7 @@ def refuse(name: str) -> Exception:
         _ATEN.get(
             name,
             f"{name}.out"
-            if op is not None and op.formula is not None and len(op.args) == 1
+            if op is not None and op.elementwise and (op.formula is not None or len(op.args) == 2)
             else name,
         )
     )

@@ -231,3 +231,18 @@ def test_what_functions_say_of_wrong_arguments_does_not_change_when_these_tensor
         torch.allclose([1], torch.ones(1))
     with pytest.raises(AttributeError, match="'list' object has no attribute 'size'"):
         torch.nn.functional.adaptive_max_pool2d([1], 2)
+
+
+def test_sums_with_a_factor_and_with_floats_are_refused_by_name():
+    q = make()
+    for function, name in ((torch.add, "add"), (torch.sub, "sub")):
+        with pytest.raises(NotImplementedError, match=f"'aten::{name}.out'"):
+            function(q, q, alpha=2)
+    with pytest.raises(RuntimeError, match="Boolean alpha only supported for Boolean results"):
+        torch.add(q, q, alpha=True)
+    for wrong in (lambda: q + torch.ones(5), lambda: torch.add(q, 1.0, alpha=2)):
+        with pytest.raises(RuntimeError, match="promoteTypes with quantized numbers is not"):
+            wrong()
+    with pytest.raises(NotImplementedError, match="'aten::maximum.out'"):
+        torch.maximum(q, q)
+    assert torch.promote_types(torch.quint8, torch.quint8) is torch.quint8

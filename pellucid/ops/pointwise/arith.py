@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...core.bind import common_dtype, make_operators
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -162,7 +163,7 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
         )
     if kind.category and type(alpha) in (int, float, complex):  # not one that a tracer watches
         fitting(alpha, kind)
-    if alpha == 1:
+    if alpha == 1 or kind.name in dtypes.QUANTIZED:
         return op.call(input, other)
     if kind.is_floating_point and kind.itemsize == 2:
         wide = [_wide(x, kind) if isinstance(x, Tensor) else x for x in (input, other)]
