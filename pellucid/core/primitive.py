@@ -11,7 +11,9 @@ name
 - `out` (or `out0`, `out1`, ...): the result's value; it is then kept for backward,
 - `input_shape`, `other_dtype`, ...: shape or dtype of an argument, which keeps no value alive,
 - a parameter of the operation (`dim`, `keepdim`, ...), or `params`, all of them in a dict, or
-- `needs`: which arguments want a gradient (only in a joint rule).
+- `needs`: which arguments want a gradient (only in a joint rule), or
+- `input_for_weight`: the value of `input` where `weight` wants a gradient, otherwise None, which
+  keeps nothing (only in a joint rule).
 
 So what is saved follows from what the rules mention, argument by argument: `x * w` keeps `x` only
 when `w` needs a gradient.
@@ -33,6 +35,8 @@ Rule = Callable[..., Any]
 PRIMITIVES: dict[str, Primitive] = {}
 
 
+# parameters of a gradient rule that nothing is saved for, as its call provides them
+_GIVEN = {"g": "g", "F": "F", "params": "p", "needs": "NEEDS"}
 _DESCRIPTIONS = frozenset({"shape", "dtype", "shapes", "out_shape", "out_dtype"})
 
 
@@ -152,12 +156,11 @@ class Primitive:
 
         def source(word: str) -> str:
             """The expression that provides a rule's parameter, noting what must be saved for it."""
-            if word in ("g", "F"):
-                return word
-            if word == "params":
-                return "p"
-            if word == "needs":
-                return "NEEDS"
+            if word in _GIVEN:
+                return _GIVEN[word]
+            word, _, user = word.partition("_for_")
+            if user and not needs[self.args.index(user)]:
+                return "None"
             entry = self._entry(word)
             if entry is None:
                 return f"p[{word!r}]"

@@ -117,3 +117,22 @@ def test_tangents_are_connected_to_nothing_else():
     for f in (lambda x: F.conv1d(x, weight).sin(), lambda x: F.layer_norm(x, (4,)).relu()):
         made, tangent = torch.func.jvp(f, (x,), (t,))
         assert not made.requires_grad and not tangent.requires_grad
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        torch.nn.GroupNorm(2, 4),
+        torch.nn.InstanceNorm1d(4, affine=True),
+        torch.nn.BatchNorm1d(4),
+        torch.nn.PReLU(4),
+        torch.nn.ConvTranspose1d(4, 3, 2),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_gradients_of_weights_stay_connected_to_weights(module):
+    y = module(torch.randn(3, 4, 5)).sum()
+    (grad,) = torch.autograd.grad(y, module.weight, create_graph=True)
+    assert grad.requires_grad
+    (second,) = torch.autograd.grad(grad.sum(), module.weight, allow_unused=True)
+    assert second is None or not second.any()

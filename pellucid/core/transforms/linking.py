@@ -48,7 +48,21 @@ def linked(node: Node, gs: Any) -> Any:
     ]
     if not ends:
         return gs
-    op, others, made = PRIMITIVES["linked"], [], []
+    made = []
+    for g in gs:
+        if g is not None:
+            t = connected(g, ends)
+            t._node.__class__ = named_type(node.name().replace("Backward", "BackwardBackward", 1))
+            g = t
+        made.append(g)
+    return made
+
+
+def connected(g: Tensor, ends: list[tuple[Any, bool]]) -> Tensor:
+    """A recorded gradient, connected to edges (nodes, leaves or slots) that it may not depend on;
+    those marked get zeros in a second derivative, the others None.
+    """
+    others = []
     for edge, _ in ends:
         shape, dtype = value_at(edge)
         others.append(
@@ -57,12 +71,8 @@ def linked(node: Node, gs: Any) -> Any:
             else joined(np.broadcast_to(np.zeros((), dtype), shape), edge)
         )
     params = {"zeros": tuple([zeros for _, zeros in ends])}
-    for g in gs:
-        if g is not None:
-            t = TENSORS.alias(g)
-            new = record(op, (g, *others), (g._rg or None, *[True] * len(others)), params, [t])
-            new.__class__ = named_type(node.name().replace("Backward", "BackwardBackward", 1))
-            t._node, t._rg, t._view = new, True, None
-            g = t
-        made.append(g)
-    return made
+    t = TENSORS.alias(g)
+    needs = (g._rg or None, *[True] * len(others))
+    t._node = record(PRIMITIVES["linked"], (g, *others), needs, params, [t])
+    t._rg, t._view = True, None
+    return t

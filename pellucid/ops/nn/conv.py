@@ -11,6 +11,7 @@ from ...core.explain import located, operand
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, UnsupportedError, facts_of
 from .._format import in_format
@@ -561,7 +562,7 @@ def _transpose(
         groups=groups,
     )
     if bias is not None:
-        out = out + bias.reshape(1, -1, *(1,) * n)
+        out = titled(out + bias.reshape(1, -1, *(1,) * n), "Convolution", x, weight)
     out = in_format(out, x, weight)
     return F.squeeze(out, dims=(0,)) if single else out
 

@@ -22,11 +22,20 @@ from ..linalg.matmul import batched_matmul, matmul_by_aten
 from ..shape.view import viewable
 
 
-def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[Any, ...]:
-    real = F.raw and weight.dtype.kind != "c"
+def _linear_vjp(
+    F: Any,
+    g: Any,
+    input_for_weight: Any,
+    weight_for_input: Any,
+    weight_shape: Any,
+    weight_dtype: Any,
+    needs: Any,
+) -> tuple[Any, ...]:
+    real = F.raw and weight_dtype.kind != "c"
+    input, weight = input_for_weight, weight_for_input
     gx = F.matmul(g, weight if real else F.conj(weight)) if needs[0] else None
     gw = gb = None
-    rows, columns = weight.shape
+    rows, columns = weight_shape
     if needs[1] or needs[2]:
         flat = (
             g
@@ -37,7 +46,7 @@ def _linear_vjp(F: Any, g: Any, input: Any, weight: Any, needs: Any) -> tuple[An
         )
         if needs[1]:
             if flat is None:
-                gw = F.full(shape=tuple(weight.shape), value=0, dtype=_numpy_dtype(g))
+                gw = F.full(shape=tuple(weight_shape), value=0, dtype=_numpy_dtype(g))
             else:
                 x = (
                     input

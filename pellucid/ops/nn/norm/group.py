@@ -16,6 +16,7 @@ from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
+from ....core.transforms.linking import connected
 from ....errors import ArgumentValueError, OperationError, ShapeError
 from ..._format import in_format
 from ..._rules import require_tensor
@@ -80,7 +81,9 @@ def _group_norm_vjp(
     else:
         xhat, rstd = recompute(F, rows, (2,), count, eps, True)
     axes = (0, *range(2, len(whole)))
-    gw = F.sum(g * F.reshape(xhat, shape=whole), dim=axes, keepdim=False) if needs[1] else None
+    gw: Any = F.sum(g * F.reshape(xhat, shape=whole), dim=axes, keepdim=False) if needs[1] else None
+    if needs[1] and not F.raw:  # PyTorch's depends on the results' statistics, and so on the weight
+        gw = connected(gw, [(weight._node or weight, True)])
     gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
     scaled = F.reshape(
         g * F.reshape(weight, shape=affine) if weight is not None else g, shape=shape

@@ -9,6 +9,7 @@ from ....core import tracing
 from ....core.inplace import bump
 from ....core.primitive import TENSORS as F
 from ....core.public import public
+from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError, UnsupportedError
 from ..._rules import require_tensor
@@ -130,4 +131,4 @@ def instance_norm(
         out = out + bias.reshape(affine)
     if out.dtype is not input.dtype:  # two-byte images with parameters in float32
         out = F.cast(out, dtype=input._array.dtype)
-    return out
+    return out if weight is None else titled(out, "View", input, weight)
