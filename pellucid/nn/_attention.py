@@ -291,8 +291,13 @@ def multi_head_attention_forward(
     if need_weights:
         if is_causal and mask is None:
             raise AssertionError("FIXME: is_causal not implemented for need_weights")
-        scores = T.bmm(q * math.sqrt(1.0 / size), k.transpose(-2, -1))
-        weights = F.softmax(scores if mask is None else mask + scores, -1)
+        scaled, keys = q * math.sqrt(1.0 / size), k.transpose(-2, -1)
+        if mask is None or mask.dtype is not q.dtype:
+            scores = T.bmm(scaled, keys)
+            scores = scores if mask is None else mask + scores
+        else:  # rounded once
+            scores = T.baddbmm(mask, scaled, keys)
+        weights = F.softmax(scores, -1)
         if dropout > 0.0:
             weights = F.dropout(weights, dropout)
         out = T.bmm(weights, v).transpose(0, 1).reshape(rows * batch, width)

@@ -58,3 +58,62 @@ def test_weights_do_not_change_the_dtype_of_a_loss():
     for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
         assert loss(x, y, weight).dtype is torch.float16
         assert loss(x.float(), y.float(), weight.double()).dtype is torch.float32
+
+
+def test_slopes_of_infinite_inputs():
+    x = torch.tensor([math.inf, -1.0], requires_grad=True)
+    weight = torch.tensor([0.25], requires_grad=True)
+    F.prelu(x, weight).sum().backward()
+    assert weight.grad.tolist() == [-1.0]
+    assert x.grad.tolist() == [1.0, 0.25]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+def test_least_squares_of_infinities_end(dtype):
+    a = torch.randn(3, 4, 3, dtype=dtype)
+    a[1, 2, 0] = math.inf
+    a.requires_grad_()
+    solution = torch.linalg.lstsq(a, torch.ones(3, 4, 2, dtype=dtype)).solution
+    assert solution[1].isnan().all() and solution[::2].isfinite().all()
+    assert torch.linalg.pinv(a.detach())[1].isnan().all()
+    b = torch.ones(3, 4, 2, dtype=dtype)
+    b[0, 0, 1] = math.nan
+    solution = torch.linalg.lstsq(torch.randn(3, 4, 3, dtype=dtype), b).solution
+    assert solution[0, :, 1].isnan().all() and solution[0, :, 0].isfinite().all()
+
+
+def test_singular_values_of_nan_are_refused():
+    x = torch.full((3, 2), math.nan)
+    for function in (torch.linalg.svdvals, torch.linalg.pinv, torch.linalg.matrix_rank):
+        with pytest.raises(RuntimeError, match=r"linalg\.svd: The algorithm failed to converge"):
+            function(x)
+
+
+def test_terms_without_end_are_refused():
+    with pytest.raises((MemoryError, RuntimeError)):
+        torch.mvlgamma(torch.tensor(3.0), 1 << 50)
+
+
+def test_the_classes_of_a_vector_are_its_first_dimension():
+    x, target = torch.ones(5), torch.zeros(1, 5)
+    loss = F.multilabel_soft_margin_loss(x, target, reduction="none")
+    assert loss.shape == (5,)
+    assert F.multilabel_soft_margin_loss(x[None], target, reduction="none").shape == (1,)
+
+
+def test_full_poisson_losses_keep_their_type():
+    loss = F.poisson_nll_loss(torch.ones(3).half(), torch.tensor([1, 2, 3]), full=True)
+    assert loss.dtype is torch.float16
+
+
+def test_masked_scores_are_rounded_once():
+    size = 2
+    attention = torch.nn.MultiheadAttention(size, 1, bias=False, dtype=torch.bfloat16)
+    x = torch.tensor([[[1.0, 1.0]], [[2.0, 1.0]]], dtype=torch.bfloat16)
+    with torch.no_grad():
+        attention.in_proj_weight.copy_(torch.eye(size).repeat(3, 1) * 13)
+    mask = torch.tensor([[0.0, -166.0], [0.0, -167.0]], dtype=torch.bfloat16)
+    _, weights = attention(x, x, x, attn_mask=mask)
+    q = (x[:, 0] * 13).bfloat16()
+    exact = (q * math.sqrt(0.5)).float() @ q.float().T + mask.float()
+    assert torch.equal(weights[0], exact.bfloat16().softmax(-1))

@@ -205,3 +205,24 @@ def broadcast_batches(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         shape = (*lead, *t._array.shape[-2:])
         out.append(t if t._array.shape == shape else F.expand(t, shape=shape))
     return out[0], out[1]
+
+
+def singular(x: Any, full: bool) -> tuple[Any, Any, Any]:
+    """The singular value decomposition of matrices: of one with an infinity nothing is a number.
+
+    LAPACK's iterations need not end where there are infinities.
+
+    Raises:
+        RuntimeError: there is a NaN.
+    """
+    finite = np.isfinite(x)
+    if finite.all():
+        return tuple(kernels.matmul.blas.linalg.svd(x, full_matrices=full))
+    if np.isnan(x).any():
+        raise SingularError(
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
+    made = tuple(kernels.matmul.blas.linalg.svd(np.where(finite, x, 0), full_matrices=full))
+    for part in made:
+        part[~finite.all((-2, -1))] = np.nan
+    return made

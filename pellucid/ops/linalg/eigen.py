@@ -16,7 +16,19 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, SingularErr
 from .. import return_types
 from .._rules import constant, full_precision, require_tensor, values
 from .._samples import cases
-from ._linalg import by_columns, column, diag, diagonal, linalg, matrices, mH, row, square, used
+from ._linalg import (
+    by_columns,
+    column,
+    diag,
+    diagonal,
+    linalg,
+    matrices,
+    mH,
+    row,
+    singular,
+    square,
+    used,
+)
 
 
 # ---- eigenvalues ------------------------------------------------------------------------------
@@ -241,17 +253,7 @@ def _svd(xp: Any, x: Any, *, full: bool) -> Any:
         if full:
             u[...], v[...] = np.eye(m), np.eye(n)
         return u, np.zeros((*lead, k), x.real.dtype), v
-    finite = np.isfinite(x)
-    if not finite.all():
-        if not np.isnan(x).any():  # LAPACK finds nothing in a matrix with infinities
-            made = tuple(kernels.matmul.blas.linalg.svd(np.where(finite, x, 0), full_matrices=full))
-            for part in made:
-                part[~finite.all((-2, -1))] = np.nan
-            return made
-        raise SingularError(
-            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
-        )
-    return tuple(kernels.matmul.blas.linalg.svd(x, full_matrices=full))
+    return singular(x, full)
 
 
 def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any, full: bool) -> Any:

@@ -15,7 +15,16 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from .. import return_types
 from .._rules import full_precision, require_tensor, values
 from .._samples import cases
-from ._linalg import broadcast_batches, by_columns, double_or_float, linalg, loop, mH, square
+from ._linalg import (
+    broadcast_batches,
+    by_columns,
+    double_or_float,
+    linalg,
+    loop,
+    mH,
+    singular,
+    square,
+)
 
 
 # ---- pseudo-inverse and least squares ---------------------------------------------------------
@@ -38,7 +47,7 @@ def _pinv(xp: Any, x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
         return (
             v * np.where(keep, 1 / np.where(keep, w, 1), 0)[..., None, :].astype(w.dtype)
         ) @ v.mT.conj()
-    u, s, vh = kernels.matmul.blas.linalg.svd(x, full_matrices=False)
+    u, s, vh = singular(x, False)
     keep = s > np.asarray(cutoff(s[..., 0], x.shape, atol, rtol, x.dtype))[..., None]
     return (
         vh.mT.conj() * np.where(keep, 1 / np.where(keep, s, 1), 0)[..., None, :].astype(s.dtype)
@@ -135,6 +144,15 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     least = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
 
     def one(x: Any, y: Any) -> Any:
+        # LAPACK's iterations need not end where numbers are not finite
+        whole = np.isfinite(y).all(0)
+        if not np.isfinite(x).all() or not whole.any():
+            singular = np.full(min(m, n), np.nan, a.real.dtype)
+            return np.full((n, k), np.nan, a.dtype), np.asarray(0), singular
+        if not whole.all():
+            made = np.full((n, k), np.nan, a.dtype)
+            made[:, whole], rank, s = one(x, np.ascontiguousarray(y[:, whole]))
+            return made, rank, s
         # it judges the rank by columns, not by singular values
         if driver == "gelsy" and rcond is not None:
             from scipy.linalg import lstsq as solved

@@ -21,7 +21,7 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
 from ...shapes import normalize_dim, reduce_shape
 from .._rules import full_precision, library, require_tensor, values
 from .._samples import cases
-from ..linalg._linalg import double_or_float, linalg, matrices, square
+from ..linalg._linalg import double_or_float, linalg, matrices, singular, square
 from ._reduction import as_dtype, count, dims_of, listed, numpy_names, restore, slope_tangent
 
 INF = math.inf
@@ -623,10 +623,10 @@ def matrix_rank(
             )
     if tol is not None:
         atol, rtol = tol, 0.0
-    if hermitian:
-        square(A, "torch.linalg.matrix_rank")
     if x.size == 0:
         return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
+    if hermitian:
+        square(A, "torch.linalg.matrix_rank")
     return make_tensor(
         tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian))
     )
@@ -635,10 +635,6 @@ def matrix_rank(
 def _ranks(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     from ..linalg.lstsq import cutoff
 
-    s = (
-        np.abs(kernels.matmul.blas.linalg.eigvalsh(x))
-        if hermitian
-        else kernels.matmul.blas.linalg.svd(x, compute_uv=False)
-    )
+    s = np.abs(kernels.matmul.blas.linalg.eigvalsh(x)) if hermitian else singular(x, False)[1]
     least = cutoff(s.max(-1), x.shape, atol, rtol, x.dtype)
     return np.asarray((s > np.asarray(least)[..., None]).sum(-1), np.int64)

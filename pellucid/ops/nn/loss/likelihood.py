@@ -171,5 +171,7 @@ def poisson_nll_loss(
     loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
     if full:
         stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()
+        kind = loss._array.dtype  # a term added in place keeps it
         loss = loss + F.where(t > 1, stirling, 0.0)
+        loss = loss if loss._array.dtype is kind else F.cast(loss, dtype=kind)
     return reduce_loss(loss, reduction)

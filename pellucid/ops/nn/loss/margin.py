@@ -158,7 +158,8 @@ def multilabel_soft_margin_loss(
         loss = loss * weight
     if not x.ndim:
         raise DimensionError("Dimension specified as -1 but tensor has no dimensions")
-    loss = loss.sum(dim=-1) / x._array.shape[-1]
+    # counted from the front: a target of more dimensions does not move the classes
+    loss = loss.sum(dim=x.ndim - 1) / x._array.shape[-1]
     return reduce_loss(loss, reduction)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....core.bind import wrap
 from ....core.primitive import TENSORS as F
+from ....core.primitive import defop
 from ....core.public import METHODS, public
 from ....core.streams import generator as random
 from ....core.streams.distributions import rrelu_noise
@@ -15,8 +16,10 @@ from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....core.tracing import constant
 from ....errors import ArgumentValueError, OperationError, UnsupportedError
+from ....ir.formula import Formula
 from ..._numbers import fitting
 from ..._rules import low_precision, require_tensor
+from ..._samples import REAL, elementwise
 from .._unary import document
 from ._shared import activation, in_place, in_place_of_slope, require_floating
 
@@ -217,6 +220,23 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     return _threshold_in_place(require_tensor(input, "threshold_"), threshold, value)
 
 
+prelu_op = defop(
+    "prelu",
+    "input weight",
+    formula=Formula(lambda m, x, w: m.where(x > 0, x, w * x)),
+    vjp={
+        "input": lambda F, g, input, weight: F.where(input > 0, g, g * weight),
+        # not by way of a product with 0, which an infinity would make NaN
+        "weight": lambda F, g, input: F.where(input > 0, 0.0, g * input),
+    },
+    elementwise=True,
+    grad_name="PreluKernel",
+    linked="input weight",
+    onnx="PRelu",
+    samples=elementwise(REAL, REAL),
+)
+
+
 @public(namespace="nn.functional torch")
 @low_precision
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -256,7 +276,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
     else:
         w = w.reshape(())
-    return titled(F.where(x > 0, x, w * x), "PreluKernel", x)
+    return prelu_op.call(x, w)
 
 
 METHODS["prelu"] = prelu

@@ -204,6 +204,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     kind = input._array.dtype
     if kind.itemsize == 2 and input.dtype.is_floating_point:
         return F.cast(mvlgamma(F.cast(input, dtype=np.dtype(np.float32)), p), dtype=kind)
+    if p > 1000:  # PyTorch makes room for all terms first
+        np.empty((*input._array.shape, p), kind)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = F.add(F.lgamma(F.add(input, -j / 2)), total)  # -0.0 becomes 0.0
