@@ -37,6 +37,16 @@ def renamed(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, An
     return {own.get(name, name): value for name, value in given.items()}
 
 
+class _Missing:
+    """What stands in a short entry for an argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "<not given>"
+
+
+MISSING: Any = _Missing()
+
+
 class Calls:
     """Calls of a public function that PyTorch's signatures take, by the classes of their arguments.
 
@@ -50,14 +60,17 @@ class Calls:
             places: the classes of their first items decide. Keys with those classes are in it, too.
         first: how many arguments by place are tensors; these need no look, since the function fails
             by itself where it gets anything else. -1: not read yet.
+        left: how many more calls there are before the function gets a short entry.
     """
 
-    __slots__ = ("first", "keywords", "known", "path")
+    FEW = 200
+    __slots__ = ("first", "keywords", "known", "left", "path")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.known: dict[tuple[Any, ...], Any] = {}
         self.first = -1 if path else 1 << 30
+        self.left = self.FEW
         self.keywords: dict[tuple[str, ...], bool] = {}  # of calls, and what `own` said of them
 
     def own(self, kwargs: dict[str, Any]) -> bool:

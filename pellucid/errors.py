@@ -494,6 +494,8 @@ refuse: Callable[[str, tuple[Any, ...], dict[str, Any]], tuple[str | None, bool]
 leading: Callable[[str], int] | None = None
 # Arguments as PyTorch's signatures read them.
 fit: Callable[[str, tuple[Any, ...], dict[str, Any]], Given | None] | None = None
+# Gives a function that is called often a short entry; `api.entries` puts itself here.
+shorten: Callable[[Any, Any, Any], None] | None = None
 # functions that do nothing before they pass their arguments on, and files of such
 forwarding: set[CodeType | str] = set()
 
@@ -515,6 +517,15 @@ def retried(
     if again is None:
         raise of_arguments(error, calls.path, args, kwargs)
     return function(*again[0], **again[1])
+
+
+def shortened(wrapper: Any, function: Any, calls: Any) -> int:
+    """The function that `wrapper` is around is called often; returns after how many calls to say so
+    again.
+    """
+    if shorten is not None:
+        shorten(wrapper, function, calls)
+    return 1 << 40
 
 
 def full_text(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from .. import errors
 from .. import ops as _ops
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Tensor
@@ -33,35 +34,20 @@ def attach() -> None:
         setattr(Tensor, name, property(getter, getattr(getter, "setter", None)))
 
 
-# What is called in inner loops: a further call would cost it too much.
-_HOT_FUNCTIONS = frozenset(
-    "abs cos empty empty_like exp full log ones ones_like reshape rsqrt sigmoid sin sqrt square tanh "
-    "transpose where zeros zeros_like".split()
-)
-_HOT = frozenset(
-    """
-abs add add_ addmm backward bmm bool clamp clone contiguous copy_ cos cpu cuda data_ptr detach detach_ dim div div_ double
-element_size exp expand expand_as flatten float half int is_contiguous is_complex is_floating_point item log long matmul
-max mean min mm mul mul_ ndimension neg new numel numpy permute relu reshape requires_grad_ rsqrt sigmoid sin size softmax sqrt square
-storage_offset stride sub sub_ sum t tanh to tolist transpose type view view_as where zero_
-    """.split()
-)
-
-
 def check_arguments() -> None:
     """Have what fails held against PyTorch's signatures: names and words for arguments differ from
     Python's, and so may what is taken.
 
-    Hot functions are left as they are, and what takes `out=` does so already.
+    What takes `out=` does so already.
     """
+    errors.shorten = _shorten
     known = listed()
     # with another name in errors
     shared = {id(function) for function in FUNCTIONS["torch"].values()}
     for space in (*PREFIXED, "torch", "nn.functional", "Tensor"):
         table = METHODS if space == "Tensor" else FUNCTIONS[space]
         for name, function in table.items():
-            hot = name in _HOT_FUNCTIONS if space == "torch" else name in _HOT and space == "Tensor"
-            if (space in PREFIXED or not hot and f"{space}.{name}" in known) and isinstance(
+            if (space in PREFIXED or f"{space}.{name}" in known) and isinstance(
                 function, FunctionType
             ):
                 wrapped = function.__code__ in WRAPPERS
@@ -69,6 +55,12 @@ def check_arguments() -> None:
                     function, wrapped = function.__wrapped__, False  # type: ignore[attr-defined]
                 if not wrapped or space in PREFIXED and id(function) in shared:
                     table[name] = checked(function, f"{space}.{name}")
+
+
+def _shorten(wrapper: Any, function: Any, calls: Any) -> None:
+    from .entries import shorten  # read when the first function is called often
+
+    shorten(wrapper, own(wrapper), function, calls)
 
 
 def name_functions() -> None:

@@ -166,7 +166,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         "wrap": wrap,
         "config": config,
     }
-    exec(_compiled(code), scope)
+    exec(compiled(code), scope)
     return scope["record"]
 
 
@@ -336,10 +336,10 @@ def _caller_code(
         xs=xs,
         params=params,
     )
-    return _compiled(text)
+    return compiled(text)
 
 
-def _compiled(text: str) -> CodeType:
+def compiled(text: str) -> CodeType:
     """The text's code; its file is the library's, where no user's line is looked for, and
     `inspect.getsource` finds the text.
     """

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._names import Calls, WithOut, renamed
-from ..errors import ArgumentTypeError, admit, other_dtype, retried
+from ..errors import ArgumentTypeError, admit, other_dtype, retried, shortened
 from .display import refusals
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
@@ -101,6 +101,7 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        calls.left = calls.left - 1 or shortened(wrapper, function, calls)
         if (kwargs or len(args) > calls.first) and calls.known.get(
             key := (*map(type, args), *kwargs, *map(type, kwargs.values()))
             if kwargs
@@ -116,8 +117,7 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
                 return function(*args, **given)
         except Exception as error:
             return retried(wrapper, calls, error, args, kwargs)
-        given = dict(given)
-        target = given.pop("out")
+        target = (given := dict(given)).pop("out")
         if target is None:
             return function(*args, **given)
         for one in target if isinstance(target, (tuple, list)) else (target,):

@@ -7,18 +7,18 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .._names import Calls
+from .._names import MISSING, Calls
 from ..core.inplace import inplace_form
 from ..core.public import with_out
 from ..core.source import is_library
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, admit, forwarding, retried, warn_once
+from ..errors import ArgumentTypeError, admit, forwarding, retried, shortened, warn_once
 
 _NUMBERS = (int, float, complex)
 
@@ -32,6 +32,7 @@ def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        calls.left = calls.left - 1 or shortened(wrapper, function, calls)
         if (kwargs or len(args) > calls.first) and calls.known.get(
             key := (*map(type, args), *kwargs, *map(type, kwargs.values()))
             if kwargs
@@ -62,6 +63,47 @@ WITH_OUT, CHECKED, IN_PLACE = (
 forwarding.add(IN_PLACE)
 # around functions of namespaces; their variables are `function`, `args` and `kwargs`
 WRAPPERS = (WITH_OUT, CHECKED)
+# codes of short entries (`api.entries`): the calls and the function
+SHORT: dict[CodeType, tuple[Calls, Any]] = {}
+
+
+class Called(NamedTuple):
+    """A call of a public function that has a wrapper or a short entry."""
+
+    path: str
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def called(frame: FrameType) -> Called | None:
+    """The call that a frame runs, where it is a wrapper's or a short entry's; None of a short entry
+    that has called the wrapper.
+    """
+    if frame.f_code in WRAPPERS:
+        found = frame.f_locals
+        return Called(found["calls"].path, found["function"], found["args"], found["kwargs"])
+    if frame.f_code in SHORT and "long__" not in frame.f_locals:
+        calls, function = SHORT[frame.f_code]
+        return Called(calls.path, function, *given(frame))
+    return None
+
+
+def given(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call that a short entry runs, by place and by name as they were given."""
+    found, names = frame.f_locals, frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    return by_place([found[name] for name in names], names, found["rest__"], found["more__"])
+
+
+def by_place(
+    values: Sequence[Any], names: Sequence[str], rest: tuple[Any, ...], more: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """As `given`, from the variables of the short entry."""
+    count = next(
+        (k for k, v in enumerate(values) if v is MISSING or not rest and names[k] in more),
+        len(values),
+    )
+    return (*values[:count], *rest), more
 
 
 _TEXT = Path(__file__).with_suffix(".txt")
@@ -200,8 +242,8 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
     while frame is not None and is_library(frame.f_code.co_filename):
         if frame.f_code is IN_PLACE:
             name = frame.f_locals["name"]
-        elif frame.f_code in WRAPPERS:
-            space, _, name = frame.f_locals["calls"].path.rpartition(".")
+        elif (run := called(frame)) is not None:
+            space, _, name = run.path.rpartition(".")
         frame = frame.f_back
     return _deprecated(space, name, numbers)
 

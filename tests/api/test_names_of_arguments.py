@@ -10,7 +10,7 @@ from pellucid.api.exchange import done_by
 from pellucid.api.messages.signatures import slots
 from pellucid.api.overriding import own
 from pellucid.core.public import FUNCTIONS
-from pellucid.ops._overloads import WRAPPERS, listed, overloads
+from pellucid.ops._overloads import SHORT, WRAPPERS, listed, overloads
 
 x = torch.arange(6.0).reshape(2, 3)
 
@@ -87,10 +87,10 @@ def test_the_lists_hold_what_needs_other_names():
         )
         if space == "torch" and name in FUNCTIONS["torch"] and (len(found.every) > 1 or dims):
             function = done_by(own(FUNCTIONS["torch"][name]))
-            while function.__code__ not in WRAPPERS and hasattr(function, "__wrapped__"):
+            while function.__code__ not in (*WRAPPERS, *SHORT) and hasattr(function, "__wrapped__"):
                 function = function.__wrapped__  # what chooses between kinds of tensors
-            assert function.__code__ in WRAPPERS or name in attach._HOT_FUNCTIONS, name
-        if space == "Tensor" and name in attach.METHODS.keys() - attach._HOT and dims:
+            assert function.__code__ in (*WRAPPERS, *SHORT), name
+        if space == "Tensor" and name in attach.METHODS and dims:
             try:
                 attach.METHODS[name](torch.ones(3, 3), axis=0)
             except Exception as error:

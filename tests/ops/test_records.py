@@ -18,7 +18,6 @@ from pellucid.core.primitive import PRIMITIVES
 # are operations by the same name.
 OF_FUNCTIONS = (
     "api.array_api",
-    "api.attach",
     "check",
     "masked",
     "nested",

@@ -27,6 +27,22 @@ def test_counts_do_not_fall():
     assert report["calls equal"] >= FLOOR["calls equal"], shown
 
 
+def test_short_entries_change_nothing():
+    """Each 48th call, before and after the functions have their short entries."""
+    module = runpy.run_path(str(HERE / "overloads.py"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found: list[list[tuple]] = [[], []]
+        for said in found:
+            module["run"](
+                part=(1, 6 * PART),
+                each=lambda *s, said=said: said.append((*map(repr, s[:1]), *s[1:2])),
+            )
+            module["shorten_at_once"]()
+        # the first call of each function, with its old entry, has made the short one
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("path", FLOOR["paths"])
 def test_everything_is_equal(path):
     module = runpy.run_path(str(HERE / "overloads.py"))

@@ -21,7 +21,7 @@ from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, Kind, Operand
-from ...ops._overloads import WRAPPERS
+from ...ops._overloads import called
 
 _TENSORS = 8  # tensors of one call that are shown
 _FRAMES = 6  # how many of the user's frames are searched for the names of tensors
@@ -43,8 +43,9 @@ def _public_name(frame: FrameType) -> str | None:
                     if code is not None:
                         _codes[code] = public if _codes.get(code, public) == public else None
                     function = getattr(function, "__wrapped__", None)
-    if frame.f_code in WRAPPERS:
-        return str(frame.f_locals["function"].__name__)
+    run = called(frame)
+    if run is not None:
+        return str(run.function.__name__)
     name: str | None = _codes.get(frame.f_code)
     # made by another function: see its variables
     if name is None and frame.f_code in _codes or frame.f_code.co_flags & 0x10:
@@ -60,11 +61,11 @@ def _public_name(frame: FrameType) -> str | None:
 
 def _arguments(frame: FrameType) -> dict[str, Any]:
     code = frame.f_code
-    if code in WRAPPERS:
-        inner = getattr(frame.f_locals["function"], "__code__", code)
+    run = called(frame)
+    if run is not None:
+        inner = getattr(run.function, "__code__", code)
         return (
-            dict(zip(inner.co_varnames[: inner.co_argcount], frame.f_locals["args"], strict=False))
-            | frame.f_locals["kwargs"]
+            dict(zip(inner.co_varnames[: inner.co_argcount], run.args, strict=False)) | run.kwargs
         )
     count = code.co_argcount + code.co_kwonlyargcount
     values = {

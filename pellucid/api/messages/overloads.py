@@ -16,7 +16,8 @@ from typing import Any
 
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
-from ...ops._overloads import PREFIXED, WRAPPERS, overloads
+from ...ops._overloads import PREFIXED, Called, overloads
+from ...ops._overloads import called as called_by
 from .first import LISTS
 from .first import refused as first_refused
 from .signatures import Slot, failure, fits, handed, refused, shown_type
@@ -28,7 +29,7 @@ _SPECIFIC = re.compile(r"(?:([\w.]+)\(\): )?argument '(\w+)'( \(position \d+\))?
 
 def known(frame: FrameType) -> bool:
     """Whether a frame runs a public function."""
-    return frame.f_code in WRAPPERS or frame.f_code in _public()
+    return called_by(frame) is not None or frame.f_code in _public()
 
 
 def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
@@ -43,16 +44,15 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     node = call_at(user)
     # `f(x)`: not the method of an object that the line shows
     plain = node is not None and isinstance(node.func, ast.Name)
-    called = _called(frame, _written(node, user), sentence.partition("()")[0], plain)
+    run = called_by(frame)
+    called = _called(frame, run, _written(node, user), sentence.partition("()")[0], plain)
     if called is None:
         return sentence
     space, name, function = called
-    args, kwargs = _arguments(frame, node, function, space)
+    args, kwargs = _arguments(frame, run, node, function, space)
     if space == "Tensor" and not name.startswith("__"):
         owner = (
-            frame.f_locals["args"][:1]
-            if frame.f_code in WRAPPERS
-            else [frame.f_locals.get(frame.f_code.co_varnames[0])]
+            run.args[:1] if run is not None else [frame.f_locals.get(frame.f_code.co_varnames[0])]
         )
         if owner and not isinstance(owner[0], Tensor):
             kind = type(owner[0]).__name__
@@ -60,9 +60,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     known = overloads(f"{space}.{name}")
     first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
     given = (
-        (args[0] if args else kwargs.get(first))
-        if frame.f_code in WRAPPERS
-        else frame.f_locals.get(first)
+        (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
     if isinstance(given, tuple) and f"{space}.{name}" in LISTS:
         given = next((v for v in given if not isinstance(v, Tensor)), None)
@@ -75,11 +73,11 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         if node is None or any(isinstance(a, ast.Starred) for a in node.args)
         else len(node.args)
     )
-    if written is not None and frame.f_code not in WRAPPERS and len(args) != written:
+    if written is not None and run is None and len(args) != written:
         return sentence  # the function has changed its variables since
     match = _SPECIFIC.fullmatch(sentence)
     # variables may have changed since
-    unsure = node is None and frame.f_code not in WRAPPERS and match is not None
+    unsure = node is None and run is None and match is not None
     if known is not None and known.inner is not None and not unsure:
         early = handed(known.inner, known.every[0], args, kwargs)
         if isinstance(early, Exception):
@@ -173,16 +171,16 @@ def _public() -> dict[Any, list[tuple[str, str, Any]]]:
 
 
 def _called(
-    frame: FrameType, call: tuple[str, str], said: str, plain: bool
+    frame: FrameType, run: Called | None, call: tuple[str, str], said: str, plain: bool
 ) -> tuple[str, str, Any] | None:
     """(space, name, function) of what a frame runs for the user, who wrote `call` (a name and its
     space); None for what is not public.
 
     Where a function has several names and the source is not at hand, it is the one that was `said`.
     """
-    if frame.f_code in WRAPPERS:
-        space, _, name = frame.f_locals["calls"].path.rpartition(".")
-        entries = [(space, name, frame.f_locals["function"])] if name else []
+    if run is not None:
+        space, _, name = run.path.rpartition(".")
+        entries = [(space, name, run.function)] if name else []
     else:
         entries = _public().get(frame.f_code, [])
     attribute, home = call
@@ -193,7 +191,7 @@ def _called(
     ]
     if written:
         entries = written
-    elif frame.f_code not in WRAPPERS and any(e[0] == "Tensor" for e in entries):
+    elif run is None and any(e[0] == "Tensor" for e in entries):
         method = not plain and isinstance(frame.f_locals.get(frame.f_code.co_varnames[0]), Tensor)
         entries = [e for e in entries if (e[0] == "Tensor") is method]
     if len({e[1] for e in entries}) > 1:
@@ -223,11 +221,11 @@ def _written(node: ast.Call | None, frame: FrameType) -> tuple[str, str]:
 
 
 def _arguments(
-    frame: FrameType, node: ast.Call | None, function: Any, space: str
+    frame: FrameType, run: Called | None, node: ast.Call | None, function: Any, space: str
 ) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword arguments of the call, without a method's `self`."""
-    if frame.f_code in WRAPPERS:
-        return list(frame.f_locals["args"])[space == "Tensor" :], dict(frame.f_locals["kwargs"])
+    if run is not None:
+        return list(run.args)[space == "Tensor" :], dict(run.kwargs)
     named = (
         None
         if node is None or any(k.arg is None for k in node.keywords)

@@ -48,7 +48,7 @@ class Slot(NamedTuple):
 
 
 _PART = re.compile(r"([\w. ]+?)(?:\[(\d+)\])?(\?)? (\w+)(?:<(\w+))?(?: = (.*))?")
-_OF_NUMBERS = set("add sub mul div divide multiply subtract true_divide floor_divide".split())
+OF_NUMBERS = set("copy add sub mul div divide multiply subtract true_divide floor_divide".split())
 
 
 def _parts(signature: str) -> list[str]:
@@ -175,7 +175,7 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
                         item is None and parameter.name == "indices"
                     ):
                         return f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {shown_type(item)}"
-            elif not fits(value, parameter, shown.rstrip("_") in _OF_NUMBERS):
+            elif not fits(value, parameter, shown.rstrip("_") in OF_NUMBERS):
                 if spread and positional and at == 0 and _is_int(value):
                     at = len(args)
                     continue
