@@ -93,6 +93,12 @@ ufuncs = _Ufuncs()
 
 
 @functools.cache
+def chunked(function: np.ufunc) -> np.ufunc:
+    """An element-wise function of float32 and float64 whose large arrays several threads share."""
+    return kernels.pointwise.numpys.chunked(function) if config.kernels else function
+
+
+@functools.cache
 def SERVED() -> frozenset[Any]:
     """The two-byte floats that generated code reads and writes on this processor."""
     return frozenset(

@@ -275,7 +275,9 @@ def copy(x: Any, order: Any = "K") -> Any:
         and not x.flags.c_contiguous
         and config.kernels
     ):
-        made = kernels.indexing.transpose.transposed(x)
+        backwards = x.strides[-1] == -x.itemsize
+        indexing = kernels.indexing
+        made = indexing.reverse.reversed_rows(x) if backwards else indexing.transpose.transposed(x)
         if made is not None:
             return made
     return np.array(x, order=order)
@@ -312,10 +314,15 @@ def plus(a: Any, b: Any, into: Any = None) -> Any:
     """
     if a.dtype.itemsize == 2 and type(a) is ndarray is type(b):
         return _SELF.add(a, b, into)
+    if type(a) is ndarray is type(b) and a.size >= _SHARED:  # by several threads
+        return _SELF.add(a, b, into)
     if into is None:
         return a + b
     into += b
     return into
+
+
+_SHARED = 1 << 16  # elements from which arrays are cut into chunks
 
 
 def matmul(a: Any, b: Any) -> Any:

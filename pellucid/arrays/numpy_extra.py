@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy import asarray
+from numpy import asarray, ndarray
 
 from ..errors import OperationError, UnsupportedError
 from ..ir.formula import FORMULAS, Formula
 from .halves import HALVES, narrowed
 from .halves import widened as _wide
-from .native import fused, ufuncs
+from .native import REAL, chunked, fused, ufuncs
 from .numpy_fast import cube
 
 __all__: list[str] = []
@@ -205,7 +205,7 @@ def logaddexp2(x: Any, y: Any) -> Any:
 def hypot(x: Any, y: Any) -> Any:
     """sqrt(x^2 + y^2) without overflow."""
     _floats("hypot", x)
-    return np.hypot(x, y)
+    return ufuncs.hypot(x, y)
 
 
 @_export
@@ -292,7 +292,29 @@ def erf(x: Any) -> Any:
 
 @functools.cache
 def _scipy(name: str) -> Any:
-    return getattr(importlib.import_module("scipy.special"), name)
+    found = getattr(importlib.import_module("scipy.special"), name)
+    return chunked(found) if _real(found) else found
+
+
+def _real(function: Any) -> bool:
+    """Whether a function is a ufunc of float32 and float64 alone."""
+    return isinstance(function, np.ufunc) and set("".join(function.types)) <= set("fd->")
+
+
+def _large(x: Any, y: Any) -> bool:
+    """Whether two arrays of one dtype, or an array and a number, are floats that several threads
+    may share.
+    """
+    kind = x.dtype
+    return (
+        x.size >= _SHARED
+        and type(x) is ndarray
+        and kind in REAL
+        and (type(y) in (float, int) or type(y) is ndarray and y.dtype is kind)
+    )
+
+
+_SHARED = 1 << 16  # elements from which arrays are cut into chunks
 
 
 @widened("erfc", "1 - erf(x).")
@@ -407,12 +429,20 @@ def pow(x: Any, y: Any) -> Any:
     if hasattr(y, "dtype"):
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)
-        return np.power(x, y)
+        return (chunked(np.power) if _large(x, y) else np.power)(x, y)
     if x.dtype in HALVES:
         run = fused("square", x) if y == 2 else None
         return narrowed(pow(_wide(x), y), x.dtype) if run is None else run(x)
+    if y == 3:
+        return cube(x)
+    if _large(x, y):
+        short = _POWERS.get(y)
+        return chunked(np.power)(x, y) if short is None else getattr(ufuncs, short)(x)
     # ndarray.__pow__ knows the small powers; np.power does not.
-    return cube(x) if y == 3 else x**y
+    return x**y
+
+
+_POWERS = {2: "square", 1: "positive", 0.5: "sqrt", -1: "reciprocal"}
 
 
 def _negative_powers(x: Any, y: Any) -> Any:
@@ -442,7 +472,7 @@ def square(x: Any) -> Any:
 def floor_divide(x: Any, y: Any) -> Any:
     """x / y rounded down; division of integers by zero raises."""
     _refuse_zero(x, y)
-    return np.floor_divide(x, y)
+    return (chunked(np.floor_divide) if _large(x, y) else np.floor_divide)(x, y)
 
 
 @_export
@@ -462,14 +492,14 @@ def trunc_divide(x: Any, y: Any) -> Any:
 def remainder(x: Any, y: Any) -> Any:
     """x - y * floor(x / y), with the sign of y."""
     _refuse_division("remainder", x, y)
-    return np.remainder(x, y)
+    return (chunked(np.remainder) if _large(x, y) else np.remainder)(x, y)
 
 
 @_export
 def fmod(x: Any, y: Any) -> Any:
     """x - y * trunc(x / y), with the sign of x."""
     _refuse_division("fmod", x, y)
-    return np.fmod(x, y)
+    return (chunked(np.fmod) if _large(x, y) else np.fmod)(x, y)
 
 
 def _whole(x: Any) -> bool:

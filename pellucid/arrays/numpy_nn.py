@@ -81,10 +81,12 @@ def _pooled(name: str, x: Any, *args: Any) -> Any:
     """A pooling by a kernel; None where there is none. float32 in order has the faster ones."""
     if not config.kernels or type(x) is not np.ndarray:
         return None
-    direct = kernels.pooling.direct
-    fast = x.dtype is _F32 and not direct.side_by_side(x)
-    made = getattr(kernels.pooling.call, name)(x, *args) if fast else None
-    return getattr(direct, name)(x, *args) if made is None else made
+    pooling = kernels.pooling
+    if x.dtype is _F32 and (x.flags.c_contiguous or not pooling.direct.side_by_side(x)):
+        made = getattr(pooling.call, name)(x, *args)
+        if made is not None:
+            return made
+    return getattr(pooling.direct, name)(x, *args)
 
 
 @_in_float32

@@ -27,6 +27,7 @@ from .emit import Function, Module, Value
 
 __all__ = [
     "cell_address",
+    "expect",
     "get_num_threads",
     "parallel_export",
     "parallel_for",
@@ -36,6 +37,7 @@ __all__ = [
     "when_started",
 ]
 
+LARGE = 1 << 18  # elements of a new array for which the workers are started
 SPIN = 5_000  # pauses before a worker sleeps: some tenths of a millisecond
 # bytes of stack for a worker: kernels keep buffers there, and some systems' default is small
 STACK = 4 << 20
@@ -109,6 +111,14 @@ def team() -> int:
             callback()
         _waiting.clear()
     return _team.address
+
+
+def expect(elements: int) -> None:
+    """Start the workers where a new array has so many elements that they may share what is done
+    with it: loops of NumPy's that nobody hands a team find it then.
+    """
+    if elements >= LARGE and _team is None and config.kernels:
+        team()
 
 
 _waiting: set[Callable[[], None]] = set()

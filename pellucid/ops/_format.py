@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,24 @@ def has_channels_last(a: Any) -> bool:
     """Whether an array is a batch of images or volumes whose channels are closest in memory."""
     if type(a) is not np.ndarray or a.ndim not in (4, 5) or a.flags.c_contiguous:
         return False
+    return _grow_from_channels(a.shape, a.strides)
+
+
+@lru_cache(1024)
+def _grow_from_channels(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     # As PyTorch judges: the strides grow in this order, with gaps or without.
-    least, near = 0, a.strides[1]
-    for d in (1, *range(a.ndim - 1, 1, -1), 0):
-        if not a.shape[d] or a.strides[d] < max(least, 1) or (d == 0 and least == near):
+    least, near = 0, strides[1]
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
+        if not shape[d] or strides[d] < max(least, 1) or (d == 0 and least == near):
             return False
-        least = a.strides[d] * max(a.shape[d], 1)
+        least = strides[d] * max(shape[d], 1)
     return True
+
+
+@lru_cache(1024)
+def _close_channels(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides, in bytes, of an array whose channels are closest in memory, without gaps."""
+    return tuple([s * itemsize for s in shapes.channels_last_strides(shape)])
 
 
 def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
@@ -36,13 +48,11 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
             continue
         if (
             has_channels_last(x._array)
-            and type(result._array) is np.ndarray
-            and result._array.ndim in (4, 5)
+            and type(a := result._array) is np.ndarray
+            and a.ndim in (4, 5)
             and not tracing.tracer()
         ):
-            a = result._array
-            strides = shapes.channels_last_strides(a.shape)
-            if a.size and tuple([s // a.itemsize for s in a.strides]) != strides:
+            if a.size and a.strides != _close_channels(a.shape, a.itemsize):
                 result._array = a.transpose(shapes.moved(a.ndim, 1, -1)).copy()
                 result._array = result._array.transpose(shapes.moved(a.ndim, -1, 1))
                 result._view = result._ver = None

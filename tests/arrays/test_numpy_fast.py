@@ -107,3 +107,36 @@ def test_triangles(shape, diagonal):
             got = numpy_fast.triangle(y, diagonal, lower)
             assert got.dtype == y.dtype
             np.testing.assert_array_equal(got, whole(y, diagonal))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "kind", [np.float32, np.float64, np.int64, np.int32, np.int8, np.complex64]
+)
+def test_where(size, kind):
+    x, y = ((RNG.standard_normal((2, size)) * 50).astype(kind) for _ in range(2))
+    if np.dtype(kind).kind == "f":
+        x[0, :3] = np.nan, -0.0, np.inf
+    mask = RNG.random((2, size)) > 0.5
+    for a, b in (
+        (x, y),
+        (x, y[:1]),
+        (x[0], y),
+        (x, 3),
+        (3, y),
+        (x, np.asarray(7, kind)),
+        (x.T, y.T),
+    ):
+        chosen = mask.T if np.shape(a) == x.T.shape else mask
+        got, want = numpy_fast.where(chosen, a, b), np.where(chosen, a, b)
+        assert got.dtype == want.dtype
+        assert got.tobytes() == want.tobytes()
+    got = numpy_fast.where(mask[0], x, y)
+    np.testing.assert_array_equal(got, np.where(mask[0], x, y))
+
+
+def test_where_of_two_dtypes_is_numpys():
+    x, mask = np.ones(5000, np.float32), np.arange(5000) % 2 == 0
+    got = numpy_fast.where(mask, x, np.zeros(5000))
+    assert got.dtype == np.float64
+    np.testing.assert_array_equal(got, np.where(mask, x, np.zeros(5000)))

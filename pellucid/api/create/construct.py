@@ -22,6 +22,7 @@ from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant, tracer
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn_once
+from ...llvm import threads
 from ...ops.create._factory import check_device, check_memory, want_gradient
 from ...ops.shape.storages import TypedStorage
 
@@ -317,6 +318,7 @@ def tensor(
         array = place(to_array(data, dtype), where)
         if tracer() and _numbers_only(data):
             constant(array)
+        threads.expect(array.size)
     result = make_tensor(array)
     if requires_grad:
         want_gradient(result)
@@ -447,6 +449,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
+    threads.expect(ndarray.size)
     result = make_tensor(
         lend(
             with_known_dtype(

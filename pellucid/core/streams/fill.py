@@ -20,6 +20,7 @@ import numpy as np
 
 from ... import dtypes
 from ...dtypes import name_of
+from ...llvm import threads
 from ..tracing import repeatable
 from .generator import Generator
 from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
@@ -50,7 +51,9 @@ _COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64
 def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
     """How many values of which dtype `target` takes."""
     if type(target) is tuple:
-        return math.prod(target), dtype if type(dtype) in _DTYPES else np.dtype(dtype)
+        count = math.prod(target)
+        threads.expect(count)
+        return count, dtype if type(dtype) in _DTYPES else np.dtype(dtype)
     if isinstance(target, np.ndarray):
         return target.size, target.dtype
     return math.prod(target), np.dtype(dtype)
@@ -370,7 +373,10 @@ def _normal_blocks32(
     out = np.empty(count, kind)
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]
-        part[...] = normal_blocks32(generator.words(part.size), mean, std, large)
+        place = part if kind is _FLOAT32 else None
+        made = normal_blocks32(generator.words(part.size), mean, std, large, place)
+        if made is not part:
+            part[...] = made
     if whole != count:
         # the remainder is drawn in full before it is overwritten; the short types leave it out
         if kind == np.float32:

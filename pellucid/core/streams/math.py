@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...llvm import threads
+
 EXACT_LIMIT = 1 << 14
 _VECTOR: dict[str, Any] = {
     "log": np.log,
@@ -114,7 +116,12 @@ def normal_blocks32(
     if transform:
         if out is None:
             out = np.empty(words.size, np.float32)
-        transform(words, out, words.size // 16, mean, std)
+        blocks = words.size // 16
+        shared = kernel("transform_shared", True) if blocks > _SHARED else None
+        if shared:
+            shared(threads.team(), words, out, mean, std, blocks, _SHARED)
+        else:
+            transform(words, out, blocks, mean, std)
         return out
     words &= np.uint32((1 << 24) - 1)
     uniforms = words.view(np.int32).astype(np.float32)
@@ -126,6 +133,9 @@ def normal_blocks32(
     sines, cosines = _sincos32(halves[:, 1] * _TWO_PI)
     out = np.stack((radius * cosines, radius * sines), 1).reshape(-1)
     return scale(out, mean, std)
+
+
+_SHARED = 2048  # blocks that a chunk for one thread has
 
 
 def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:

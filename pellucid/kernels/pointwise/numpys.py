@@ -24,7 +24,7 @@ from ...llvm import jit, threads
 from ...llvm.emit import Module
 from .ufunc import HALVES, Later, Signature, assemble, independent, signature_of
 
-__all__ = ["conversion", "extended"]
+__all__ = ["chunked", "conversion", "extended"]
 
 GRAIN = 32768  # elements a chunk
 
@@ -107,6 +107,35 @@ def extended(function: np.ufunc) -> np.ufunc:
     return made
 
 
+def chunked(function: np.ufunc) -> np.ufunc:
+    """`function` for float32 and float64 alone, whose large arrays the worker threads share.
+
+    >>> chunked(np.fmod)(np.float32([5, -5]), np.float32(3)).tolist()
+    [2.0, -2.0]
+    """
+    fields = _fields(function)
+    if fields is None:
+        return function
+    width = fields.operands
+    first: list[tuple[Any, Any, Any]] = []
+    for k in range(fields.count):
+        numbers = list(fields.types[k * width : (k + 1) * width])
+        if {_CHARS[n] for n in numbers} in ({"f"}, {"d"}):
+            first.append((numbers, fields.functions[k], fields.data[k]))
+    if not first:
+        return function
+    made, places = assemble(
+        function.__name__,
+        {},
+        function.__doc__ or "",
+        first,
+        operands=(fields.inputs, fields.outputs),
+    )
+    _shared.append(places)
+    threads.when_started(_share)
+    return made
+
+
 def _fields(function: np.ufunc) -> _Ufunc | None:
     """What NumPy keeps of a ufunc; None where that does not look as expected."""
     found = _Ufunc.from_address(id(function))
@@ -130,20 +159,23 @@ def _fields(function: np.ufunc) -> _Ufunc | None:
 
 
 # Tables of loops that are not shared among threads yet: functions, data, how many of NumPy's own
-# stand first, operands of each.
+# stand first, operands of each. Data that is the cell of the team is that of a loop made here.
 _shared: list[Any] = []
 _alive: list[Any] = []
 
 
 def _share() -> None:
     """Put a loop that cuts large arrays into chunks in front of NumPy's loops."""
+    threads.team_cell()  # which tells the number of threads from now on
     natives = jit.compile_source(_module_text, {"loop": None}, "loops of NumPy in chunks")
     while natives and _shared:
         functions, data, count, operands = _shared.pop()
         for k in range(count):
-            if data[k]:
-                continue  # a loop that is told by its data what to compute
-            block = (ctypes.c_int64 * 3)(functions[k], threads.cell_address(), operands)
+            if data[k] == threads.cell_address():
+                continue
+            block = (ctypes.c_int64 * 4)(
+                functions[k], threads.cell_address(), operands, data[k] or 0
+            )
             _alive.append(block)
             # The data first: a thread that sees them with the function of before has one that does
             # not look.
@@ -152,7 +184,9 @@ def _share() -> None:
 
 
 def _module_text() -> str:
-    """`data` is where the loop, the cell of the team and the number of operands are."""
+    """`data` is where the loop, the cell of the team, the number of operands and the loop's own data
+    are.
+    """
     module = Module()
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", data="ptr")
     f.driver = True
@@ -162,35 +196,36 @@ def _module_text() -> str:
         f.load("ptr", f.at(f.data, 1, "i64")),
         f.load("i64", f.data, 2),
     )
+    told = f.load("ptr", f.at(f.data, 3, "i64"))
     result = operands - 1
     large = n.compare("sge", 2 * GRAIN) & independent(
         f, n, (f.const(0, "i64"), result - 1), (result,)
     )
 
     def shared() -> None:
-        block = f.buffer("i64", 4, align=8)
-        for k, value in enumerate((own, f.args, f.steps, operands)):
+        block = f.buffer("i64", 5, align=8)
+        for k, value in enumerate((own, f.args, f.steps, told, operands)):
             f.store(value, f.at(block, k, "i64"))
         threads.start_team(f, f.load("ptr", cell), "@range", block, n, f.const(GRAIN, "i64"))
 
     def alone() -> None:
         f.line(
-            f"call void {own.name}(ptr {f.args.name}, ptr {f.dimensions.name}, ptr {f.steps.name}, ptr null)"
+            f"call void {own.name}(ptr {f.args.name}, ptr {f.dimensions.name}, ptr {f.steps.name}, ptr {told.name})"
         )
 
     f.branch(large, shared, alone)
     f.ret()
     f = module.function("range", internal=True, block="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
-    own, args, steps = (f.load("ptr", f.at(f.block, k, "i64")) for k in range(3))
+    own, args, steps, told = (f.load("ptr", f.at(f.block, k, "i64")) for k in range(4))
     pointers, count = f.buffer("i64", 8, align=8), f.buffer("i64", 1, align=8)
     f.store(f.end - f.begin, count)
-    with f.loop(0, f.load("i64", f.block, 3)) as k:
+    with f.loop(0, f.load("i64", f.block, 4)) as k:
         f.store(
             f.load("i64", args, k) + f.begin * f.load("i64", steps, k), f.at(pointers, k, "i64")
         )
     f.line(
-        f"call void {own.name}(ptr {pointers.name}, ptr {count.name}, ptr {steps.name}, ptr null)"
+        f"call void {own.name}(ptr {pointers.name}, ptr {count.name}, ptr {steps.name}, ptr {told.name})"
     )
     f.ret()
     return module.text()

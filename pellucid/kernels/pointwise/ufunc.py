@@ -176,17 +176,25 @@ def _for_numpy(kind: str, formula: Formula) -> bool:
 
 
 def assemble(
-    name: str, loops: dict[Signature, Any], doc: str = "", first: Any = (), identity: int = -1
+    name: str,
+    loops: dict[Signature, Any],
+    doc: str = "",
+    first: Any = (),
+    identity: int = -1,
+    operands: tuple[int, int] | None = None,
 ) -> tuple[np.ufunc, Any]:
     """A ufunc of loops by what they read and write: addresses, or loops for later.
 
     `first` are loops that NumPy tries before them, in its order: (types, address or loop for later,
-    data) each; `identity` is NumPy's word for what a reduction begins with (-1: nothing). Also the
-    tables that the ufunc reads: functions, data, how many stand first, and operands of each.
+    data) each; `identity` is NumPy's word for what a reduction begins with (-1: nothing), `operands`
+    how many are read and written, where no loop says so. Also the tables that the ufunc reads:
+    functions, data, how many stand first, and operands of each.
     """
     builtin = [s for s in loops if "bfloat16" not in s.kinds]
     count = len(first) + len(builtin)
-    some = next(iter(loops))
+    if operands is None:
+        some = next(iter(loops))
+        operands = len(some.inputs), len(some.outputs)
     types = [number for own, _, _ in first for number in own] + [
         number for s in builtin for number in s.numbers
     ]
@@ -199,9 +207,7 @@ def assemble(
     )
     labels = (name.encode(), doc.encode())
     _alive.append((arguments, labels))  # NumPy keeps the pointers
-    made = _functions()[0](
-        *arguments, count, len(some.inputs), len(some.outputs), identity, *labels, 0
-    )
+    made = _functions()[0](*arguments, count, *operands, identity, *labels, 0)
     for k, loop in enumerate([*[loop for _, loop, _ in first], *[loops[s] for s in builtin]]):
         if isinstance(loop, Later):
             loop.put = functools.partial(_place, arguments, k)
@@ -211,7 +217,7 @@ def assemble(
             if isinstance(loops[s], Later):
                 loops[s].put = register
             register(_address(loops[s]), cell)
-    return made, (*arguments[:2], len(first), len(some.kinds))
+    return made, (*arguments[:2], len(first), sum(operands))
 
 
 def _place(tables: Any, k: int, loop: int, data: int | None) -> None:

@@ -119,6 +119,17 @@ def avg_pool(
     >>> made is None or made.ravel().tolist() == [2.0, 3.5]
     True
     """
+    if not _applies(x):
+        return conv.in_float32(
+            avg_pool,
+            (x,),
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+        )
     window = (
         _key(kernel_size),
         _key(stride),
@@ -128,8 +139,6 @@ def avg_pool(
         divisor_override,
     )
     geo, divisor, pads = average(x.shape, *window)
-    if not _applies(x):
-        return conv.in_float32(avg_pool, (x,), *window)
     planes = x.shape[0] * x.shape[1]
     total = conv.conv(x.reshape(planes, 1, *geo.x), ones(geo.k), geo.stride, pads)
     if total is None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -265,42 +265,72 @@ def side_by_side(x: np.ndarray) -> bool:
     """Whether the channels of an array are what lies side by side in memory."""
     if x.flags.c_contiguous or x.ndim < 4 or x.shape[1] < _FEW_CHANNELS:
         return False
-    return x.transpose(moved(x.ndim, 1, -1)).flags.c_contiguous
+    return _channels_first_in(x.shape, x.strides, x.itemsize)
 
 
-def _forward(
-    name: str, x: np.ndarray, geo: PoolGeometry, other: np.ndarray | None
-) -> tuple[np.ndarray, Any] | None:
-    ctype = (_FLOATS if name == "avg" else _CTYPES).get(name_of(x.dtype))
-    if ctype is None or not x.size or len(geo.x) > 3 or 0 in geo.out_shape:
+@lru_cache(1024)
+def _channels_first_in(shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> bool:
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
+        if shape[d] != 1 and strides[d] != step:
+            return 0 in shape
+        step *= shape[d]
+    return True
+
+
+class _Plan(NamedTuple):
+    """A forward kernel, and what it is called with for arrays of one shape and layout."""
+
+    kernel: Any
+    shape: tuple[int, ...]  # of the result, as it lies in memory
+    turned: tuple[int, ...] | None  # the axes of the input as it lies in memory, where that differs
+    back: tuple[int, ...]  # the axes of the result
+    divisors: np.ndarray | None
+    table: np.ndarray
+    numbers: tuple[int, ...]
+
+
+@lru_cache(1024)
+def _plan(
+    name: str, shape: tuple[int, ...], dtype: np.dtype, across: bool, window: Any, mean: Any
+) -> _Plan | None:
+    geo = _geometry(shape, *window)
+    ctype = (_FLOATS if name == "avg" else _CTYPES).get(name_of(dtype))
+    if ctype is None or 0 in shape or len(geo.x) > 3 or 0 in geo.out_shape:
         return None
-    across = side_by_side(x)
     kernel = getattr(_lib, f"{name}{'_across' * across}.{ctype}")
     if kernel is None:
         return None
     n, channels = geo.x_shape[:2]
-    shape = (n, *geo.out, channels) if across else geo.out_shape
-    out = np.empty(shape, x.dtype)
-    second = np.empty(shape, np.int64) if other is None else other
     table, sizes = _sizes(geo)
-    x = x.transpose(moved(x.ndim, 1, -1)) if across else np.ascontiguousarray(x)
     rows = (n if across else n * channels) * sizes[3] * sizes[4]
     inner = channels if across else 1
-    kernel(
-        threads.team(),
-        x,
-        out,
-        second,
+    return _Plan(
+        kernel,
+        (n, *geo.out, channels) if across else geo.out_shape,
+        moved(len(shape), 1, -1) if across else None,
+        moved(len(shape), -1, 1),
+        None if mean is None else _divisors(geo, *mean, dtype.char),
         table,
-        *sizes,
-        inner,
-        rows,
-        GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1,
+        (*sizes, inner, rows, GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1),
     )
+
+
+def _forward(
+    name: str, x: np.ndarray, window: tuple[Any, ...], mean: Any = None
+) -> tuple[np.ndarray, Any] | None:
+    across = side_by_side(x)
+    try:
+        plan = _plan(name, x.shape, x.dtype, across, window, mean)
+    except TypeError:  # lists cannot be looked up
+        plan = _plan(name, x.shape, x.dtype, across, tuple(map(_key, window)), mean)
+    if plan is None:
+        return None
+    out = np.empty(plan.shape, x.dtype)
+    second: Any = np.empty(plan.shape, np.int64) if mean is None else plan.divisors
+    x = np.ascontiguousarray(x) if plan.turned is None else x.transpose(plan.turned)
+    plan.kernel(threads.team(), x, out, second, plan.table, *plan.numbers)
     if across:
-        back = moved(out.ndim, -1, 1)
-        out = out.transpose(back)
-        second = second.transpose(back) if other is None else second
+        return out.transpose(plan.back), second.transpose(plan.back) if mean is None else None
     return out, second
 
 
@@ -334,8 +364,7 @@ def max_pool(
     """Largest value of each window and its flat int64 position in the input's spatial dimensions,
     as the reference gives them.
     """
-    geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), _key(dilation), ceil_mode)
-    return _forward("max", x, geo, None)
+    return _forward("max", x, (kernel, stride, padding, dilation, ceil_mode))
 
 
 def avg_pool(
@@ -348,12 +377,11 @@ def avg_pool(
     divisor: int | None,
 ) -> Any:
     """Mean of each window."""
-    geo = _geometry(x.shape, _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
-    made = _forward("avg", x, geo, _divisors(geo, include, divisor, x.dtype.char))
+    made = _forward("avg", x, (kernel, stride, padding, 1, ceil_mode), (include, divisor))
     if made is None:
         return None
     # PyTorch's of volumes have their elements in order
-    return np.ascontiguousarray(made[0]) if len(geo.x) == 3 else made[0]
+    return np.ascontiguousarray(made[0]) if x.ndim == 5 else made[0]
 
 
 @lru_cache(1024)

@@ -1,7 +1,7 @@
 """Kernels of the random fills: normal numbers from random words, shuffling, choices by weights.
 
 `transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many
-float32 normals, in the blocks and with the polynomials of PyTorch's float32 loops: in each block of
+float32 normals (`transform_shared` in the worker threads), in the blocks and with the polynomials of PyTorch's float32 loops: in each block of
 16, the first 8 words give radii and the last 8 angles (Box and Muller). Logarithm, sine and cosine
 are those of Moshier's Cephes library in single precision with fused multiply-adds; NumPy's
 evaluation of the same steps is in `core/streams/math.py`, and the two agree.
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-from ...llvm import target
+from ...llvm import target, threads
 from ...llvm.emit import Function, Module, Value, Var, vector
 from ...llvm.jit import Library
 
@@ -83,15 +83,13 @@ def _build(name: str) -> str:
     f = module.function(
         "transform", words="ptr", out="ptr", blocks="i64", mean="double", std="double"
     )
-    mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
-    with f.loop(0, f.blocks * 16, 16) as i:
-        first = _uniform(f, f.load(_INTS, f.words, i))
-        second = _uniform(f, f.load(_INTS, f.words, i + 8))
-        radius = f.sqrt(_log(f, 1.0 - first) * -2.0)
-        sine, cosine = _sine_and_cosine(f, second * (2.0 * math.pi))
-        f.store(f.fma(radius * cosine, std, mean), f.out, i)
-        f.store(f.fma(radius * sine, std, mean), f.out, i + 8)
-    f.ret()
+    _transform(f, 0, f.blocks)
+    f = threads.parallel_export(
+        module,
+        "transform_shared",
+        {"words": "ptr", "out": "ptr", "mean": "double", "std": "double"},
+    )
+    _transform(f, f.begin, f.end)
     f = module.function("shuffle", steps="ptr", order="ptr", count="i64")
     with f.loop(0, f.count - 1) as i:
         other = i + f.load("i64", f.steps, i)
@@ -106,6 +104,20 @@ def _build(name: str) -> str:
         _search(module, ctype)
         _argmax(module, ctype)
     return module.text(name)
+
+
+def _transform(f: Function, begin: Value | int, end: Value) -> None:
+    """The blocks from `begin` to `end`."""
+    mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
+    with f.loop(begin, end) as block:
+        i = block * 16
+        first = _uniform(f, f.load(_INTS, f.words, i))
+        second = _uniform(f, f.load(_INTS, f.words, i + 8))
+        radius = f.sqrt(_log(f, 1.0 - first) * -2.0)
+        sine, cosine = _sine_and_cosine(f, second * (2.0 * math.pi))
+        f.store(f.fma(radius * cosine, std, mean), f.out, i)
+        f.store(f.fma(radius * sine, std, mean), f.out, i + 8)
+    f.ret()
 
 
 def _exponential(module: Module) -> None:
@@ -225,6 +237,7 @@ library = Library(
     _build,
     {
         "transform": "aaidd",
+        "transform_shared": "paaddii",
         "shuffle": "aai",
         "permute": "aai",
         "exponential": "aaid",

@@ -170,9 +170,18 @@ def _build(name: str) -> str:
         f.vector_loop(count, half, decide)
 
     def integers(f: Function, words: Value, first: Value, count: Value) -> None:
-        with f.loop(0, count) as i:
-            word = f.emit(f"zext i32 {f.load('i32', words, i).name} to i64", "i64")
-            f.store(word % f.span + f.low, f.out, first + i)
+        # The quotient of floats is rounded to the next whole number only where it is one: the
+        # distance to it is 1 / span at least.
+        span, low = f.splat(f.span, wide), f.splat(f.low, wide)
+        divisor = f.to_float(span, doubles)
+
+        def reduce(i: Value, mask: Value | None) -> None:
+            few = f.load(vector("i32", half), words, i, mask=mask)
+            word = f.emit(f"zext {few.ctype} {few.name} to {wide}", wide)
+            whole = f.to_int(f.to_float(word, doubles) / divisor, wide)
+            f.store(word - whole * span + low, f.out, first + i, mask=mask)
+
+        f.vector_loop(count, half, reduce)
 
     _in_blocks(module, "uniform24", 1, uniform24)
     _in_blocks(module, "uniform53", 2, uniform53)

@@ -17,6 +17,7 @@ from ...core.modes import local
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DeviceError, OperationError, UnsupportedError, no_cuda
+from ...llvm import threads
 from ...shapes import channels_last_strides
 from .._rules import as_index
 
@@ -151,6 +152,7 @@ def build(
         result = make_tensor(MetaArray(shape, kind, strides))
     else:
         array = constant(fill(shape, kind))
+        threads.expect(array.size)
         if strides is not None:
             held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
             held[...] = array

@@ -19,6 +19,7 @@ from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError
+from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
 from .._unset import mark_unset, unset
@@ -63,7 +64,9 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
             and local.device is None
         ):
             # Nothing but a size: the common call.
-            return make_tensor(constant(fill(sizes(size, name), dtypes.get_default_dtype().numpy)))
+            made = constant(fill(sizes(size, name), dtypes.get_default_dtype().numpy))
+            threads.expect(made.size)
+            return make_tensor(made)
         if kwargs:
             size = _only_size(size, kwargs, name)
         elif not size:

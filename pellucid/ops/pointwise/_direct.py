@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.native import ufuncs
 from ...core.inplace import bump
 from ...core.modes import local, state
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import FAST_TYPES, Tensor
 
 _INT64 = np.dtype(np.int64)
+_SHARED = 1 << 16  # elements from which several threads share a ufunc
 
 
 def direct_form(
@@ -30,6 +32,7 @@ def direct_form(
     case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor;
     with `counts` int64 takes the short way with whole numbers.
     """
+    numpys = getattr(np, getattr(write, "__name__", ""), None) is write
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if (
@@ -50,15 +53,16 @@ def direct_form(
             and 0 not in self._array.strides  # a detached expanded tensor is not a view to autograd
         ):
             a = self._array
+            put = write if not numpys or a.size < _SHARED else getattr(ufuncs, write.__name__)
             try:
                 if not args:
-                    write(a, a)
+                    put(a, a)
                     bump(self, name)
                     return self
                 other = args[0]
                 kind = type(other)
                 if kind in numbers:
-                    write(a, other, a)
+                    put(a, other, a)
                     bump(self, name)
                     return self
                 if (
@@ -70,7 +74,7 @@ def direct_form(
                         or not np.may_share_memory(a, other._array)
                     )
                 ):
-                    write(a, other._array, a)
+                    put(a, other._array, a)
                     bump(self, name)
                     return self
             except (TypeError, ValueError, OverflowError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import shapes
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -93,9 +95,9 @@ def roll(
 
 
 def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
-    return xp.copy(
-        x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])]
-    )
+    turned = x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])]
+    in_order = type(x) is np.ndarray and x.flags.c_contiguous
+    return xp.copy(turned, "C") if in_order else xp.copy(turned)
 
 
 def _onnx_flip(c: Any) -> Any:

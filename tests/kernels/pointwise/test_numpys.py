@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import pellucid as torch
 from pellucid.kernels.pointwise import numpys
 from pellucid.llvm import threads
 
@@ -164,3 +165,43 @@ def test_functions_of_two_byte_floats_are_those_of_float32_rounded_once(name, ki
             want = function(*[a.astype(np.float32) for a in arrays]).astype(kind)
             assert made.dtype == want.dtype
             np.testing.assert_array_equal(made.astype(np.float32), want.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", ["power", "remainder", "floor_divide", "fmod", "log10"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_floats_in_chunks(name, kind, thread_count):
+    theirs = getattr(np, name)
+    own = numpys.chunked(theirs)
+    assert own is not theirs and set("".join(own.types)) == set("fd->")
+    for size in (3, 200_003):
+        arrays = [draw(kind, size) for _ in range(own.nin)]
+        arrays[-1][::5] = 0
+        with np.errstate(all="ignore"):
+            want, got = theirs(*arrays), own(*arrays)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+            if own.nin == 2:
+                np.testing.assert_array_equal(own(arrays[0], 2.5), theirs(arrays[0], 2.5))
+
+
+def test_functions_that_are_told_what_to_compute(thread_count):
+    special = pytest.importorskip("scipy.special")
+    own = numpys.chunked(special.gammaln)
+    x = np.abs(draw(np.float32, 150_000)) + 1
+    np.testing.assert_array_equal(own(x), special.gammaln(x))
+
+
+def test_workers_are_there_for_large_new_arrays(monkeypatch):
+    monkeypatch.setattr(threads, "_followed", False)
+    before = threads.get_num_threads()
+    threads.set_num_threads(before + 1)
+    try:
+        small = torch.ones(3) + torch.rand(3)
+        assert threads._team is None and small.shape == (3,)
+        for make in (torch.ones, torch.rand, lambda n: torch.from_numpy(np.ones(n))):
+            threads._shutdown()
+            x = make(threads.LARGE)
+            assert threads._team is not None
+            np.testing.assert_array_equal((x * x).numpy(), x.numpy() * x.numpy())
+    finally:
+        threads.set_num_threads(before)

@@ -11,7 +11,7 @@ from pellucid.core.streams.distributions import multinomial
 from pellucid.core.streams.generator import Generator
 from pellucid.core.streams.integers import randperm
 from pellucid.kernels.random.normal import library
-from pellucid.llvm import target
+from pellucid.llvm import target, threads
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no compiler")
 RNG = np.random.default_rng(0)
@@ -79,3 +79,11 @@ def test_weights_and_their_largest(ctype):
     places = np.empty(3, np.int64)
     largest(x, places, 3, 41)
     assert places.tolist() == [5, 40, 13] == x.argmax(1).tolist()
+
+
+def test_blocks_in_chunks():
+    words = RNG.integers(0, 1 << 32, 16 * 5001, dtype=np.uint64).astype(np.uint32)
+    alone, shared = np.empty((2, words.size), np.float32)
+    library.transform(words, alone, 5001, 2.0, 3.0)
+    library.transform_shared(threads.team(), words, shared, 2.0, 3.0, 5001, 1000)
+    np.testing.assert_array_equal(alone, shared)

@@ -102,3 +102,15 @@ def test_another_layout_is_noticed(monkeypatch):
     monkeypatch.setattr(random, "_twister", None)
     monkeypatch.setattr("pellucid.kernels.random.twister.library", Library)
     assert random._native("words", 10_000) is None and random._twister is False
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(0, 1), (0, 2), (-5, 7), (0, 2**31 - 1), (3, 3 + 2**30 + 1), (-(2**40), 641 - 2**40)],
+)
+def test_whole_numbers_are_remainders(low, high):
+    ours, numpy = np.random.MT19937(7), np.random.MT19937(7)
+    out = np.empty(3001, np.int64)
+    library.integers(ours.ctypes.state_address, out, 3001, low, high - low)
+    words = numpy.random_raw(3001).astype(np.int64)
+    np.testing.assert_array_equal(out, words % (high - low) + low)

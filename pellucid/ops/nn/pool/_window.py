@@ -47,6 +47,8 @@ INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 
 
 def check_dtype(x: Tensor, kernel: str, also: tuple[dtypes.dtype, ...] = _NOTHING) -> None:
+    if x._array.dtype.kind == "f":
+        return
     kind = x.dtype
     if not kind.is_floating_point and kind not in also:
         raise UnsupportedError(
@@ -57,7 +59,7 @@ def check_dtype(x: Tensor, kernel: str, also: tuple[dtypes.dtype, ...] = _NOTHIN
 
 def batched(x: Tensor, n: int) -> tuple[Tensor, int]:
     """The input with exactly two dimensions in front of the windows' ones, and how many it had."""
-    lead = x.ndim - n
+    lead = x._array.ndim - n
     if lead == 2:
         return x, 2
     if lead == 1:
@@ -94,14 +96,12 @@ def window_of(name: str, x: Tensor, *given: Any) -> _Window:
     """The window of a pooling with these arguments, once they are known to be good; of whole numbers
     and tuples of them it is remembered.
     """
-    sizes = given[:4]
-    for v in sizes:
+    a = x._array
+    for v in given[:4]:
         if type(v) is not int and v is not None:
             if type(v) is not tuple or any(type(e) is not int for e in v):
-                return _new_window(name, x._array.shape, *given)
-    shape = x._array.shape
-    remembered = type(x._array) is np.ndarray
-    return (_known_window if remembered else _new_window)(name, shape, *given)
+                return _new_window(name, a.shape, *given)
+    return (_known_window if type(a) is np.ndarray else _new_window)(name, a.shape, *given)
 
 
 def _new_window(
