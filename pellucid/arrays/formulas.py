@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import config
 from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from .halves import HALVES, narrowed, widened
 from .native import SMALL, fused
@@ -40,11 +41,16 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     the words have one result for each bit pattern: no elementary functions.
     """
     function, numbers = formula.function, formula.numbers
+    known: dict[Any, Any] = {}  # kernels that were used, by dtype
 
     @functools.cache
     def lengthy(lines: int = 2) -> bool:
         # NumPy's functions cost as much one by one as a kernel does
         return len(formula.text().splitlines()) > lines
+
+    @functools.cache
+    def long() -> bool:
+        return lengthy(9)
 
     @functools.cache
     def worth() -> bool:
@@ -53,9 +59,20 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     def kernel_for(kind: Any, *arrays: Any) -> Any:
         """The kernel for floats of this dtype; None where NumPy serves."""
         if kernel:
-            return fused(name, arrays[0], least=1 if lengthy() else SMALL)
+            x = arrays[0]
+            if (
+                kind in known
+                and x.size >= (1 if lengthy() else SMALL)
+                and type(x) is np.ndarray
+                and config.kernels
+            ):
+                return known[kind]
+            run = fused(name, x, least=1 if lengthy() else SMALL)
+            if run is not None:
+                known[kind] = run
+            return run
         few = arrays[0].size < LARGE and arrays[-1].size < LARGE
-        if few and not lengthy(9) or not worth():
+        if few and not long() or not worth():
             return None
         for k, a in enumerate(arrays):
             if type(a) is not np.ndarray or a.dtype is not kind and k not in formula.masks:
@@ -78,8 +95,11 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
         return rule
 
     def several(xp: Any, *arrays: Any, **given: Any) -> Any:
-        kind = arrays[0].dtype
+        first = arrays[0]
+        kind = first.dtype
         if kind is _F32 or kind is _F64:
+            if not kernel and first.size < LARGE and arrays[-1].size < LARGE and not long():
+                return function(xp, *arrays, **given)
             run = kernel_for(kind, *arrays)
             if run is not None:
                 return run(*arrays, *[given[n] for n in numbers])

@@ -450,3 +450,58 @@ def test_elements_along_a_dimension(kind):
                         same(made, torch.from_numpy(want.astype(np.float64)).to(kind))
     with pytest.raises(RuntimeError):
         torch.take_along_dim(torch.zeros(2, 2), torch.tensor([[0], [2]]), 1)
+
+
+def test_index_tensors_for_the_first_dimensions():
+    rng = np.random.default_rng(2)
+    x = torch.tensor(rng.standard_normal((4, 5, 3)).astype(np.float32), requires_grad=True)
+    for sizes in (((3,), (3,)), ((2, 1), (3,)), ((1,), (4, 2)), ((2,), (2,), (2,))):
+        picks = [rng.integers(-n, n, shape) for n, shape in zip((4, 5, 3), sizes, strict=False)]
+        x.grad = None
+        made = x[tuple(map(torch.tensor, picks))]
+        same(made.detach(), torch.tensor(x.detach().numpy()[tuple(picks)]))
+        made.sum().backward()
+        want = np.zeros((4, 5, 3), np.float32)
+        np.add.at(want, tuple(picks), 1)
+        assert np.array_equal(x.grad.numpy(), want)
+    i = torch.tensor([0, 4])
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 0 with size 4"):
+        x[i, i]
+    with pytest.raises(IndexError, match="could not be broadcast together"):
+        x[i[:1].expand(3), i % 4]
+    with pytest.raises(IndexError, match="too many indices"):
+        x[i, i, i, i]
+
+
+def test_counts_of_everything():
+    for values in ([0.0, float("nan"), -0.0, 2.0], [True, False], [0, 3], [0j, 1j]):
+        x = torch.tensor(values)
+        count = torch.count_nonzero(x)
+        assert count.dtype is torch.int64 and count.shape == ()
+        assert count.item() == sum(bool(v) for v in values)
+
+
+def test_recorded_losses_of_few_labels():
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    t = torch.tensor([1, 3, 0])
+    for reduction in ("none", "sum", "mean"):
+        weight = torch.tensor([1.0, 2.0, 3.0]) if reduction == "none" else torch.tensor(2.0)
+        loss = F.nll_loss(x, t, reduction=reduction)
+        assert loss.grad_fn.name() == "NllLossBackward0"
+        (grad,) = torch.autograd.grad(loss, x, weight, create_graph=True)
+        want = torch.zeros(3, 4)
+        want[torch.arange(3), t] = -weight / (3 if reduction == "mean" else 1)
+        same(grad.detach(), want)
+        general = generally(
+            lambda reduction=reduction: F.nll_loss(x.detach(), t, reduction=reduction)
+        )
+        same(loss.detach(), general)
+
+
+def test_recorded_pixel_shuffle():
+    x = torch.arange(2 * 8 * 3 * 2.0).reshape(2, 8, 3, 2).requires_grad_()
+    made = F.pixel_shuffle(x, 2)
+    assert made.grad_fn.name() == "PixelShuffleBackward0"
+    seed = torch.rand(made.shape)
+    (grad,) = torch.autograd.grad(made, x, seed)
+    same(grad, F.pixel_unshuffle(seed, 2))

@@ -160,6 +160,8 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                 elif index is ...:
                     return alias_op.call(self)
                 elif kind is tuple:
+                    if _are_positions(index, a.ndim):
+                        return index_op.call(self, *index, spec=_EACH[len(index)])
                     full, last, new = basic_tuple(index)
                     if full is not None:
                         r = a[full]
@@ -173,6 +175,22 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
     if spec:
         return index_op.call(view, *tensors, spec=spec)
     return view if view is not self else alias_op.call(self)
+
+
+_EACH = tuple([(True,) * k for k in range(9)])
+
+
+def _are_positions(index: tuple[Any, ...], ndim: int) -> bool:
+    """Whether an index consists of plain int64 tensors, no more than there are dimensions."""
+    if not 0 < len(index) <= min(ndim, 8):
+        return False
+    for item in index:
+        if type(item) is not Tensor:
+            return False
+        a = item._array
+        if type(a) is not ndarray or a.dtype != np.int64 or not a.ndim:
+            return False
+    return True
 
 
 def _masked(x: Tensor, mask: Tensor, picked: ndarray) -> Tensor:

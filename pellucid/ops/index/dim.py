@@ -203,9 +203,10 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
 
 def _check_source(a: Any, b: Any, dim: int) -> None:
     """The source of a write to whole positions of `dim` has the tensor's other sizes."""
-    if a.ndim != b.ndim or any(
-        d != dim and m != n for d, (m, n) in enumerate(zip(a.shape, b.shape, strict=True))
-    ):
+    m, n = a.shape, b.shape
+    if m == n:
+        return
+    if len(m) != len(n) or m[:dim] != n[:dim] or m[dim + 1 :] != n[dim + 1 :]:
         raise ShapeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{shapes.text(a.shape)} source.shape = {shapes.text(b.shape)}"

@@ -11,10 +11,11 @@ from ... import shapes
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import overwrite
+from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
-from ...core.tensor import Tensor
+from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import DtypeError, OperationError, ShapeError
 from ...ir.formula import Formula
 from .._rules import is_direct, overloads, require_tensor
@@ -119,6 +120,8 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     a, b = input._array.shape, mask._array.shape
     if a == b and a and is_direct(input) and is_direct(mask):
         return wrap(input._array[mask._array])
+    if a == b and a and type(input) in FAST_TYPES and type(mask) in FAST_TYPES and not state.slow:
+        return input[mask]
     shape = shapes.broadcast_shapes(b, a) if a != b else a
     if not shape:
         input, mask, shape = reshape(input, (1,)), reshape(mask, (1,)), (1,)

@@ -379,7 +379,8 @@ def trace(input: Tensor) -> Tensor:
         )
     if is_direct(input):
         return wrap(np.asarray(numpy_cpu.sum(input._array.diagonal())))
-    return titled(input.diagonal().sum(), "Trace")
+    diagonal = F.diagonal(input, offset=0, dim1=0, dim2=1)
+    return titled(diagonal.sum(), "Trace")
 
 
 @public(methods="=")

@@ -202,6 +202,10 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         kind = input._array.dtype
         if kind.char in "fd" and end._array.dtype is kind:  # the everyday call
             return lerp_number_op.call(input, end, weight=weight)
+    if type(weight) is Tensor and isinstance(input, Tensor) and isinstance(end, Tensor):
+        kind = input._array.dtype
+        if kind.char in "fd" and end._array.dtype is kind is weight._array.dtype:
+            return lerp_op.call(input, end, weight)
     for position, (name, value) in enumerate((("input", input), ("end", end)), start=1):
         require_tensor(value, "lerp", name, position)
     if end.dtype is not input.dtype:

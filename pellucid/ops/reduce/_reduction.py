@@ -108,6 +108,8 @@ def count(shape: tuple[int, ...], dim: Any) -> int:
 
 def as_dtype(input: Tensor, dtype: Any, name: str) -> Tensor:
     """The tensor in the dtype that the caller asked a reduction to compute in."""
+    if dtype is None:
+        return input
     kind = dtypes.check_dtype(dtype, name)
     return input if kind is None or kind is input.dtype else F.cast(input, dtype=kind.numpy)
 

@@ -163,7 +163,11 @@ def _onnx_count_nonzero(c: Any) -> Any:
 count_nonzero_op = defop(
     "count_nonzero",
     "input",
-    forward=lambda xp, x, *, dim: xp.sum(x != 0, dim, np.int64),
+    forward=lambda xp, x, *, dim: (
+        np.count_nonzero(x)
+        if dim is None and type(x) is np.ndarray and x.dtype.kind in "biufc"
+        else xp.sum(x != 0, dim, np.int64)
+    ),
     expand=_expand_truth,
     aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
     batch="dims",

@@ -10,16 +10,17 @@ import numpy as np
 
 from ... import shapes
 from ...core.bind import wrap
+from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
-from ...core.tensor import Tensor
+from ...core.tensor import FAST_TYPES, Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .._format import in_format
 from .._numbers import number_array
-from .._rules import as_index, at_full_precision, is_direct, require_tensor
+from .._rules import as_index, at_full_precision, require_tensor
 from .._samples import cases
 from .transpose import permute
 from .view import reshape
@@ -244,6 +245,55 @@ def _three(input: Any, name: str) -> tuple[int, ...]:
     return shape
 
 
+def _together(xp: Any, x: Any, *, r: int) -> Any:
+    *lead, channels, height, width = x.shape
+    n = len(lead)
+    parts = x.reshape(*lead, channels // (r * r), r, r, height, width)
+    moved = parts.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return _own(x, moved.reshape(*lead, channels // (r * r), height * r, width * r))
+
+
+def _spread(xp: Any, x: Any, *, r: int) -> Any:
+    *lead, channels, height, width = x.shape
+    n = len(lead)
+    parts = x.reshape(*lead, channels, height // r, r, width // r, r)
+    moved = parts.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return _own(x, moved.reshape(*lead, channels * r * r, height // r, width // r))
+
+
+def _own(x: Any, made: Any) -> Any:
+    return made.copy() if type(x) is np.ndarray and np.may_share_memory(made, x) else made
+
+
+# In one node, where nobody watches; programs are written in views.
+shuffle_op = defop(
+    "pixels_together",
+    "input",
+    forward=_together,
+    vjp={"input": lambda F, g, r: F.pixels_apart(g, r=r)},
+    jvp="linear",
+    aval=lambda x, r: (
+        (*x[0][:-3], x[0][-3] // (r * r), x[0][-2] * r, x[0][-1] * r),
+        x[1],
+    ),
+    title="pixel_shuffle",
+    grad_name="PixelShuffle",
+    linked="input",
+    samples=cases((((2, 4, 2, 3),), {"r": 2})),
+)
+
+defop(
+    "pixels_apart",
+    "input",
+    forward=_spread,
+    vjp={"input": lambda F, g, r: F.pixels_together(g, r=r)},
+    jvp="linear",
+    aval=lambda x, r: ((*x[0][:-3], x[0][-3] * r * r, x[0][-2] // r, x[0][-1] // r), x[1]),
+    title="pixel_unshuffle",
+    samples=cases((((2, 1, 4, 6),), {"r": 2})),
+)
+
+
 @public(namespace="torch nn.functional")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Move channels into pixels: `(..., C r^2, H, W)` to `(..., C, H r, W r)`.
@@ -268,14 +318,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
     n = len(lead)
-    if n == 1 and is_direct(input):
-        a = input._array.reshape(*lead, channels // (r * r), r, r, height, width)
-        made = a.transpose(0, 1, 4, 2, 5, 3).reshape(
-            *lead, channels // (r * r), height * r, width * r
-        )
-        # memory of its own, and no format to keep
-        if input._array.flags.c_contiguous and not np.may_share_memory(made, input._array):
-            return wrap(made)
+    if type(input) in FAST_TYPES and not state.slow and type(input._array) is np.ndarray:
+        if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
+            return shuffle_op.call(input, r=r)
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
     return titled(

@@ -141,6 +141,9 @@ diagonal_op = part_op(
 def _diagonal(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
     if type(x) is not ndarray:
         return xp.diagonal(x, offset, dim1, dim2)
+    if x.ndim == 2 and not offset:
+        rows, columns = x.shape
+        return xp.strided(x, (rows if rows < columns else columns,), (x.strides[0] + x.strides[1],))
     shape = shapes.diagonal_shape(x.shape, offset, dim1, dim2)
     steps = [s for d, s in enumerate(x.strides) if d not in (dim1, dim2)]
     shift = max(offset, 0) * x.strides[dim2] - min(offset, 0) * x.strides[dim1] if shape[-1] else 0

@@ -14,11 +14,12 @@ from ....arrays.numpy_cpu import namespace_of
 from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
+from ....core.modes import state
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import reads_later, titled, value_at
-from ....core.tensor import Tensor
+from ....core.tensor import FAST_TYPES, Tensor
 from ....core.tracing import constant
 from ....dtypes import BY_NUMPY
 from ....errors import (
@@ -31,7 +32,7 @@ from ....errors import (
     UnsupportedError,
 )
 from ....shapes import normalize_dim
-from ..._rules import asked_for, full_precision, is_direct, library, require_tensor, values
+from ..._rules import asked_for, full_precision, library, require_tensor, values
 from ..._rules import constant as as_constant
 from ..._samples import Sample
 from ...index._bounds import inside
@@ -131,6 +132,46 @@ def _nll_title(shape: tuple[int, ...]) -> str:
     return "NllLoss2D" if len(shape) == 4 else "NllLoss"
 
 
+def _of_few(xp: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    losses = -x[positions(target.size, 1, 0), target]
+    if reduction == "none":
+        return losses
+    total = xp.sum(losses)
+    return total if reduction == "sum" else total / x.dtype.type(target.size)
+
+
+def _few_grad(F: Any, g: Any, target: Any, input_shape: Any, reduction: str) -> Any:
+    count = input_shape[0]
+    g = -(g / count if reduction == "mean" else g)
+    column = F.reshape(g, shape=(count, 1) if reduction == "none" else (1, 1))
+    return F.put_along(
+        F.expand(column, shape=(count, 1)),
+        target.reshape(count, 1),
+        shape=input_shape,
+        dim=1,
+        unique=True,
+    )
+
+
+# `nll_loss` of some labels that all count, in one node; programs are written in other operations.
+few_labels_op = defop(
+    "nll_of_few_labels",
+    "input target",
+    forward=_of_few,
+    vjp={"input": _few_grad},
+    jvp="linear",
+    aval=lambda x, target, reduction: (target[0] if reduction == "none" else (), x[1]),
+    title="nll_loss",
+    grad_name="NllLoss",
+    linked="input",
+    host=True,
+    samples=lambda rng: [
+        Sample((rng.random((3, 4)), np.array([2, 0, 2])), {"reduction": reduction})
+        for reduction in ("none", "sum", "mean")
+    ],
+)
+
+
 @public(namespace="nn.functional")
 @full_precision
 def nll_loss(
@@ -182,13 +223,9 @@ def nll_loss(
     if x.ndim == 1:
         t = t.reshape(())
     few = weight is None and x.ndim == 2 and 0 < t.size <= 32 and t.dtype is _INT64
-    few = few and x.dtype in _KERNELS and is_direct(input) and type(t) is np.ndarray
-    if few and ignore_index not in t.tolist():
-        losses = -x[positions(t.size, 1, 0), t]
-        if reduction == "none":
-            return wrap(losses)
-        total = np.asarray(numpy_cpu.sum(losses))
-        return wrap(total if reduction == "sum" else np.asarray(total / x.dtype.type(t.size)))
+    few = few and x.dtype in _KERNELS and type(input) in FAST_TYPES and not state.slow
+    if few and type(x) is np.ndarray is type(t) and ignore_index not in t.tolist():
+        return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     column = (*safe.shape[:dim], 1, *safe.shape[dim:])
     picked = F.take_along(

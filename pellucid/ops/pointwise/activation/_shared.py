@@ -10,7 +10,7 @@ from typing import Any
 from ....arrays.formulas import forward_of
 from ....core.inplace import check_writable, overwrite
 from ....core.primitive import Primitive, defop
-from ....core.tensor import Tensor
+from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import OperationError, UnsupportedError
 from ....ir.formula import Formula
 from ..._rules import fused_gradient, require_tensor
@@ -75,6 +75,8 @@ def in_place_of_slope(
 
 
 def require_floating(x: Any, name: str, complex: bool = False) -> Tensor:
+    if type(x) in FAST_TYPES and x._array.dtype.kind == "f":
+        return x
     x = require_tensor(x, name)
     if not (x.dtype.is_floating_point or complex and x.dtype.is_complex):
         raise UnsupportedError(
