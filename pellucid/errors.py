@@ -477,6 +477,7 @@ def admit(calls: Any, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[
 _PLAIN_MODULES = (
     "builtins",
     "numpy",
+    "numpy.dtypes",
     "pellucid",
     "torch",
     "pellucid.core.tensor",

@@ -154,3 +154,37 @@ def test_axes(xp):
     assert np.allclose(xp.fft.ifftn(xp.fft.fftn(y, axes=(0,)), axes=(0,)).real.numpy(), y.numpy())
     a, b = xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 4.0])
     assert xp.linalg.solve(a, b).tolist() == [1, 1] and xp.linalg.svd(a).S.tolist() == [4, 2]
+
+
+def test_operands_without_dimensions_count_as_the_others(xp):
+    single, double = xp.asarray([1.0], dtype=xp.float32), xp.asarray(1.0, dtype=xp.float64)
+    assert xp.logaddexp(single, double).dtype is xp.float64
+    short, byte = xp.asarray(2, dtype=xp.int16), xp.asarray([3], dtype=xp.int8)
+    assert xp.multiply(short, byte).dtype is xp.int16
+    assert (
+        xp.vecdot(xp.asarray([1], dtype=xp.uint8), xp.asarray([2], dtype=xp.uint16)).dtype
+        is xp.uint16
+    )
+
+
+def test_linear_algebra_promotes(xp):
+    a = xp.asarray([[2.0, 0.0], [0.0, 4.0]], dtype=xp.float32)
+    b = xp.asarray([2.0, 2.0], dtype=xp.float64)
+    assert xp.linalg.solve(a, b).tolist() == [1.0, 0.5]
+    assert xp.tensordot(a, b, axes=1).dtype is xp.float64
+    x, y = xp.asarray([1, 0, 0], dtype=xp.int8), xp.asarray([0, 1, 0], dtype=xp.int16)
+    assert xp.linalg.cross(x, y).tolist() == [0, 0, 1]
+
+
+def test_places_from_the_end_and_limits_of_both_kinds(xp):
+    x = xp.asarray([[1, 2, 3]])
+    assert xp.take(x, xp.asarray([-1, 0]), axis=1).tolist() == [[3, 1]]
+    assert xp.clip(x, 2, xp.asarray([2, 2, 2])).tolist() == [[2, 2, 2]]
+
+
+def test_different_complex_numbers(xp):
+    x = xp.asarray([[1 + 1j, 2 + 0j], [1 + 1j, 0 - 1j]])
+    values, indices, inverse, counts = xp.unique_all(x)
+    assert values.tolist() == [-1j, 1 + 1j, 2 + 0j] and counts.tolist() == [1, 2, 1]
+    assert values[inverse].tolist() == x.tolist() and indices.tolist() == [3, 0, 1]
+    assert xp.unique_values(x).shape == (3,)

@@ -1,5 +1,6 @@
 """Arguments that no signature takes, in the words of PyTorch's parser of arguments."""
 
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -21,6 +22,10 @@ CALLS = {
     "no tensor": (
         lambda: torch.isclose(x, 1),
         "isclose(): argument 'other' (position 2) must be Tensor, not int",
+    ),
+    "NumPy's dtypes": (
+        lambda: torch.asarray([1], dtype=np.dtype("int64")),
+        "asarray(): argument 'dtype' must be torch.dtype, not numpy.dtypes.Int64DType",
     ),
     "the first is wrong": (
         lambda: torch.add("a", 1, alpha=2),

@@ -84,3 +84,19 @@ def test_operands_of_two_dtypes():
         torch.ones(2, dtype=torch.int8) ** 300
     with pytest.raises(NotImplementedError, match="\"div_floor_cpu\" not implemented for 'Bool'"):
         torch.tensor([True]) // True
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "modified_bessel_i0", "erfcx", "airy_ai", "ndtri"])
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_special_functions_have_no_kernel_for_floats_of_two_bytes(name, kind):
+    with pytest.raises(NotImplementedError) as caught:
+        getattr(torch.special, name)(torch.ones(2, dtype=kind))
+    assert str(caught.value) == f"\"{name}_cpu\" not implemented for '{kind.scalar_type_name}'"
+    assert torch.special.i0(torch.ones(2, dtype=kind)).dtype is kind
+
+
+def test_polynomials_count_both_arguments():
+    x, n = torch.ones(2), torch.ones(2, dtype=torch.bfloat16)
+    assert torch.special.hermite_polynomial_h(x, n).dtype is torch.float32
+    with pytest.raises(NotImplementedError, match="hermite_polynomial_h_cpu"):
+        torch.special.hermite_polynomial_h(2, n)

@@ -37,12 +37,14 @@ def promoted(a: dtypes.dtype, b: dtypes.dtype) -> dtypes.dtype:
 
 
 def together(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two operands as tensors of one dtype; a Python number takes that of the tensor."""
+    """Two operands as tensors of one dtype; a Python number takes that of the tensor. A tensor
+    without dimensions counts as the others do.
+    """
     if not isinstance(x1, Tensor):
         return _T["asarray"](x1, dtype=x2.dtype), x2
     if not isinstance(x2, Tensor):
         return x1, _T["asarray"](x2, dtype=x1.dtype)
-    if x1.dtype is not x2.dtype and (x1.dtype.is_wide_unsigned or x2.dtype.is_wide_unsigned):
+    if x1.dtype is not x2.dtype:
         kind = promoted(x1.dtype, x2.dtype)
         return METHODS["to"](x1, kind), METHODS["to"](x2, kind)
     return x1, x2

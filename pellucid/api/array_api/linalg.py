@@ -44,7 +44,7 @@ def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVD:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Cross products of vectors of three elements along an axis."""
-    result: Tensor = _L["cross"](*_T["broadcast_tensors"](x1, x2), dim=axis)
+    result: Tensor = _L["cross"](*_T["broadcast_tensors"](*together(x1, x2)), dim=axis)
     return result
 
 
@@ -105,6 +105,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """The solution of `x1 @ x = x2`. A right side of one axis is a vector; one of more is a stack
     of matrices.
     """
+    x1, x2 = together(x1, x2)
     if x2.ndim == 1:
         return _L["solve"](x1, x2.unsqueeze(-1)).squeeze(-1)
     batch = _T["broadcast_shapes"](x1.shape[:-2], x2.shape[:-2])
@@ -130,5 +131,6 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Sum of conj(x1) * x2 along an axis."""
-    result: Tensor = _L["vecdot"](*together(x1, x2), dim=axis)
+    x1, x2 = together(x1, x2)
+    result: Tensor = METHODS["to"](_L["vecdot"](x1, x2, dim=axis), x1.dtype)
     return result

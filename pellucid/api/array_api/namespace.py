@@ -91,6 +91,10 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     """`x` limited to [min, max]."""
     if min is None and max is None:
         return x
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        min, max = (
+            b if b is None or isinstance(b, Tensor) else _T["full_like"](x, b) for b in (min, max)
+        )
     result: Tensor = METHODS["clamp"](x, min, max)
     return result
 
@@ -212,8 +216,11 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 
 def take(x: Tensor, indices: Tensor, /, *, axis: int = 0) -> Tensor:
-    """Elements along an axis."""
-    result: Tensor = METHODS["index_select"](x, axis, indices)
+    """Elements along an axis; negative indices count from the end."""
+    size = x.shape[axis]
+    result: Tensor = METHODS["index_select"](
+        x, axis, _T["where"](indices < 0, indices + size, indices)
+    )
     return result
 
 
@@ -386,25 +393,38 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Tensor
 
 
+def _unique(x: Tensor, *wanted: str) -> Any:
+    """As `torch.unique`; complex numbers as pairs, in the order of their real parts."""
+    options = dict.fromkeys(wanted, True)
+    if not x.dtype.is_complex:
+        return _T["unique"](x, **options)
+    found = _T["unique"](_T["view_as_real"](METHODS["flatten"](x)), dim=0, **options)
+    values, *rest = found if wanted else (found,)
+    values = _T["view_as_complex"](METHODS["contiguous"](values))
+    if "return_inverse" in wanted:
+        rest[0] = METHODS["reshape"](rest[0], x.shape)
+    return (values, *rest) if wanted else values
+
+
 def unique_values(x: Tensor, /) -> Tensor:
     """The different values."""
-    result: Tensor = _T["unique"](x)
+    result: Tensor = _unique(x)
     return result
 
 
 def unique_counts(x: Tensor, /) -> UniqueCounts:
     """The different values and how often each occurs."""
-    return UniqueCounts(*_T["unique"](x, return_counts=True))
+    return UniqueCounts(*_unique(x, "return_counts"))
 
 
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
     """The different values and where each element is among them."""
-    return UniqueInverse(*_T["unique"](x, return_inverse=True))
+    return UniqueInverse(*_unique(x, "return_inverse"))
 
 
 def unique_all(x: Tensor, /) -> UniqueAll:
     """The different values, first positions, inverse and counts."""
-    values, inverse, counts = _T["unique"](x, return_inverse=True, return_counts=True)
+    values, inverse, counts = _unique(x, "return_inverse", "return_counts")
     flat = METHODS["flatten"](inverse)
     order = _T["argsort"](flat, stable=True)
     starts = METHODS["cumsum"](counts, 0) - counts

@@ -280,7 +280,7 @@ def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
     if kind == "torch.device":
         return isinstance(value, (str, device)) or _is_int(value)
     if kind == "torch.dtype":
-        return isinstance(value, dtype) or value in (bool, int, float, complex)
+        return isinstance(value, dtype) or any(value is k for k in (bool, int, float, complex))
     if kind in _CLASSES:
         return isinstance(value, _CLASSES[kind])
     return shown_type(value) == kind
@@ -303,7 +303,8 @@ def shown_type(value: Any) -> str:
         return "torch._C.Generator"
     if kind.__module__.partition(".")[0] in ("pellucid", "torch"):
         return f"torch.{kind.__name__}"
-    return f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    inner = kind.__module__ in ("numpy", "numpy.dtypes")  # their classes in C say where they are
+    return f"{kind.__module__}.{kind.__name__}" if inner else kind.__name__
 
 
 def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str, Any]) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...core.bind import NUMBERS
+from ...core.bind import NUMBERS, common_dtype
 from ...core.display import refusals
 from ...core.inplace import check_out, inplace_form, into
 from ...core.primitive import Primitive, Rule, defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
-from ...errors import DtypeError, other_dtype
+from ...errors import DtypeError, UnsupportedError, other_dtype
 from ...ir.formula import Formula
 from .._rules import mismatch, require_tensor
 from .._samples import REAL, Domain, elementwise
@@ -77,6 +78,22 @@ def real(*arrays: Any, **_: Any) -> None:
         raise TypeError("ufunc not supported for complex numbers")
 
 
+def without_halves(call: Callable[..., Any], kernel: str) -> Callable[..., Any]:
+    """The caller of an operation that PyTorch has no kernel of for floats of two bytes."""
+
+    @functools.wraps(call)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if all(isinstance(x, (Tensor, *NUMBERS)) for x in args):
+            kind = common_dtype(args)
+            if kind.is_floating_point and kind.itemsize == 2:
+                raise UnsupportedError(
+                    f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'"
+                )
+        return call(*args, **kwargs)
+
+    return run
+
+
 def unary(
     names: str,
     forward: Rule | str | Formula,
@@ -96,6 +113,7 @@ def unary(
     op_name: str = "",
     domain: Domain = REAL,
     complex: bool = False,
+    halves: bool = True,
     **fields: Any,
 ) -> Primitive:
     """Record an element-wise operation on one tensor and publish it.
@@ -110,6 +128,7 @@ def unary(
         own_out: `out=` must have the result's dtype.
         takes_out, bool_out: is there `out=`, and must it be of bools?
         domain, complex: where its samples lie, and whether it takes complex numbers.
+        halves: are floats of two bytes taken?
     """
     if isinstance(forward, Formula):
         fields["formula"] = forward
@@ -124,7 +143,7 @@ def unary(
         samples=elementwise(domain, complex=complex),
         **fields,
     )
-    call = op.call
+    call: Callable[..., Any] = op.call if halves else without_halves(op.call, f"{op.name}_cpu")
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if out is None:
@@ -181,6 +200,7 @@ def binary(
     domains: tuple[Domain, Domain] = (REAL, REAL),
     complex: bool = False,
     constant: tuple[int, ...] = (),
+    halves: bool = True,
     **fields: Any,
 ) -> Primitive:
     """Record an element-wise operation on two tensors and publish it.
@@ -199,7 +219,7 @@ def binary(
         samples=elementwise(*domains, complex=complex, constant=constant),
         **fields,
     )
-    raw = op.call
+    raw: Callable[..., Any] = op.call if halves else without_halves(op.call, f"{op.name}_cpu")
     first, second = args.split()
     title = names.split()[0]
     first_may, second_may = first in numbers.split(), second in numbers.split()

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....core.public import FUNCTIONS
 from ..._samples import POSITIVE, REAL
-from .._unary import real, unary
+from .._unary import real, unary, without_halves
 
 
 def _i1_gradient(F: Any, g: Any, input: Any, out: Any) -> Any:
@@ -83,8 +83,10 @@ i1e = unary(
     example="torch.special.i1e(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 0.2079])",
 )
-FUNCTIONS["special"]["modified_bessel_i0"] = FUNCTIONS["special"]["i0"]
-FUNCTIONS["special"]["modified_bessel_i1"] = FUNCTIONS["special"]["i1"]
+for _order in ("i0", "i1"):
+    FUNCTIONS["special"][f"modified_bessel_{_order}"] = without_halves(
+        FUNCTIONS["special"][_order], f"modified_bessel_{_order}_cpu"
+    )
 
 
 def _special(name: str, vjp: Any, doc: str, value: str) -> None:
@@ -97,6 +99,7 @@ def _special(name: str, vjp: Any, doc: str, value: str) -> None:
         methods=None,
         domain=REAL if below_zero else POSITIVE,
         check=real,
+        halves=False,
         doc=doc,
         example=f"torch.special.{name}(torch.tensor([1.0]))",
         shows=f"tensor([{value}])",

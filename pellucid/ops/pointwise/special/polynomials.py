@@ -19,7 +19,7 @@ from ....core.public import public
 from ....core.tensor import Tensor
 from ..._rules import require_tensor
 from ..._samples import UNIT, elementwise
-from .._unary import document
+from .._unary import document, without_halves
 
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -154,10 +154,12 @@ def _polynomial(name: str, doc: str, value: Rule) -> None:
         samples=elementwise(UNIT, "int"),
     )
 
+    call = without_halves(op.call, f"{name}_cpu")
+
     def function(input: Any, n: Any, *, out: Tensor | None = None) -> Tensor:
         if not isinstance(input, Tensor) and not isinstance(n, Tensor):
             require_tensor(input, name)
-        result = op.call(input, n)
+        result = call(input, n)
         return result if out is None else into(out, result, name)
 
     function.__name__ = function.__qualname__ = name
