@@ -541,6 +541,12 @@ class _LinAlgError(RuntimeError):
 LinAlgError = _LinAlgError  # its own name is PyTorch's
 
 
+class UserError(RuntimeError):
+    """What `torch.export` says of a program that it cannot record as asked."""
+
+    __module__ = "torch._dynamo.exc"
+
+
 class OutOfMemoryError(RuntimeError):
     """The memory of a device is used up (`torch.OutOfMemoryError`)."""
 

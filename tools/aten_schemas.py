@@ -30,6 +30,8 @@ LEFT_OUT = re.compile(
 def lines() -> list[str]:
     schemas: dict[str, dict[str, str]] = {}
     for s in torch._C._jit_get_all_schemas():
+        if "..." in str(s):
+            continue  # a form for TorchScript alone
         if s.name.startswith("aten::") and not LEFT_OUT.match(s.name[6:]):
             schemas.setdefault(s.name[6:], {})[s.overload_name] = str(s)[6:]
     schemas = {
@@ -38,7 +40,7 @@ def lines() -> list[str]:
     found = []
     for name in sorted(schemas, key=lambda n: (n.rstrip("_"), n)):
         order = torch._C._jit_get_operation(f"aten::{name}")[1]
-        texts = {o: schemas[name][o] for o in order}
+        texts = {o: schemas[name][o] for o in order if o in schemas[name]}
         earlier: list[str] = []  # some forms with `out` stand before what they are forms of
         for overload, text in texts.items():
             shown = text
@@ -58,7 +60,7 @@ def _of_tensors(texts: str) -> bool:
     strings.
     """
     return ("Tensor" in texts or "Scalar" in texts) and not re.search(
-        r"Dict\(|\(\w+, tVal\)|__torch__|RRef|Future|\.\.\.", texts
+        r"Dict\(|\(\w+, tVal\)|__torch__|RRef|Future", texts
     )
 
 

@@ -1,6 +1,7 @@
 """What `torch._dynamo` raises, for scripts that catch it."""
 
 from ..compiler.function import CompileError
+from ..errors import UserError as UserError
 
 TorchDynamoException = CompileError
 Unsupported = CompileError
@@ -8,7 +9,6 @@ BackendCompilerFailed = CompileError
 FailOnRecompileLimitHit = CompileError
 RecompileLimitExceeded = CompileError
 InternalTorchDynamoError = CompileError
-UserError = CompileError
 
 
 class TensorifyScalarRestartAnalysis(Exception):  # noqa: N818 (PyTorch's name)

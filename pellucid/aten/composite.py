@@ -91,6 +91,10 @@ _RENAMED = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
 _WITHOUT_RESULT = {"equal"}
 
 
+# A call of a function as one operator, for traces above decomposition; `whole` puts it here.
+as_one: Callable[..., Any] = NotImplemented
+
+
 def called(name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The results of a function by operators; NotImplemented where it is none."""
     if name in ("__get__", "__set__"):
@@ -102,14 +106,29 @@ def called(name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, A
             name, namespace, args, {k: v for k, v in kwargs.items() if k != "requires_grad"}
         )
         return made.requires_grad_() if isinstance(made, Tensor) else made
+    if dispatch.above_decomposition():
+        made = as_one(name, namespace, args, kwargs)
+        if made is not NotImplemented:
+            return made
     own = ROUTES.get(name)
     if own is not None:
         made = own(*args, **kwargs)
         if made is not NotImplemented:
             return made
+    return by_operator(name, namespace, args, kwargs)
+
+
+def by_operator(
+    name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False
+) -> Any:
+    """The results of a function by the operator of its name; NotImplemented where there is none.
+
+    Args:
+        whole: operators that PyTorch takes apart count too.
+    """
     sign = _SHOWN.get(name)
     name = _PREFIXES.get(namespace, "") + _SIGNS.get(name, name)
-    overload = _fitting(name, args, kwargs)
+    overload = _fitting(name, args, kwargs, whole)
     if overload is None:
         return NotImplemented
     operator, values, named = overload
@@ -157,10 +176,10 @@ def _public(name: str, made: Any) -> Any:
 
 
 def _fitting(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False
 ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
-    """The operator that a call of a function is, with its arguments; None for what is none, or
-    composite.
+    """The operator that a call of a function is, with its arguments; None for what is none, and
+    for composite ones unless `whole`.
     """
     known = schemas().get(name)
     if known is None:
@@ -171,6 +190,7 @@ def _fitting(
         for overload, (letters, text) in known.items():
             if (
                 "c" in letters
+                and not whole
                 or "j" in letters
                 or " -> " not in text
                 or "Tensor" not in text.rsplit(" -> ", 1)[1]

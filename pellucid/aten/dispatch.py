@@ -81,6 +81,11 @@ def takes(args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
     return bool(thread.modes) or bool(handlers(args, kwargs))
 
 
+def above_decomposition() -> bool:
+    """Whether the innermost mode wants operators before anything takes them apart."""
+    return bool(thread.modes) and getattr(thread.modes[-1], "pre_dispatch", False)
+
+
 @contextmanager
 def only(modes: tuple[Any, ...], below: bool | None = None) -> Iterator[None]:
     """Inside the block these are the thread's modes."""
@@ -115,7 +120,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run an operator."""
     if not takes(args, kwargs):
         return func._compute(*args, **kwargs)
-    if thread.below or func._past_autograd():
+    if thread.below or func._past_autograd() or above_decomposition():
         return handled(func, args, kwargs)
     if func._has_autograd():
         return func._compute(*args, **kwargs)

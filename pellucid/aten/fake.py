@@ -18,6 +18,7 @@ from ..api.create.construct import WithoutData
 from ..arrays.meta import MetaArray
 from ..core.public import FUNCTIONS
 from ..core.tensor import Parameter, Tensor, make_tensor
+from ..devices import Size
 from . import dispatch, level
 from .modes import TorchDispatchMode
 from .overload import OpOverload, Tag, ops
@@ -59,7 +60,14 @@ class FakeTensor(Tensor):
     fake_mode: FakeTensorMode
     fake_device: dtypes.device
     constant: Tensor | None
+    # the shape with symbols for sizes that are not fixed, in exported graphs
+    symbolic: tuple[Any, ...] | None = None
     __torch_function__ = overriding.disabled
+
+    @property
+    def shape(self) -> Any:
+        """The size of each dimension."""
+        return Tensor.shape.fget(self) if self.symbolic is None else Size(self.symbolic)  # type: ignore[attr-defined]
 
     @property
     def device(self) -> dtypes.device:

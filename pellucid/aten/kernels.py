@@ -17,12 +17,12 @@ from ..core.inplace import into
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
-from . import computed, images
+from . import composed, computed, images
 
 # Prefixes of operators whose functions stand in a namespace of their own.
 _SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
 # Arguments of factories that say nothing where there is one kind of memory.
-_IDLE = {"layout", "pin_memory", "non_blocking"}
+_IDLE = {"layout", "pin_memory", "non_blocking", "cudnn_enable", "cudnn_enabled"}
 
 
 def of(overload: Any) -> Callable[..., Any]:
@@ -33,7 +33,7 @@ def of(overload: Any) -> Callable[..., Any]:
     """
     name, own = overload._opname, overload._overloadname
     for known in (f"{name}__{own}", name):
-        for home in (computed, images):
+        for home in (computed, composed, images):
             function = getattr(home, known, None)
             if function is not None and getattr(function, "__module__", "") == home.__name__:
                 return function
@@ -52,7 +52,9 @@ def public(name: str, method: bool) -> Any:
     found = FUNCTIONS["torch"].get(name)
     if found is None and method:
         found = METHODS.get(name)
-    return FUNCTIONS["nn.functional"].get(name) if found is None else found
+    if found is None:
+        found = FUNCTIONS["nn.functional"].get(name)
+    return LENT["recurrent"](name) if found is None else found
 
 
 def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
@@ -67,9 +69,12 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     idle = {word for word in _IDLE if word not in parameters and not anything}
     names = [a.name for a in schema.arguments]
+    most = next((k for k, name in enumerate(names) if name in idle), len(names))
+    most = len(names) if most < len(names) - 1 else most  # only the last may be left out by place
     place = names.index("reduction") if "reduction" in names and "reduction" in parameters else -1
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
+        args = args[:most]
         if place >= 0:  # the public functions have other defaults, or words
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]

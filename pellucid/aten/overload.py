@@ -440,7 +440,7 @@ _NUMBERS_TOO = frozenset(
     f"aten::{word}{end}"
     for word in ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide")
     for end in ("", "_")
-) | {"aten::copy_", "aten::floor_divide_"}
+) | {"aten::copy_", "aten::floor_divide", "aten::floor_divide_"}
 
 
 def bound(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -289,7 +289,7 @@ def defop(
             number of dimensions in front), a function `rule(b)` of a
             `core.transforms.batching.Batch`, or None: sample by sample.
         onnx: how it is exported: the ONNX operator that takes the same arguments and does the same,
-            a function `rule(c)` of an `export.onnx.graph.Context` that emits nodes and returns the
+            a function `rule(c)` of an `onnx.writer.graph.Context` that emits nodes and returns the
             result's name (or names), or None: it is refused.
         samples: generator of sample and error inputs for the table-driven tests.
         autocast: "lower" (runs in the lower precision under autocast), "float32" or "promote".

@@ -1,624 +1,560 @@
-"""A call recorded as a list of steps without side effects: what the exporters read.
+"""Graphs whose numbers are known: the forward of a module recorded several times, with other values
+of its inputs, so that nothing recorded depends on them unseen, and with other sizes along the
+dynamic dimensions, so that every number is fixed or follows from a size.
 
-Every operation of the engine is watched while the function runs. Writes to tensors become new
-values, arrays that operations hold in their parameters (an index, a mask) become values as well,
-and what no operation made is a parameter, a buffer or a constant.
-
-A constant could hide something that was computed from the inputs outside the engine, and a size
-could hide the batch. So `record_checked` runs the function more than once: with other input values
-(everything recorded must be the same), and with other sizes along the dynamic axes (every size that
-differs must be a multiple of them).
+A branch on a size that none of these runs takes goes unseen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+import contextlib
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pellucid.arrays import numpy_cpu
-from pellucid.core import observe, source
-from pellucid.core.inplace import replay
-from pellucid.core.modes import no_grad
-from pellucid.core.primitive import PRIMITIVES
-from pellucid.core.tensor import Tensor, make_tensor
-from pellucid.errors import UnsupportedError
+from ..aten.overload import OpOverload, Tag, ops
+from ..core.tensor import Tensor, make_tensor
+from ..errors import UserError
+from ..fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from ..fx.node import Node
+from .capture import Recording, Seen, State, record
+from .dynamic_shapes import Axis, Dynamic
+from .sizes import Expression, Point, Symbol, ValueRanges, renamed, solve
+
+aten: Any = ops.aten
 
 
-class Ref(NamedTuple):
-    """A value of the trace, by its number."""
+# ---- other inputs ------------------------------------------------------------------------------
+def other_values(t: Tensor, how: str) -> Tensor:
+    """A tensor of the same kind with other values.
 
-    value: int
-
-
-class Size(NamedTuple):
-    """A size that follows from dynamic sizes, given by name: `factor` times their product, plus
-    `offset`.
+    Args:
+        how: "shifted" by a little, "negated", or in another "order".
     """
-
-    factor: int
-    names: tuple[str, ...]
-    offset: int = 0
-
-    def at(self, sizes: dict[str, int]) -> int:
-        """The size for given dynamic sizes."""
-        out = self.factor
-        for name in self.names:
-            out *= sizes[name]
-        return out + self.offset
-
-    def __str__(self) -> str:
-        product = "*".join([*([str(self.factor)] if self.factor != 1 else []), *self.names])
-        return product + (f"{self.offset:+d}" if self.offset else "")
-
-
-@dataclass
-class Step:
-    """One operation: its name, arguments (`Ref`, number or None), parameters (arrays replaced by
-    `Ref`) and result values.
-    """
-
-    op: str
-    inputs: tuple[Any, ...]
-    params: dict[str, Any]
-    outputs: tuple[int, ...]
-    site: Any = field(default=None, compare=False)  # the user's line, see `core.source`
+    array = t._array
+    if not isinstance(array, np.ndarray):
+        return t
+    made = array.reshape(-1)[::-1].reshape(array.shape).copy()
+    if how != "order":
+        if array.dtype.kind == "b":
+            made = ~array
+        elif array.dtype.kind in "iu":
+            made = np.where(made > 0, made - 1, made).astype(array.dtype)
+        else:
+            factor, more = (0.75, 0.125) if how == "shifted" else (-0.5, 0.0)
+            kind = array.dtype
+            made = (made * np.asarray(factor, kind) + np.asarray(more, kind)).astype(kind)
+    return make_tensor(made)
 
 
-@dataclass
-class Trace:
-    """Steps in order, with what the values are."""
-
-    steps: list[Step] = field(default_factory=list)
-    # of every value; a `Size` for a dynamic size, None if unknown
-    shapes: list[tuple[Any, ...]] = field(default_factory=list)
-    dtypes: list[np.dtype[Any]] = field(default_factory=list)
-    inputs: list[int] = field(default_factory=list)
-    state: dict[int, str] = field(default_factory=dict)  # value -> name in the state_dict
-    state_arrays: dict[int, Any] = field(default_factory=dict)
-    constants: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
-    outputs: list[int] = field(default_factory=list)
-    result: Any = None  # the structure of the result around the outputs
-
-    def new_value(self, shape: tuple[Any, ...], dtype: np.dtype[Any]) -> int:
-        """The number of a new value."""
-        self.shapes.append(tuple(shape))
-        self.dtypes.append(np.dtype(dtype))
-        return len(self.shapes) - 1
-
-
-# ---- structures of results -----------------------------------------------------------------
-def flatten(tree: Any, leaves: list[Any]) -> Any:
-    """The structure of nested tuples, lists and dicts as JSON-able data; the tensors are appended
-    to `leaves`.
-    """
-    if isinstance(tree, Tensor):
-        leaves.append(tree)
-        return {"leaf": len(leaves) - 1}
-    if isinstance(tree, (tuple, list)):
-        kind = "tuple" if isinstance(tree, tuple) else "list"
-        return {kind: [flatten(part, leaves) for part in tree]}
-    if isinstance(tree, dict):
-        if not all(isinstance(key, str) for key in tree):
-            raise UnsupportedError(
-                "export: only dicts with str keys can be arguments or results of an exported function"
-            )
-        return {"dict": {key: flatten(part, leaves) for key, part in tree.items()}}
-    if tree is None or isinstance(tree, (bool, int, float, str)):
-        return {"plain": tree}
-    raise UnsupportedError(
-        f"export: a {type(tree).__name__} cannot be an argument or a result of an exported function"
-    )
-
-
-def unflatten(tree: Any, leaves: list[Any]) -> Any:
-    """The structure with the leaves put back."""
-    ((kind, part),) = tree.items()
-    if kind == "leaf":
-        return leaves[part]
-    if kind == "plain":
-        return part
-    if kind == "dict":
-        return {key: unflatten(item, leaves) for key, item in part.items()}
-    made = [unflatten(item, leaves) for item in part]
-    return tuple(made) if kind == "tuple" else made
-
-
-# ---- recording -------------------------------------------------------------------------------
-def _place(array: Any) -> Any:
-    """Where an array lies in memory and how it is read."""
-    return (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
-
-
-class Recorder:
-    """An observer that writes down a `Trace`."""
-
-    whole_layers = True  # recurrent layers come as one operation, so that the length may be open
-
-    def __init__(self, named_state: dict[str, Tensor], inputs: list[Tensor]) -> None:
-        self.trace = Trace()
-        # id of a tensor -> its value, writes to its base until then
-        self.known: dict[int, tuple[int, int]] = {}
-        self.places: dict[Any, int] = {}
-        self.writes: dict[int, int] = {}  # id of a base -> how often it was written through a view
-        self.alive: list[Any] = []
-        # memory of a parameter or buffer, read in order -> value
-        self.owners: dict[tuple[int, Any], int] = {}
-        self.steady: set[int] = set()
-        self.varying: set[int] = set()  # values that depend on the inputs
-        trace = self.trace
-        for tensor in inputs:
-            trace.inputs.append(self.bind(tensor))
-        self.varying.update(trace.inputs)
-        for name, tensor in named_state.items():
-            if id(tensor) in self.known:
-                continue
-            value = self.bind(tensor)
-            trace.state[value] = name
-            trace.state_arrays[value] = tensor._array
-            self.steady.add(value)
-            array = tensor._array
-            if array.size and array.flags.c_contiguous:
-                self.owners[array.__array_interface__["data"][0], array.dtype] = value
-
-    def bind(self, tensor: Tensor, value: int | None = None) -> int:
-        """Let a tensor stand for a value, a new one if none is given."""
-        array = tensor._array
-        if value is None:
-            value = self.trace.new_value(array.shape, array.dtype)
-        self.known[id(tensor)] = (value, self.base_writes(tensor))
-        self.alive.append((tensor, array))
-        if array.size and isinstance(array, np.ndarray):
-            self.places[_place(array)] = value
-        return value
-
-    def base_writes(self, tensor: Tensor) -> int:
-        base = tensor if tensor._view is None else tensor._view.base
-        return self.writes.get(id(base), 0)
-
-    def value_of(self, tensor: Tensor) -> int:
-        """The value that a tensor stands for now."""
-        entry = self.known.get(id(tensor))
-        view = tensor._view
-        if entry is None:
-            if view is not None and view.base is not tensor and id(view.base) in self.known:
-                return self.replayed(tensor)
-            return self.bind(tensor, self.from_outside(tensor._array))
-        value, writes = entry
-        if view is not None and writes != self.base_writes(tensor):
-            return self.replayed(tensor)
-        return value
-
-    def replayed(self, tensor: Tensor) -> int:
-        """A view read again from its base, which was written since."""
-        view: Any = tensor._view
-        value = self.value_of(view.base)
-        array = view.base._array
-        for op, params, index in view.chain:
-            array = op.run_forward(numpy_cpu, (array,), params)
-            parts = list(array) if index is not None else [array]
-            outs = [self.trace.new_value(part.shape, part.dtype) for part in parts]
-            self.append(Step(op.name, (Ref(value),), self.with_refs(params), tuple(outs)))
-            array, value = parts[index or 0], outs[index or 0]
-        return self.bind(tensor, value)
-
-    def from_outside(self, array: Any) -> int:
-        """The value of an array that no operation made: part of the state in another shape, or a
-        constant.
-        """
-        if not isinstance(array, np.ndarray):
-            raise UnsupportedError("export: meta tensors have no values to export")
-        if array.size and array.flags.c_contiguous:
-            owner = self.owners.get((array.__array_interface__["data"][0], array.dtype))
-            if owner is not None and np.prod(self.trace.shapes[owner], dtype=int) == array.size:
-                if self.trace.shapes[owner] == array.shape:
-                    return owner
-                return self.add("reshape", (Ref(owner),), {"shape": array.shape}, array)
-        value = self.trace.new_value(array.shape, array.dtype)
-        self.trace.constants[value] = array.copy()
-        return value
-
-    def add(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], result: Any) -> int:
-        value = self.trace.new_value(result.shape, result.dtype)
-        self.append(Step(op, inputs, params, (value,)))
-        return value
-
-    def append(self, step: Step) -> None:
-        """Add a step, and note whether its results depend on the inputs."""
-        self.trace.steps.append(step)
-        if any(ref.value in self.varying for ref in refs([step.inputs, step.params])):
-            self.varying.update(step.outputs)
-
-    def with_refs(self, part: Any) -> Any:
-        """Parameters with arrays and tensors replaced by the values they are."""
-        if isinstance(part, Tensor):
-            return Ref(self.value_of(part))
-        if isinstance(part, np.ndarray):
-            found = self.places.get(_place(part)) if part.size else None
-            if found is None:
-                found = self.from_outside(part)
-                self.alive.append(part)
-                if part.size:
-                    self.places[_place(part)] = found
-            return Ref(found)
-        if isinstance(part, dict):
-            return {key: self.with_refs(item) for key, item in part.items()}
-        if isinstance(part, list):
-            return [self.with_refs(item) for item in part]
-        if isinstance(part, tuple):
-            return tuple([self.with_refs(item) for item in part])
-        return part
-
-    # -- events
-    def operation(self, op: Any, inputs: Any, params: dict[str, Any], outputs: Any) -> None:
-        """An operation ran."""
-        name = op.name if op.name in PRIMITIVES else {"detach": "alias"}.get(op.name, op.name)
-        args = tuple([Ref(self.value_of(x)) if isinstance(x, Tensor) else x for x in inputs])
-        made = outputs if isinstance(outputs, tuple) else (outputs,)
-        params = self.with_refs(params)
-        if name == "index" or (name == "index_put" and inputs[1].numel() != 1):
-            for ref in refs(args):
-                if (
-                    ref.value in self.varying
-                    and self.trace.dtypes[ref.value].kind == "b"
-                    and ref != args[0]
-                ):
-                    raise UnsupportedError(
-                        "export: indexing with a mask that depends on the inputs gives a result whose size depends on the inputs"
-                    )
-        self.append(Step(name, args, params, tuple([self.bind(t) for t in made]), source.capture()))
-
-    def read(self, tensor: Tensor, how: str) -> None:
-        """A value left the engine: what is done with it cannot be seen."""
-        if self.value_of(tensor) in self.varying:
-            raise UnsupportedError(
-                f"export: the function reads a value that depends on the inputs ({how}): what it does with it, "
-                "a branch on the data or a computation elsewhere, is not recorded"
-            )
-
-    def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
-        """A tensor was overwritten with a result."""
-        old = self.known.get(id(tensor))
-        base = tensor if tensor._view is None else tensor._view.base
-        base_entry = self.known.get(id(base))
-        for entry in (old, base_entry):
-            if entry is not None and entry[0] in self.steady:
-                raise UnsupportedError(
-                    f"export: {name} writes to {self.trace.state[entry[0]]!r}; call .eval() or write to a copy"
-                )
-            if entry is not None and entry[0] in self.trace.inputs:
-                raise UnsupportedError(
-                    f"export: {name} writes to an input of the exported function; write to a copy"
-                )
-        value = (
-            self.value_of(result)
-            if isinstance(result, Tensor)
-            else self.from_outside(np.asarray(result))
-        )
-        array = tensor._array
-        if self.trace.dtypes[value] != array.dtype:
-            source = value
-            value = self.trace.new_value(self.trace.shapes[source], array.dtype)
-            self.append(Step("cast", (Ref(source),), {"dtype": array.dtype}, (value,)))
-        if self.trace.shapes[value] != array.shape:
-            value = self.add("expand", (Ref(value),), {"shape": array.shape}, array)
-        if base is not tensor:
-            self.write_through(base, tensor, value)
-        self.writes[id(base)] = self.writes.get(id(base), 0) + 1
-        self.places.clear()  # arrays that lie where something was written are found no more
-        self.bind(tensor, value)
-        if base is not tensor:
-            self.bind(base, self.known[id(base)][0])
-
-    def write_through(self, base: Tensor, view: Tensor, value: int) -> None:
-        """The base of a view after the view was written."""
-        how: Any = view._view
-        chain = how.chain
-        if id(base) not in self.known:
-            array = base._array.copy()
-            # what stood there does not matter, and the new data is no constant
-            replay(numpy_cpu, array, chain)[...] = 0
-            self.known[id(base)] = (self.from_outside(array), 0)
-            self.alive.append(base)
-        named = tuple([(op.name, self.with_refs(params), index) for op, params, index in chain])
-        inputs = (Ref(self.known[id(base)][0]), Ref(value))
-        self.known[id(base)] = (self.add("copy_slices", inputs, {"chain": named}, base._array), 0)
-
-
-def record(
-    function: Callable[..., Any], named_state: dict[str, Tensor], args: Any, kwargs: dict[str, Any]
-) -> Trace:
-    """The trace of one call."""
-    leaves: list[Any] = []
-    flatten([list(args), kwargs], leaves)
-    recorder = Recorder(named_state, leaves)
-    with no_grad(), observe.observing(recorder):
-        result = function(*args, **kwargs)
-        made: list[Any] = []
-        recorder.trace.result = flatten(result, made)
-        recorder.trace.outputs = [recorder.value_of(t) for t in made]
-    return recorder.trace
-
-
-# ---- checks by repetition --------------------------------------------------------------------
-def other_values(array: Any, moderate: bool = False) -> Any:
-    """Values of the same kind in another order, and changed as well (unless `moderate`), so that
-    sums and extremes differ too.
-    """
-    out = array.reshape(-1)[::-1].reshape(array.shape).copy()
-    if moderate:
-        return out
-    if array.dtype.kind == "b":
-        return ~array
-    if array.dtype.kind in "iu":
-        return np.where(out > 0, out - 1, out).astype(array.dtype)
-    return (out * np.asarray(0.75, array.dtype) + np.asarray(0.125, array.dtype)).astype(
-        array.dtype
-    )
-
-
-def other_size(array: Any, sizes: dict[int, int]) -> Any:
-    """The array with other sizes along some axes, its values repeated."""
+def other_size(t: Tensor, sizes: dict[int, int]) -> Tensor:
+    """A tensor of other sizes along some dimensions, its values repeated."""
+    array = t._array
+    if not isinstance(array, np.ndarray):
+        shape = tuple([sizes.get(axis, n) for axis, n in enumerate(array.shape)])
+        made: Tensor = t.new_empty(shape)
+        return made
     for axis, size in sizes.items():
         array = np.take(array, np.arange(size) % max(array.shape[axis], 1), axis=axis)
-    return np.array(array, order="C")
+    return make_tensor(np.array(array, order="C"))
 
 
-def map_tensors(tree: Any, change: Callable[[int, Any], Any]) -> Any:
-    """Arguments with the array of the k-th tensor replaced by `change(k, array)`."""
-    leaves: list[Any] = []
-    spec = flatten(tree, leaves)
-    return unflatten(spec, [make_tensor(change(k, t._array)) for k, t in enumerate(leaves)])
+class Differs(Exception):  # noqa: N818
+    """Two runs recorded different graphs."""
 
 
-def record_checked(
-    function: Callable[..., Any],
-    named_state: dict[str, Tensor],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    dynamic: dict[int, dict[int, str]] | None = None,
-) -> Trace:
-    """The trace of a call, with sizes along `dynamic` axes (input -> axis -> name) by name.
+@dataclass
+class Traced:
+    """A graph whose numbers are known to be fixed, or to follow from sizes.
+
+    Attributes:
+        recording: the run with the example's sizes, its numbers replaced by nodes.
+        shapes: for each node of a tensor its shape, of numbers and `Symbol`s.
+        ranges: the smallest and largest size by symbol.
+        axes: by the number of the input, by dimension, how the size follows from a symbol.
+    """
+
+    recording: Recording
+    shapes: dict[str, tuple[Any, ...]]
+    ranges: dict[Symbol, ValueRanges]
+    axes: dict[int, dict[int, Axis]]
+
+
+def trace(
+    mod: Any,
+    state: State,
+    words: Sequence[str],
+    leaves: Sequence[Any],
+    spec: Any,
+    dynamic: Dynamic,
+    table: dict[Any, Any] | None = None,
+) -> Traced:
+    """The graph of a module's forward.
 
     Raises:
-        UnsupportedError: something recorded depends on the values of the inputs, or on a dynamic
-            size in another way than as a multiple.
+        UserError: what runs depends on a dynamic size.
+        GuardOnDataDependentSymNode: what runs depends on the values of the inputs.
     """
-    args, kwargs = tuple(args), dict(kwargs)
-    dynamic = {k: axes for k, axes in (dynamic or {}).items() if axes}
-    first = _first_sizes(args, kwargs, dynamic)
+    runs = _Runs(mod, state, words, leaves, spec, table)
+    bounds = _settle(runs, dynamic)
+    axes = runs.axes
+    first = _first(leaves, axes)
+    base = runs.at(first)
+    _same_for_other_values(runs, first, base)
+    points: list[Point] = [first]
+    recordings = [base]
+    if first:
+        points, recordings = _elsewhere(runs, first, bounds, base)
+    return _merged(base, recordings, points, axes, bounds, runs)
 
-    def resized(sizes: dict[str, int]) -> Any:
-        return map_tensors(
-            [list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, sizes))
-        )
 
-    start = resized(first)
-    trace = record(function, named_state, *start)
-    again = None
-    for moderate in (False, True):
-        change = partial(other_values, moderate=moderate)
-        try:
-            again = record(function, named_state, *map_tensors(start, lambda k, a: change(a)))  # noqa: B023
-            break
-        except Exception:
-            # not every function takes every value; the same ones in another order must do
-            if moderate:
-                raise
-    assert again is not None
-    merge([trace, again], [], "the values of the inputs")
-    if dynamic:
-        points, others = _elsewhere(
-            lambda sizes: record(function, named_state, *resized(sizes)), first
-        )
-        merge([trace, *others], points, "a dynamic size")
-    return trace
+class _Runs:
+    """Runs of one module at sizes."""
+
+    def __init__(
+        self,
+        mod: Any,
+        state: State,
+        words: Sequence[str],
+        leaves: Sequence[Any],
+        spec: Any,
+        table: dict[Any, Any] | None,
+    ) -> None:
+        self.mod, self.state, self.words = mod, state, words
+        self.leaves, self.spec, self.table = leaves, spec, table
+        self.axes: dict[int, dict[int, Axis]] = {}
+
+    def inputs(self, sizes: Point) -> list[Any]:
+        """The example's inputs with other dynamic sizes."""
+        made = list(self.leaves)
+        for k, where in self.axes.items():
+            wanted = {axis: a.factor * sizes[a.name] + a.offset for axis, a in where.items()}
+            if any(made[k].shape[axis] != n for axis, n in wanted.items()):
+                made[k] = other_size(made[k], wanted)
+        return made
+
+    def at(self, sizes: Point, change: Callable[[Tensor], Tensor] | None = None) -> Recording:
+        """The graph at sizes."""
+        leaves = self.inputs(sizes)
+        if change is not None:
+            leaves = [change(x) if isinstance(x, Tensor) else x for x in leaves]
+        return record(self.mod, self.state, self.words, leaves, self.spec, self.table)
+
+
+def _first(leaves: Sequence[Any], axes: dict[int, dict[int, Axis]]) -> dict[str, int]:
+    """The sizes of the example, by name; but 1 is avoided, which broadcasts."""
+    found: dict[str, int] = {}
+    for k, where in axes.items():
+        for axis, a in where.items():
+            size = (leaves[k].shape[axis] - a.offset) // a.factor
+            size = max(size, 2) if a.factor == 1 and not a.offset else size
+            if found.setdefault(a.name, size) != size:
+                raise UserError(
+                    f"Constraints violated ({a.name})! The dynamic size {a.name!r} is {found[a.name]} and {size} in the inputs."
+                )
+    return found
+
+
+def _same_for_other_values(runs: _Runs, first: Point, base: Recording) -> None:
+    """Refuse a graph that depends on the values of the inputs."""
+    if not any(isinstance(x, Tensor) and isinstance(x._array, np.ndarray) for x in runs.leaves):
+        return
+    others = []
+    for how in ("shifted", "negated", "order"):
+        # Not every function takes every value; the same ones in another order must do.
+        with contextlib.suppress(Exception):
+            others.append(runs.at(first, lambda t: other_values(t, how)))  # noqa: B023
+            if how == "shifted" and not _has_sizes_from_values(base):
+                break
+    try:
+        _compare([base, *others], [], "the values of the inputs")
+    except Differs as error:
+        raise GuardOnDataDependentSymNode(str(error)) from None
+
+
+def _has_sizes_from_values(recording: Recording) -> bool:
+    """Whether the shape of a result depends on values: what runs then takes more to be seen."""
+    return any(
+        isinstance(n.target, OpOverload)
+        and (Tag.dynamic_output_shape in n.target.tags or n.target is aten.index.Tensor)
+        for n in recording.graph.nodes
+    )
+
+
+# By how much each dynamic size changes in further runs: quotients all different, so that what is
+# seen to change tells which size it follows.
+_STEPS = ((3, 8), (5, 7), (2, 11), (9, 4), (6, 13), (12, 5), (7, 16), (10, 3))
 
 
 def _elsewhere(
-    run: Callable[[dict[str, int]], Trace], first: dict[str, int]
-) -> tuple[list[dict[str, int]], list[Trace]]:
-    """Two more recordings with other dynamic sizes, and the points of all three.
+    runs: _Runs, first: dict[str, int], bounds: dict[str, tuple[int, int | None]], base: Recording
+) -> tuple[list[Point], list[Recording]]:
+    """Runs with other dynamic sizes, and the sizes of all of them.
 
     Sizes have a limit above more often when they are large (positions that were learned), below
     when they are small; and some must be multiples of a power of two (images that are halved
     several times).
     """
+    error: Exception | None = None
     up = all(size < 24 for size in first.values())
     tries = [(1, 1), (-1, 1)] if up else [(-1, 1), (1, 1)]
-    tries += [(1, 2), (-1, 2), (1, 4), (-1, 4), (1, 8), (1, 16), (1, 32)]
-    error: Exception | None = None
+    tries += [(1, 2), (-1, 2), (1, 4), (-1, 4), (1, 8), (1, 16), (1, 32), (0, 0)]
     for sign, unit in tries:
-        points = [first] + [
-            {
-                name: max(size + sign * unit * STEPS[k % len(STEPS)][j], 2)
+        points: list[Point] = [first]
+        for j in (0, 1):
+            at = {
+                name: _moved(size, sign * unit * _STEPS[k % len(_STEPS)][j], bounds[name], j)
                 for k, (name, size) in enumerate(first.items())
             }
-            for j in (0, 1)
-        ]
+            if None not in at.values() and at not in points:
+                points.append(at)  # type: ignore[arg-type]
+        if len(points) < 3 and (unit or len(points) < 2 or _tied(points[1], bounds)):
+            continue
         try:
-            return points, [run(sizes) for sizes in points[1:]]
+            recordings = [base] + [runs.at(p) for p in points[1:]]
         except Exception as caught:  # the first one tells most about the function
             error = error or caught
-    assert error is not None
-    raise error
+            continue
+        try:
+            _alike(recordings)
+        except Differs as caught:
+            raise _violated(first, caught) from None
+        _at_the_ends(runs, first, bounds, base)
+        return points, recordings
+    raise _violated(first, error)
 
 
-# By how much each dynamic size changes in the two further recordings: quotients all different, so
-# that what is seen to change tells which size it follows.
-STEPS = ((3, 8), (5, 7), (2, 11), (9, 4), (6, 13))
+def _tied(at: Point, bounds: dict[str, tuple[int, int | None]]) -> bool:
+    """Whether sizes cannot be told apart, or are not hemmed in by bounds."""
+    return len(set(at.values())) < len(at) or any(bounds[name][1] is None for name in at)
 
 
-def _sizes(dynamic: dict[int, dict[int, str]], k: int, sizes: dict[str, int]) -> dict[int, int]:
-    return {axis: sizes[name] for axis, name in dynamic.get(k, {}).items()}
+def _moved(size: int, step: int, bounds: tuple[int, int | None], turn: int) -> int | None:
+    """A size `step` away, None where that is outside of the bounds; any other size for a step of 0."""
+    low, high = max(bounds[0], 2), bounds[1]
+    inside = lambda n: n != size and n >= low and (high is None or n <= high)
+    if step:
+        return size + step if inside(size + step) else None
+    near = [n for n in (high, low, size + 1, size - 1) if n is not None and inside(n)]
+    return near[turn % len(near)] if near else None
 
 
-def _first_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> dict[str, int]:
-    """The dynamic sizes as given; but 1 is avoided, which broadcasts."""
-    leaves: list[Any] = []
-    flatten([list(args), kwargs], leaves)
-    first: dict[str, int] = {}
-    for k, axes in dynamic.items():
-        for axis, name in axes.items():
-            size = max(leaves[k]._array.shape[axis], 2)
-            if first.setdefault(name, size) != size:
-                raise UnsupportedError(
-                    f"export: the dynamic axis {name!r} has the sizes {first[name]} and {size} in the inputs"
-                )
-    if len(first) > len(STEPS):
-        raise UnsupportedError(
-            f"export: at most {len(STEPS)} different dynamic sizes, got {', '.join(first)}"
-        )
-    return first
+def _at_the_ends(
+    runs: _Runs, first: dict[str, int], bounds: dict[str, tuple[int, int | None]], base: Recording
+) -> None:
+    """Refuse bounds at which the program does something else."""
+    lowest: Point = {n: bounds[n][0] if bounds[n][0] > 2 else size for n, size in first.items()}
+    highest: dict[str, int] = {}
+    for name, size in first.items():
+        most = bounds[name][1]
+        highest[name] = size if most is None or most > 4 * size + 4096 else most
+    for ends in (lowest, highest):
+        if ends != first:
+            try:
+                _alike([base, runs.at(ends)])
+            except Exception as caught:
+                raise _violated(first, caught, ends) from caught
 
 
-def _differs(what: str, where: str) -> Exception:
-    return UnsupportedError(
-        f"export: {where} depends on {what} in a way that operations on tensors do not show "
-        "(a random number, a value read with .item() or .numpy(), or a branch on the data)"
+def _alike(recordings: list[Recording]) -> None:
+    """Refuse runs of different operators."""
+    want = [(n.op, str(n.target)) for n in recordings[0].graph.nodes]
+    for other in recordings[1:]:
+        got = [(n.op, str(n.target)) for n in other.graph.nodes]
+        if got != want:
+            k = next((k for k, (a, b) in enumerate(zip(got, want, strict=False)) if a != b), -1)
+            node = list(recordings[0].graph.nodes)[min(k, len(want) - 1)]
+            trace = node.stack_trace
+            raise Differs(f"the operators that run{f' (from {trace})' if trace else ''}")
+
+
+def _violated(first: Point, error: Exception | None, at: Point | None = None) -> UserError:
+    """The error of dynamic sizes that are not free."""
+    shown = ", ".join(first)
+    where = "" if at is None else f" at the bound {', '.join(f'{n} = {v}' for n, v in at.items())}"
+    made = UserError(
+        f'Constraints violated ({shown})! For more information, run with TORCH_LOGS="+dynamic".\n'
+        f"  - Not all values of {shown} in the specified range satisfy what the program asks of its sizes{where}: {error}"
+    )
+    made.add_note(
+        "fix the size (Dim.STATIC, or no Dim), or narrow its bounds: Dim(name, min=..., max=...)"
+    )
+    return made
+
+
+# ---- which sizes are free ----------------------------------------------------------------------
+def _settle(runs: _Runs, dynamic: Dynamic) -> dict[str, tuple[int, int | None]]:
+    """Find the dynamic sizes: those that must be equal are one, and those of `Dim.AUTO` that are
+    not free are left out. Their bounds.
+    """
+    runs.axes = {k: dict(where) for k, where in dynamic.axes.items() if where}
+    bounds = dict(dynamic.bounds)
+    used = {a.name for where in runs.axes.values() for a in where.values()}
+    if len(used) <= 1 and not dynamic.hints or _is_free(runs, bounds):
+        return bounds
+    runs.axes = one = _unified(runs.axes, runs.leaves)
+    if _is_free(runs, bounds):
+        return bounds
+    for name, kind in dynamic.hints.items():
+        runs.axes = _of_name(one, lambda n: n == name)  # noqa: B023
+        if runs.axes and not _is_free(runs, bounds):
+            if kind == "DYNAMIC":
+                k, axis = next((k, axis) for k, where in runs.axes.items() for axis in where)
+                raise _specialized(runs, k, axis)
+            one = _of_name(one, lambda n: n != name)  # noqa: B023
+    runs.axes = one
+    return bounds
+
+
+def _of_name(
+    axes: dict[int, dict[int, Axis]], wanted: Callable[[str], bool]
+) -> dict[int, dict[int, Axis]]:
+    """The dynamic dimensions whose name is wanted."""
+    made = {
+        k: {axis: a for axis, a in where.items() if wanted(a.name)} for k, where in axes.items()
+    }
+    return {k: where for k, where in made.items() if where}
+
+
+def _specialized(runs: _Runs, k: int, axis: int) -> UserError:
+    place = f"L['{runs.words[k]}'].size()[{axis}]"
+    return UserError(
+        f'Constraints violated ({place})! For more information, run with TORCH_LOGS="+dynamic".\n'
+        f"  - You marked {place} as dynamic but your code specialized it to be a constant ({runs.leaves[k].shape[axis]}). "
+        "If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with "
+        "either Dim.STATIC or Dim.AUTO."
     )
 
 
-def follow(seen: list[int], points: list[dict[str, int]]) -> Size | None:
-    """How a size that was seen changing follows from the dynamic sizes, if it does."""
-    names = list(points[0]) if points else []
-    for name in names:
-        at = [p[name] for p in points]
-        if at[1] != at[0]:
-            factor, rest = divmod(seen[1] - seen[0], at[1] - at[0])
-            found = Size(factor, (name,), seen[0] - factor * at[0])
-            if (
-                rest == 0
-                and factor > 0
-                and all(found.at(p) == n for p, n in zip(points, seen, strict=True))
-            ):
-                return found
-    for i, name in enumerate(names):
-        for other in names[i:]:
-            factor, rest = divmod(seen[0], points[0][name] * points[0][other])
-            found = Size(factor, (name, other))
-            if (
-                rest == 0
-                and factor > 0
-                and all(found.at(p) == n for p, n in zip(points, seen, strict=True))
-            ):
-                return found
-    return None
+def _unified(axes: dict[int, dict[int, Axis]], leaves: Sequence[Any]) -> dict[int, dict[int, Axis]]:
+    """Sizes that are equal in the example under one name."""
+    by_size: dict[int, str] = {}
+    made: dict[int, dict[int, Axis]] = {}
+    for k, where in axes.items():
+        for axis, a in where.items():
+            if a.factor == 1 and not a.offset:
+                a = Axis(by_size.setdefault(leaves[k].shape[axis], a.name))
+            made.setdefault(k, {})[axis] = a
+    return made
 
 
-def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
-    """Compare traces of one function, made at `points` of the dynamic sizes; what differs becomes a
-    `Size` in the first.
+def _is_free(runs: _Runs, bounds: dict[str, tuple[int, int | None]]) -> bool:
+    """Whether the program runs alike at other sizes, with numbers that follow from them."""
+    try:
+        first = _first(runs.leaves, runs.axes)
+        base = runs.at(first)
+        points, recordings = _elsewhere(runs, first, bounds, base)
+        _compare(recordings, points, "a dynamic size")
+    except Exception:
+        return False
+    return True
+
+
+# ---- what differs ------------------------------------------------------------------------------
+def _compare(
+    recordings: list[Recording], points: list[Point], what: str
+) -> dict[str, tuple[Any, Any]]:
+    """The arguments of each node, with an `Expression` for each number that follows from sizes.
+
+    Raises:
+        Differs: something else differs.
     """
-    trace, others = traces[0], traces[1:]
+    try:
+        _alike(recordings)
+    except Differs as error:
+        raise Differs(f"{error} depend on {what}") from None
+    found: dict[str, tuple[Any, Any]] = {}
+    for nodes in zip(*[r.graph.nodes for r in recordings], strict=True):
+        node = nodes[0]
+        where = f"an argument of {node.target}"
+        if node.stack_trace:
+            where += f" ({node.stack_trace.strip()})"
+        try:
+            args = _part([n.args for n in nodes], points)
+            found[node.name] = (args, _part([dict(n.kwargs) for n in nodes], points))
+        except Differs:
+            raise Differs(
+                f"{where} depends on {what} in a way that operations on tensors do not show"
+            ) from None
+    for name, constant in recordings[0].constants.items():
+        for other in recordings[1:]:
+            twin = other.constants.get(name)
+            if twin is None or not _equal(constant, twin):
+                raise Differs(f"a constant ({name}) depends on {what}")
+    return found
 
-    def size(seen: list[int], where: str) -> Any:
-        if seen.count(seen[0]) == len(seen):
-            return seen[0]
-        found = follow(seen, points)
-        if found is None:
-            raise _differs(what, where)
-        return found
 
-    def shape(k: int) -> tuple[Any, ...]:
-        """A value's shape; None where it follows from a dynamic size in some other way (the length
-        after a stride).
-        """
-        out: list[Any] = []
-        if len({len(t.shapes[k]) for t in traces}) > 1 or len({t.dtypes[k] for t in traces}) > 1:
-            raise _differs(what, "a shape")
-        for seen in zip(*[t.shapes[k] for t in traces], strict=True):
-            try:
-                out.append(size(list(seen), "a shape"))
-            except NotImplementedError:
-                if not points:
-                    raise
-                out.append(None)
-        return tuple(out)
+def _equal(a: Tensor, b: Tensor) -> bool:
+    x, y = a._array, b._array
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return False
+    if not isinstance(x, np.ndarray):
+        return True
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"))
 
-    def part(seen: list[Any], where: str) -> Any:
-        first = seen[0]
-        if any(type(x) is not type(first) for x in seen):
-            raise _differs(what, where)
-        if isinstance(first, (tuple, list)) and not isinstance(first, Ref):
-            if any(len(x) != len(first) for x in seen):
-                raise _differs(what, where)
-            return type(first)([part(list(items), where) for items in zip(*seen, strict=True)])
-        if isinstance(first, dict):
-            return {key: part([x[key] for x in seen], where) for key in first}
-        if isinstance(first, slice):
-            return slice(
-                *[part([getattr(x, n) for x in seen], where) for n in ("start", "stop", "step")]
-            )
-        if type(first) is int:
-            return size(seen, where)
-        if all(x is first or x == first or (x != x and first != first) for x in seen):
-            return first
-        raise _differs(what, where)
 
-    for other in others:
-        if [s.op for s in trace.steps] != [s.op for s in other.steps] or len(trace.shapes) != len(
-            other.shapes
-        ):
-            raise _differs(what, "the sequence of operations")
-        if [s.outputs for s in trace.steps] != [s.outputs for s in other.steps]:
-            raise _differs(what, "the number of results of an operation")
-        if (
-            trace.result != other.result
-            or trace.outputs != other.outputs
-            or trace.constants.keys() != other.constants.keys()
-        ):
-            raise _differs(what, "the result's structure")
-    for step, *twins in zip(*[t.steps for t in traces], strict=True):
-        step.inputs = part([s.inputs for s in (step, *twins)], f"an argument of {step.op}")
-        step.params = part([s.params for s in (step, *twins)], f"a parameter of {step.op}")
-    users = {r.value: s.op for s in reversed(trace.steps) for r in refs([s.inputs, s.params])}
-    grown: list[Step] = []
-    for value, array in list(trace.constants.items()):
-        seen = [t.constants[value] for t in traces]
-        if all(
-            a.shape == array.shape and np.array_equal(a, array, equal_nan=a.dtype.kind in "fc")
-            for a in seen
-        ):
+def _part(seen: list[Any], points: list[Point]) -> Any:
+    first = seen[0]
+    if isinstance(first, Node):
+        if any(not isinstance(x, Node) or x.name != first.name for x in seen):
+            raise Differs
+        return first
+    if any(type(x) is not type(first) for x in seen):
+        raise Differs
+    if isinstance(first, (tuple, list)):
+        if any(len(x) != len(first) for x in seen):
+            raise Differs
+        made = [_part(list(items), points) for items in zip(*seen, strict=True)]
+        return tuple(made) if isinstance(first, tuple) else made
+    if isinstance(first, dict):
+        if any(x.keys() != first.keys() for x in seen):
+            raise Differs
+        return {key: _part([x[key] for x in seen], points) for key in first}
+    if isinstance(first, slice):
+        parts = [[getattr(x, n) for x in seen] for n in ("start", "stop", "step")]
+        return slice(*[_part(items, points) for items in parts])
+    if all(x is first or x == first or (x != x and first != first) for x in seen):
+        return first
+    if type(first) is int:
+        expression = solve(seen, points)
+        if expression is not None:
+            return expression
+    raise Differs
+
+
+def _merged(
+    base: Recording,
+    recordings: list[Recording],
+    points: list[Point],
+    axes: dict[int, dict[int, Axis]],
+    bounds: dict[str, tuple[int, int | None]],
+    runs: _Runs,
+) -> Traced:
+    """The first recording with nodes for the numbers that follow from sizes."""
+    try:
+        arguments = _compare(recordings, points, "a dynamic size")
+    except Differs:
+        # Quotients need more points to be told apart.
+        more = [{n: s + d * k for n, s in points[0].items()} for k, d in ((3, 2), (5, 2), (7, 3))]
+        with contextlib.suppress(Exception):
+            recordings = [*recordings, *[runs.at(p) for p in more]]
+            points = [*points, *more]
+        try:
+            arguments = _compare(recordings, points, "a dynamic size")
+        except Differs as error:
+            raise _violated(points[0], error) from None
+    names = list(points[0])
+    symbols = {name: f"s{k}" for k, name in enumerate(names)}
+    writer = _Sizes(base, axes, points[0], symbols)
+    for node in list(base.graph.nodes):
+        args, kwargs = arguments[node.name]
+        node.args, node.kwargs = writer.filled(args), writer.filled(kwargs)
+    base.results = list(base.graph.output_node().args[0])
+    shapes = {}
+    for name, seen in base.seen.items():
+        if isinstance(seen, Seen):
+            shapes[name] = _shape(name, recordings, points, symbols)
+    ranges = {writer.symbol(Expression(1, (name,))): ValueRanges(*bounds[name]) for name in names}
+    named = {
+        k: {axis: Axis(symbols[a.name], a.factor, a.offset) for axis, a in where.items()}
+        for k, where in axes.items()
+    }
+    return Traced(base, shapes, ranges, named)
+
+
+def _shape(
+    name: str, recordings: list[Recording], points: list[Point], symbols: dict[str, str]
+) -> tuple[Any, ...]:
+    """The shape of a node's tensor; a size that follows in no known way has a symbol of its own."""
+    made: list[Any] = []
+    shapes = [r.seen[name].shape for r in recordings if name in r.seen]
+    for axis, seen in enumerate(zip(*shapes, strict=False)):
+        if len(set(seen)) == 1:
+            made.append(seen[0])
             continue
-        where = f"a constant used by {users.get(value, 'the result')}"
-        if not points or len({a.ndim for a in seen}) > 1:
-            raise _differs(what, where)
-        grown_shape = tuple(
-            [size(list(sizes), where) for sizes in zip(*[a.shape for a in seen], strict=True)]
-        )
-        grown.append(_grown(seen, grown_shape, value, _differs(what, where)))
-        del trace.constants[value]
-    trace.steps[:0] = grown
-    trace.shapes[:] = [shape(k) for k in range(len(trace.shapes))]
+        found = solve(seen, points) if len(seen) == len(points) else None
+        word = f"u_{name}_{axis}" if found is None else renamed(found, symbols)
+        made.append(Symbol(word, seen[0]))
+    return tuple(made)
 
 
-def _grown(seen: list[Any], shape: tuple[Any, ...], value: int, error: Exception) -> Step:
-    """The step that makes a constant whose shape depends on a dynamic size: filled with one number,
-    or counting up.
-    """
-    array = seen[0]
-    if all(a.size for a in seen):
-        number = array.flat[0]
-        if all((a == number).all() for a in seen):
-            return Step(
-                "full", (), {"shape": shape, "value": number.item(), "dtype": array.dtype}, (value,)
-            )
-        if array.ndim == 1 and all(np.array_equal(a, np.arange(len(a))) for a in seen):
-            return Step("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
-    raise error
+class _Sizes:
+    """Writes the nodes that compute sizes, after the inputs."""
 
+    def __init__(
+        self,
+        base: Recording,
+        axes: dict[int, dict[int, Axis]],
+        first: Point,
+        symbols: dict[str, str],
+    ) -> None:
+        self.graph, self.seen, self.first, self.symbols = base.graph, base.seen, first, symbols
+        self.after = next((n for n in reversed(base.graph.nodes) if n.op == "placeholder"), None)
+        self.inputs = base.inputs
+        self.axes = axes
+        self.made: dict[Expression, Any] = {}
 
-def refs(tree: Any) -> Iterator[Ref]:
-    """Every `Ref` in nested parameters."""
-    if isinstance(tree, Ref):
-        yield tree
-    elif isinstance(tree, dict):
-        for item in tree.values():
-            yield from refs(item)
-    elif isinstance(tree, (tuple, list)):
-        for item in tree:
-            yield from refs(item)
+    def symbol(self, found: Expression) -> Symbol:
+        """The symbol that shows an expression."""
+        return Symbol(renamed(found, self.symbols), found.at(self.first))
+
+    def filled(self, part: Any) -> Any:
+        """An argument with nodes in the place of expressions."""
+        if isinstance(part, Expression):
+            return self.node(part)
+        if isinstance(part, (tuple, list)):
+            return type(part)([self.filled(x) for x in part])
+        if isinstance(part, dict):
+            return {key: self.filled(x) for key, x in part.items()}
+        if isinstance(part, slice):
+            return slice(self.filled(part.start), self.filled(part.stop), self.filled(part.step))
+        return part
+
+    def node(self, found: Expression) -> Any:
+        """The node of an expression."""
+        if found not in self.made:
+            self.made[found] = self._new(found)
+        return self.made[found]
+
+    def _new(self, e: Expression) -> Any:
+        if e.divisor != 1:
+            inner = Expression(e.factor, e.names, e.offset)
+            return self._call(operator.floordiv, (self.node(inner), e.divisor), e)
+        if len(e.names) == 1:
+            for k, where in self.axes.items():
+                for axis, a in where.items():
+                    if a == Axis(e.names[0], e.factor, e.offset):
+                        return self._call(aten.sym_size.int, (self.inputs[k], axis), e)
+        if e.offset:
+            inner = Expression(e.factor, e.names)
+            if e.offset < 0:
+                return self._call(operator.sub, (self.node(inner), -e.offset), e)
+            return self._call(operator.add, (self.node(inner), e.offset), e)
+        if e.factor != 1:
+            return self._call(operator.mul, (e.factor, self.node(Expression(1, e.names))), e)
+        if len(e.names) > 1:
+            parts = [self.node(Expression(1, (n,))) for n in e.names]
+            return self._call(operator.mul, tuple(parts), e)
+        return self._root(e)
+
+    def _root(self, e: Expression) -> Any:
+        """A size that no input has by itself: from one that follows from it."""
+        for where in self.axes.values():
+            for a in where.values():
+                if a.name == e.names[0]:
+                    made = self.node(Expression(a.factor, e.names, a.offset))
+                    if a.offset:
+                        whole = Expression(a.factor, e.names)
+                        made = self._call(operator.sub, (made, a.offset), whole)
+                    return self._call(operator.floordiv, (made, a.factor), e)
+        raise AssertionError(f"no input has the size {e}")
+
+    def _call(self, target: Any, args: tuple[Any, ...], e: Expression) -> Node:
+        with self.graph.inserting_after(self.after):
+            node = self.graph.call_function(target, args)
+        node.meta["val"] = self.symbol(e)
+        self.after = node
+        return node

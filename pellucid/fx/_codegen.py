@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from .._pytree import tree_flatten, tree_unflatten
 from ..api.origins import torch_name
+from ..api.symbols import SymInt
 from ..core.tensor import Tensor
 from ._compatibility import compatibility
 from ._namespace import _custom_builtins, _Namespace
@@ -291,6 +292,8 @@ class _Writer:
         value: Any = node.meta.get(
             "val", node.meta.get("tensor_meta", node.meta.get("example_value"))
         )
+        if isinstance(value, SymInt):
+            return f': "Sym({value})"'
         if not (hasattr(value, "dtype") and hasattr(value, "shape")):
             return ""
         short = dtype_abbrs.get(str(value.dtype).removeprefix("torch."), str(value.dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api.attach import suggest_names as _suggest_names
+from . import _recurrent as _recurrent
 from . import attention as attention
 from . import common_types as common_types
 from . import functional as functional

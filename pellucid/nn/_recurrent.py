@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..api.attach import LENT
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError
 from .modules.rnn import RNNBase
@@ -118,3 +119,7 @@ def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
     """
     out, h = _run("RNN_RELU", "rnn_relu", args)
     return out, h
+
+
+FUNCTIONS = {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu}
+LENT["recurrent"] = FUNCTIONS.get  # for layers and operators, which are below

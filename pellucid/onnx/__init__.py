@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from pellucid.export.onnx import OnnxExporterError, UnsupportedOperatorError, supported_operations
+from pellucid.onnx.writer import OnnxExporterError, UnsupportedOperatorError, supported_operations
 
 from . import operators as operators
 from .module import OnnxModule, load, supported_operators

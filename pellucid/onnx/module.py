@@ -21,10 +21,10 @@ from pellucid.core import observe
 from pellucid.core.modes import no_grad
 from pellucid.core.tensor import Parameter, Tensor, make_tensor
 from pellucid.errors import ArgumentValueError, OperationError
-from pellucid.export.onnx.errors import UnsupportedOperatorError
-from pellucid.export.onnx.listing import lines
-from pellucid.export.onnx.read import ReadFunction, ReadGraph, ReadModel, ReadNode, read_model
 from pellucid.nn.modules.module import Module
+from pellucid.onnx.writer.errors import UnsupportedOperatorError
+from pellucid.onnx.writer.listing import lines
+from pellucid.onnx.writer.read import ReadFunction, ReadGraph, ReadModel, ReadNode, read_model
 
 from .runtime import attention as attention
 from .runtime import control as control

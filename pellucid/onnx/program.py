@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pellucid._pytree import tree_flatten
 from pellucid.core.tensor import Tensor
 from pellucid.errors import ArgumentValueError, UnsupportedError
 from pellucid.export import ExportedProgram
-from pellucid.export import onnx as writer
-from pellucid.export.program import named_axes
+from pellucid.export.dynamic_shapes import dynamic_sizes, names
 from pellucid.testing import assert_close
 
+from . import writer
 from .module import load
 
 
@@ -167,7 +168,7 @@ def export(
     if dynamic_shapes is not None:
         if dynamic_axes is not None:
             raise ArgumentValueError("onnx.export(): give dynamic_shapes or dynamic_axes, not both")
-        by_input = named_axes(model, positional, given, dynamic_shapes)
+        by_input = _named_axes(model, positional, given, dynamic_shapes)
         words = list(input_names or [])
         dynamic_axes = {
             words[k] if k < len(words) else f"input_{k}": axes for k, axes in by_input.items()
@@ -195,6 +196,30 @@ def export(
     if f is not None:
         writer.write(program._data, f)
     return program
+
+
+def _named_axes(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: Any
+) -> dict[int, dict[int, str]]:
+    """The open sizes by the number of the input, with their names; what is not named is fixed."""
+    target = getattr(model, "forward", model)
+    if isinstance(given, dict):
+        unknown = set(given) - {*names(target, args), *kwargs}
+        if unknown:
+            raise ArgumentValueError(
+                f"dynamic_shapes names arguments that are not given: {sorted(unknown)}"
+            )
+        given = {name: given.get(name) for name in (*names(target, args), *kwargs)}
+    else:
+        given = [*given, *[None] * (len(args) + len(kwargs) - len(given))]
+    leaves = tree_flatten((args, kwargs))[0]
+    return {
+        k: {
+            axis: f"s{leaves[k].shape[axis]}" if a.name[0] == "_" else a.name
+            for axis, a in where.items()
+        }
+        for k, where in dynamic_sizes(target, args, kwargs, given).axes.items()
+    }
 
 
 def _verify(

@@ -11,8 +11,8 @@ import pytest
 
 import pellucid as torch
 from pellucid.errors import full_text
-from pellucid.export.onnx import wire
-from pellucid.export.onnx.read import parse, read_model, tensor
+from pellucid.onnx.writer import wire
+from pellucid.onnx.writer.read import parse, read_model, tensor
 
 # by PyTorch 2.13's two exporters; the results are PyTorch's
 FILES = Path(__file__).parent / "files"

@@ -12,7 +12,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
-from pellucid.export.onnx.read import read_model
+from pellucid.onnx.writer.read import read_model
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

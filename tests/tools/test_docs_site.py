@@ -17,7 +17,7 @@ import pellucid as torch
 from pellucid import nn
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.public import FUNCTIONS, METHODS
-from pellucid.export.onnx import supported_operations
+from pellucid.onnx.writer import supported_operations
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "tools" / "docs"

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._pytree import tree_flatten, tree_unflatten
-from ...aten import dispatch
+from ...aten import dispatch, whole
 from ...aten.fake import FakeTensor, FakeTensorMode
 from ...aten.modes import TorchDispatchMode
 from ...aten.overload import OpOverload, OpOverloadPacket, Tag, ops
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 aten: Any = ops.aten
+assert whole  # which tells `composite` of its functions
 CURRENT_DECOMPOSITION_TABLE: dict[Any, Callable[..., Any]] = {}
 
 
@@ -100,6 +101,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     ) -> None:
         super().__init__()
         self.tracer, self.tracing_mode = tracer, tracing_mode
+        self.pre_dispatch = pre_dispatch
         self.decompositions: dict[Any, Callable[..., Any]] = {}
 
     @classmethod
@@ -188,10 +190,11 @@ class _Decomposing(TorchDispatchMode):
 
 def decompose(decomposition_table: dict[Any, Callable[..., Any]] | None) -> TorchDispatchMode:
     """A block in which operators run by the functions that stand for them."""
-    return _Decomposing(_by_overload(decomposition_table or {}))
+    return _Decomposing(by_overload(decomposition_table or {}))
 
 
-def _by_overload(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+def by_overload(table: dict[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    """A table of functions by operator, with an entry for each overload."""
     made: dict[Any, Callable[..., Any]] = {}
     for op, function in table.items():
         for overload in (
@@ -222,6 +225,8 @@ def make_fx(
         decomposition_table: {operator: a function that stands for it}; what it calls is in the
             graph.
         tracing_mode: "real" runs on the arguments, "fake" on fake tensors of their shapes.
+        pre_dispatch: record operators before they are taken apart: `aten.linear` rather than
+            `aten.t` and `aten.addmm`.
 
     Raises:
         NotImplementedError: `tracing_mode="symbolic"`: shapes are numbers here.
@@ -257,8 +262,8 @@ def make_fx(
             if isinstance(value, Tensor):
                 tracer.track(value, proxy)
             inputs.append(value)
-        mode = ProxyTorchDispatchMode(tracer, tracing_mode)
-        mode.decompositions = _by_overload(decomposition_table or {})
+        mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch)
+        mode.decompositions = by_overload(decomposition_table or {})
         given = tree_unflatten(inputs, spec)
         if fake is not None:
             with fake, mode:

@@ -12,6 +12,7 @@ from typing import Any
 from ...core.tensor import Tensor
 
 __all__ = [
+    "ConstraintViolationError",
     "DimDynamic",
     "GuardOnDataDependentSymNode",
     "PendingUnbackedSymbolNotFound",
@@ -45,7 +46,11 @@ __all__ = [
 
 
 class GuardOnDataDependentSymNode(RuntimeError):  # noqa: N818 (PyTorch's name)
-    """What a decision with an unknown size raises in PyTorch: never raised here."""
+    """A program that is exported decides by a value that depends on its inputs."""
+
+
+class ConstraintViolationError(RuntimeError):
+    """A size is outside of the bounds of its `Dim`."""
 
 
 class PendingUnbackedSymbolNotFound(RuntimeError):  # noqa: N818 (PyTorch's name)

@@ -7,6 +7,8 @@ import numbers
 import warnings
 from typing import Any
 
+from ...api import overriding
+from ...api.attach import LENT
 from ...core.interpret import thread
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
@@ -161,17 +163,28 @@ class RNNBase(Module):
         if thread.stack.autocast is not None and self.mode == "LSTM" and not self.proj_size:
             # as one product, like PyTorch's: its states, too
             states = [thread.stack.autocast.narrow(s) for s in states]
-        if packed is None and self.batch_first:
-            data = data.transpose(0, 1)
-        if not data.shape[0]:
+        # Somebody watches operators, and may want the whole layer as one.
+        level = overriding.below
+        whole = level is not None and packed is None and level.takes((data,), {})
+        turned = packed is None and self.batch_first
+        if not data.shape[int(turned)]:
             raise OperationError("Expected sequence length to be larger than 0 in RNN")
-        out, last = self._layers(data, states, sizes)
+        if turned and not whole:
+            data = data.transpose(0, 1)
+        if whole:
+            run = LENT["recurrent"](self.mode.lower())
+            hx = states if self.mode == "LSTM" else states[0]
+            flags = (self.num_layers, float(self.dropout), self.training, self.bidirectional)
+            given = (data, hx, self._flat_weights, bool(self.bias), *flags, bool(turned))
+            out, *last = overriding.below.enter(run, run, given, {})
+        else:
+            out, last = self._layers(data, states, sizes)
         if packed is not None:
             back = packed.unsorted_indices
             last = [s if back is None else s.index_select(1, back) for s in last]
             result: Any = PackedSequence(out, packed.batch_sizes, packed.sorted_indices, back)
         else:
-            result = out.transpose(0, 1) if self.batch_first else out
+            result = out.transpose(0, 1) if turned and not whole else out
             if not batched:
                 result = result.squeeze(batch_dim)
                 last = [s.squeeze(1) for s in last]

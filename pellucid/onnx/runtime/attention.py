@@ -14,8 +14,8 @@ import numpy as np
 from pellucid import dtypes
 from pellucid.core.public import FUNCTIONS
 from pellucid.core.tensor import make_tensor
-from pellucid.export.onnx.read import numpy_type
 from pellucid.nn import functional as F
+from pellucid.onnx.writer.read import numpy_type
 
 from .registry import Call, T, ints, kind, operator
 

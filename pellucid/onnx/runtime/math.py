@@ -11,8 +11,8 @@ import numpy as np
 from pellucid import dtypes
 from pellucid.core.primitive import PRIMITIVES, TENSORS
 from pellucid.core.tensor import make_tensor
-from pellucid.export.onnx.read import numpy_type
 from pellucid.nn import functional as F
+from pellucid.onnx.writer.read import numpy_type
 
 from .registry import OPERATORS, Call, Operator, T, array_of, kind, like, operator
 

@@ -17,8 +17,8 @@ from pellucid.api import attach as _attach  # noqa: F401  (fills the table of fu
 from pellucid.core import observe
 from pellucid.core.public import FUNCTIONS
 from pellucid.core.tensor import Tensor, make_tensor
-from pellucid.export.onnx.errors import UnsupportedOperatorError
-from pellucid.export.onnx.read import ReadGraph
+from pellucid.onnx.writer.errors import UnsupportedOperatorError
+from pellucid.onnx.writer.read import ReadGraph
 
 T = SimpleNamespace(**FUNCTIONS["torch"])
 

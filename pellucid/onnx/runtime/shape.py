@@ -11,8 +11,8 @@ from pellucid import dtypes
 from pellucid.core import observe
 from pellucid.core.tensor import make_tensor
 from pellucid.errors import OperationError
-from pellucid.export.onnx.read import numpy_type
 from pellucid.nn import functional as F
+from pellucid.onnx.writer.read import numpy_type
 
 from .registry import Call, T, array_of, ints, kind, operator, tensor_of
 

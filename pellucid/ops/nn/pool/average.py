@@ -59,6 +59,15 @@ avg_pool_op = defop(
     batch=batch_images,
     traits="passes",
     onnx=_onnx_avg_pool,
+    aten=lambda A, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: getattr(
+        A, f"avg_pool{len(kernel)}d"
+    )(
+        x,
+        *map(list, (kernel, stride, padding)),
+        ceil_mode,
+        include_pad,
+        *([] if divisor is None else [divisor]),
+    ),
     samples=cases(
         (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": None}),
         (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": True, "include_pad": False, "divisor": None}),

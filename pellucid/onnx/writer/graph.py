@@ -11,10 +11,10 @@ import numpy as np
 from pellucid.arrays import numpy_cpu
 from pellucid.core.inplace import replay
 from pellucid.core.primitive import PRIMITIVES
-from pellucid.export.trace import Ref, Size, Step, Trace
 
 from . import wire
 from .errors import UnsupportedOperatorError
+from .trace import Ref, Size, Step, Trace
 
 
 @dataclass

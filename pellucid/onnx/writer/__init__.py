@@ -15,14 +15,13 @@ from pellucid.core import source
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Tensor, make_tensor
 from pellucid.errors import ArgumentValueError, UnsupportedError
-from pellucid.export.program import named_state, run_step
-from pellucid.export.trace import Ref, Size, Trace, flatten, record_checked, refs
 
 from . import wire
 from .errors import OnnxExporterError, UnsupportedOperatorError
 from .graph import Context, Graph, Node, translate
 from .listing import lines
 from .read import read_model
+from .trace import Ref, Size, Trace, flatten, named_state, record_checked, refs, run_step
 
 __all__ = [
     "OnnxExporterError",
@@ -38,7 +37,7 @@ OPSETS = tuple(wire.IR_VERSIONS)
 def supported_operations() -> list[str]:
     """Names of the operations that have a translation to ONNX.
 
-    >>> from pellucid.export.onnx import supported_operations
+    >>> from pellucid.onnx.writer import supported_operations
     >>> "conv" in supported_operations()
     True
     """
@@ -66,7 +65,7 @@ def export(
 
     >>> import io
     >>> import pellucid as torch
-    >>> from pellucid.export.onnx import export
+    >>> from pellucid.onnx.writer import export
     >>> file = io.BytesIO()
     >>> export(torch.nn.Linear(3, 2), (torch.ones(1, 3),), file, input_names=["x"], dynamic_axes={"x": {0: "n"}})
     >>> file.getvalue()[2:12]

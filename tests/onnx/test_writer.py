@@ -11,12 +11,12 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
-from pellucid.export.onnx import wire
-from pellucid.export.onnx.read import parse, read_model
 from pellucid.nn import functional as F
 from pellucid.onnx import load
+from pellucid.onnx.writer import wire
+from pellucid.onnx.writer.read import parse, read_model
 
-from .models import CASES, Function, cnn, tensors
+from ..export.models import CASES, Function, cnn, tensors
 
 
 def exported(model, args, **options):
