@@ -72,7 +72,7 @@ def export(
     Raises:
         UserError: what the program does depends on a size that should be free.
         GuardOnDataDependentSymNode: what it does depends on the values of the inputs.
-        ValueError: `mod` is no module.
+        ValueError: `mod` is not a module.
 
     >>> import pellucid as torch
     >>> from pellucid.export import Dim, export

@@ -69,7 +69,7 @@ class Recording:
         constants: tensors that are neither inputs nor state, by the name of their node.
         targets: the names of constants by the names of their nodes.
         inputs: the nodes of the leaves of the arguments.
-        results: the leaves of the result: nodes, and values of what is no tensor.
+        results: the leaves of the result: nodes, and values of what is not a tensor.
         spec: the structure of the result.
     """
 
@@ -291,7 +291,7 @@ def _plain(value: Any) -> Any:
 
 
 def _copy(t: Tensor) -> Tensor:
-    """A copy with the layout of the original, which is no parameter and has no history."""
+    """A copy with the layout of the original, which is not a parameter and has no history."""
     with no_grad():
         made: Tensor = t.detach().clone()
     return made

@@ -175,7 +175,7 @@ class AdditionalInputs:
         """Add the arguments of a call.
 
         Raises:
-            AssertionError: `args` is no tuple.
+            AssertionError: `args` is not a tuple.
         """
         if type(args) is not tuple:
             raise AssertionError(f"Representative args {args} must be a tuple")

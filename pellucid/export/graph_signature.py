@@ -172,12 +172,12 @@ class ExportGraphSignature:
 
     @property
     def user_inputs(self) -> tuple[Any, ...]:
-        """The nodes of the program's own inputs; the values of those that are no tensors."""
+        """The nodes of the program's own inputs; the values of those that are not tensors."""
         return tuple([_shown(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT])
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
-        """The nodes of the program's results; the values of those that are no tensors."""
+        """The nodes of the program's results; the values of those that are not tensors."""
         return tuple([_shown(s.arg) for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT])
 
     @property
@@ -224,7 +224,7 @@ class ExportGraphSignature:
         """Another name for a node, wherever it is named.
 
         Raises:
-            AssertionError: a name is no string.
+            AssertionError: a name is not a string.
         """
         if not isinstance(old, str) or not isinstance(new, str):
             raise AssertionError("expected the names of two nodes")

@@ -76,7 +76,7 @@ def load(
             raise
         why = f"{type(error).__name__}: {error}"
         raise OperationError(
-            f"export.load(): this is no complete file of an exported program ({why})"
+            f"export.load(): this is not a complete file of an exported program ({why})"
         ) from error
 
 
@@ -350,7 +350,7 @@ def _plain(about: Any) -> Any:
     """A number, a text, or a list of them."""
     values = about if isinstance(about, list) else [about]
     if not all(isinstance(v, (bool, int, str)) for v in values):
-        raise ValueError(f"{about!r} is no number and no text")
+        raise ValueError(f"{about!r} is neither a number nor text")
     return about
 
 

@@ -49,8 +49,8 @@ def save(
         pickle_protocol: that of the example's inputs.
 
     Raises:
-        TypeError: `ep` is no exported program.
-        NotImplementedError: the graph calls something that is no operator.
+        TypeError: `ep` is not an exported program.
+        NotImplementedError: the graph calls something that is not an operator.
 
     >>> import io
     >>> import pellucid as torch
@@ -254,7 +254,9 @@ class _Writer:
             return f"torch.ops.{target}"
         name = next((n for n, f in ARITHMETIC.items() if f is target), None)
         if name is None:
-            raise UnsupportedError(f"export.save(): the graph calls {target}, which is no operator")
+            raise UnsupportedError(
+                f"export.save(): the graph calls {target}, which is not an operator"
+            )
         return name
 
     def inputs(self, node: Node, target: Any) -> list[dict[str, Any]]:

@@ -380,7 +380,7 @@ def test_files(tmp_path):
     assert weights["config"]["0.weight"]["is_param"] is True
     assert str(load(path)).split("Graph signature")[1] == str(program).split("Graph signature")[1]
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(RuntimeError, match="no complete file of an exported program"):
+    with pytest.raises(RuntimeError, match="not a complete file of an exported program"):
         load(path)
     with pytest.raises(TypeError, match="must be an instance of 'ExportedProgram'"):
         save(nn.Linear(1, 1), path)
@@ -411,7 +411,7 @@ def test_extra_files():
     found = {"notes.txt": "", "raw": ""}
     load(file, extra_files=found)
     assert found == {"notes.txt": "grüße", "raw": b"\xff\x00"}
-    with pytest.raises(RuntimeError, match="no complete file"):
+    with pytest.raises(RuntimeError, match="not a complete file"):
         load(file, extra_files={"missing": ""})
 
 
@@ -446,7 +446,7 @@ def test_damaged_programs_are_one_kind_of_error():
         lambda text: text.replace(b"builtins.tuple", b"builtins.toople"),
         lambda text: text + b" " * (1 << 27),
     ):
-        with pytest.raises(RuntimeError, match="no complete file of an exported program"):
+        with pytest.raises(RuntimeError, match="not a complete file of an exported program"):
             load(_with(data, "models/model.json", change))
     for old, new in (
         (b'{"as_int": 2}', b'{"as_int": 2000}'),
@@ -454,7 +454,7 @@ def test_damaged_programs_are_one_kind_of_error():
         (b'"storage_offset": {"as_int": 0}', b'"storage_offset": {"as_int": 9999999}'),
         (b"weight_0", b"weight_9"),
     ):
-        with pytest.raises(RuntimeError, match="no complete file of an exported program"):
+        with pytest.raises(RuntimeError, match="not a complete file of an exported program"):
             load(_with(data, "weights_config.json", lambda text: text.replace(old, new)))
     with pytest.raises(FileNotFoundError):
         load("no such file")
