@@ -111,8 +111,8 @@ def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[D
     """Several `Dim`s with the same bounds.
 
     >>> from pellucid.export import dims
-    >>> dims("n", "t", min=2)
-    (Dim('n', min=2), Dim('t', min=2))
+    >>> dims("n", "t", min=3)
+    (Dim('n', min=3), Dim('t', min=3))
     """
     return tuple([Dim(name, min=min, max=max) for name in names])
 
