@@ -24,6 +24,7 @@ def _facts(argument):
 def test_every_schema():
     for name, overloads in schema.aten().items():
         order = oracle._C._jit_get_operation(f"aten::{name}")[1]
+        order = [o for o in order if "..." not in str(oracle._C._get_schema(f"aten::{name}", o))]
         assert [o or "default" for o in order] == list(overloads)
         for overload, (_, text) in overloads.items():
             wanted = oracle._C._get_schema(
