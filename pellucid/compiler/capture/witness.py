@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import gc
+import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -140,8 +141,9 @@ _INSIDE |= {
     Tracer.check.__code__,
     observe.notify.__code__,
     TracedRun.send.__code__,
-    METHODS["item"].__code__,
-    METHODS["__index__"].__code__,
+    # their own: wrappers that hold arguments against signatures share one
+    inspect.unwrap(METHODS["item"]).__code__,
+    inspect.unwrap(METHODS["__index__"]).__code__,
 }
 
 
