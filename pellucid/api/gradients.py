@@ -16,6 +16,7 @@ from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
 from ..errors import ArgumentTypeError, GraphError, OperationError
+from ..ops.shape.view import alias_op
 from .edges import at_edges
 
 
@@ -250,12 +251,10 @@ def register_post_accumulate_grad_hook(
 
 @method()
 def as_subclass(self: Tensor, cls: type) -> Any:
-    """The same data and place in the graph with the Python type `cls`."""
-    result = alias(self)
-    result._node, result._rg = self._node or (self if self._rg else None), self._rg
-    if isinstance(result._node, Tensor):
-        result = self.view_as(self)
-    result.__class__ = cls
+    """A view of the whole tensor with the Python type `cls`."""
+    result = alias_op.call(self)
+    if cls is not Tensor or keeps_type(type(result)):  # a batched tensor stays one
+        result.__class__ = cls
     return result
 
 
@@ -308,7 +307,7 @@ class _Engine:
         return local.run is None or local.run.wanted is None
 
 
-Tensor._execution_engine = _Engine()
+engine = _Engine()
 
 
 def _refusing(message: str) -> Callable[[Tensor], None]:

@@ -23,7 +23,6 @@ from ..core.modes import is_grad_enabled as is_grad_enabled
 from ..core.modes import no_grad as no_grad
 from ..core.modes import set_grad_enabled as set_grad_enabled
 from ..core.tensor import Tensor
-from ..core.tensor import Tensor as Variable
 from . import function as function
 from . import grad_mode as grad_mode
 from . import graph as graph
@@ -34,6 +33,7 @@ from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
+from .variable import Variable as Variable
 
 __all__ = [
     "Function",

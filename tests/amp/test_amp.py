@@ -85,3 +85,14 @@ def test_the_scaler_skips_overflow_and_adapts():
 def test_update_needs_a_step():
     with pytest.raises(AssertionError, match="No inf checks were recorded prior to update"):
         torch.amp.GradScaler("cpu").update()
+
+
+def test_attention_of_several_precisions_is_lowered_as_a_whole():
+    q, v, mask = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 3, 4).bfloat16(), torch.zeros(3, 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for bias in (None, mask, mask == 0):
+            for dropout in (0.0, 0.5):
+                made = F.scaled_dot_product_attention(q, q, v, bias, dropout)
+                assert made.dtype is torch.bfloat16
+    with pytest.raises(RuntimeError, match="Expected query, key, and value to have the same dtype"):
+        F.scaled_dot_product_attention(q, q, v)

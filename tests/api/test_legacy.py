@@ -120,6 +120,33 @@ def test_variables():
     x = torch.ones(2)
     assert make(x, requires_grad=True).requires_grad and make(x, True).requires_grad
     assert make(data=x, requires_grad=True).requires_grad
-    assert not make(x, volatile=True).requires_grad and make(x).data_ptr() == x.data_ptr()
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
+        assert not make(x, volatile=True).requires_grad
+    assert make(x).data_ptr() == x.data_ptr()
     with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can"):
         make(x.long(), requires_grad=True)
+    assert isinstance(x, make) and type(make(x)) is torch.Tensor and not make(x * 2).requires_grad
+    leaf = torch.ones(2, requires_grad=True)
+    assert make(leaf * 2).grad_fn is None and make(leaf)._base is None
+    with pytest.raises(TypeError, match="Variable data has to be a tensor, but got list"):
+        make([1.0])
+
+
+def test_a_tensor_made_of_a_tensor_is_a_view_with_its_gradient():
+    class Named(torch.Tensor):
+        pass
+
+    x = torch.ones(3, requires_grad=True)
+    for make in (torch.Tensor, Named, lambda t: t.as_subclass(Named), x.new, torch.FloatTensor):
+        y = make(x * 2)
+        assert type(y.grad_fn).__name__ == "AliasBackward0" and y._is_view()
+        (grad,) = torch.autograd.grad(y.sum(), x)
+        assert grad.tolist() == [2, 2, 2]
+        assert make(x)._base is x
+    z = torch.zeros(2)
+    torch.Tensor(z).add_(1)
+    assert z.tolist() == [1, 1] and z._version == 1
+    doubled = torch.func.vmap(lambda v: torch.Tensor(v).as_subclass(torch.Tensor) * 2)(z)
+    assert doubled.tolist() == [2, 2]
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        torch.Tensor([1.0], requires_grad=True)

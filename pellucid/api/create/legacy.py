@@ -8,12 +8,14 @@ import numpy as np
 
 from ... import dtypes
 from ...core import observe
+from ...core.bind import keeps_type
 from ...core.public import method
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, OperationError
 from ...ops._unset import unset
-from ...ops.create._factory import sizes, want_gradient
+from ...ops.create._factory import sizes
 from ...ops.shape.storages import TypedStorage, UntypedStorage
+from ...ops.shape.view import alias_op
 from .construct import _tensors_in, to_array
 
 _FORMS = (
@@ -101,7 +103,7 @@ def _of_tensor(other: Tensor, kind: dtypes.dtype, exact: bool) -> Tensor:
     if exact and other.dtype is not kind:
         wanted, given = _OPTIONS.format(kind.c_name), _OPTIONS.format(other.dtype.c_name)
         raise ArgumentTypeError(f"expected {wanted} (got {given})")
-    return other.detach()
+    return alias_op.call(other)
 
 
 def _of_data(data: Any, kind: dtypes.dtype) -> Tensor:
@@ -120,20 +122,13 @@ def _of_data(data: Any, kind: dtypes.dtype) -> Tensor:
 
 
 def _new(cls: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """`torch.Tensor(...)`: sizes, or data of the default type; `Variable(tensor, requires_grad)`,
-    which is the same class here.
-    """
-    wants = kwargs.pop("requires_grad", False)
-    kwargs.pop("volatile", None)
-    if len(args) == 2 and isinstance(args[0], Tensor) and isinstance(args[1], bool):
-        wants = args[1]
-        args = args[:1]
+    """`torch.Tensor(...)`: sizes, data of the default type, or a view of another tensor."""
     if isinstance(kwargs.get("data"), Tensor):
         kwargs["other"] = kwargs.pop("data")
     result = made(args, kwargs, dtypes.get_default_dtype(), exact=False)
-    if cls is not Tensor:
+    if cls is not Tensor or keeps_type(type(result)):  # a batched tensor stays one
         result.__class__ = cls
-    return want_gradient(result) if wants else result
+    return result
 
 
 Tensor.__new__ = _new  # type: ignore[method-assign]

@@ -12,6 +12,7 @@ from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels
 from ...core.bind import wrap
+from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -216,6 +217,10 @@ def scaled_dot_product_attention(
         require_tensor(t, "scaled_dot_product_attention", n, i)
         for i, (n, t) in enumerate((("query", query), ("key", key), ("value", value)), start=1)
     )
+    bias = attn_mask
+    policy = thread.stack.autocast
+    if policy is not None:
+        q, k, v, bias = (policy.narrow(t) for t in (q, k, v, bias))
     if not (q._array.dtype == k._array.dtype == v._array.dtype):
         raise OperationError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {q.dtype} key.dtype: {k.dtype} and "
@@ -238,7 +243,6 @@ def scaled_dot_product_attention(
         times = q._array.shape[-3] // k._array.shape[-3]
         k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)
     factor = 1.0 / math.sqrt(q._array.shape[-1] or 1) if scale is None else scale
-    bias = attn_mask
     if bias is not None and bias._array.dtype.kind == "b":
         kind = q._array.dtype
         bias = F.where(

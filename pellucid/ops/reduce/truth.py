@@ -11,7 +11,7 @@ from ...arrays.numpy_cpu import in_order
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import public
+from ...core.public import method, public
 from ...core.tensor import Tensor
 from ...errors import DtypeError
 from .._rules import require_tensor
@@ -176,7 +176,7 @@ count_nonzero_op = defop(
 )
 
 
-@public(methods="=")
+@public()
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """Count the nonzero elements, in the whole tensor or along dimensions.
 
@@ -194,3 +194,9 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     return count_nonzero_op.call(
         input, dim=dims_of(dim, require_tensor(input, "count_nonzero")._array.ndim, "count_nonzero")
     )
+
+
+@method("count_nonzero")
+def _count_nonzero_of_tensor(self: Tensor, dim: Dims = None, *more: int) -> Tensor:
+    """`count_nonzero(0, 2)` is `count_nonzero((0, 2))`."""
+    return count_nonzero(self, (dim, *more) if more else dim)  # type: ignore[arg-type]

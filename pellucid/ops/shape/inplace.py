@@ -13,7 +13,7 @@ from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...errors import UnsupportedError, forwarding
 from . import storage as view_storage
-from .squeeze import squeeze, unsqueeze
+from .squeeze import squeeze_of_tensor, unsqueeze
 from .transpose import t, transpose
 
 
@@ -87,6 +87,6 @@ for _name, _function in {
     "t_": t,
 }.items():
     _inplace(_name, _function, _again(_function))  # twice is as before
-_inplace("squeeze_", squeeze, lambda x, shape, *args, **named: x.view(shape))
+_inplace("squeeze_", squeeze_of_tensor, lambda x, shape, *args, **named: x.view(shape))
 _inplace("unsqueeze_", unsqueeze, lambda x, shape, *args, **named: x.view(shape))
 _inplace("as_strided_", view_storage.as_strided)

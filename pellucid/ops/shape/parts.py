@@ -546,7 +546,13 @@ def _directional(name: str, dim: int, least: int) -> None:
     >>> [part.shape for part in torch.{name}(torch.zeros(2, 4, 6), 2)]
     [torch.Size({[2 >> (dim == 0), 4 >> (dim == 1), 6 >> (dim == 2)]}), torch.Size({[2 >> (dim == 0), 4 >> (dim == 1), 6 >> (dim == 2)]})]
     """
-    public(names=name, methods="=")(function)
+    public(names=name)(function)
+
+    def of_tensor(self: Tensor, *args: Any, **named: Any) -> tuple[Tensor, ...]:
+        return function(self, *((args,) if len(args) > 1 else args), **named)
+
+    of_tensor.__name__, of_tensor.__doc__ = name, f"`{name}(1, 2)` is `{name}((1, 2))`."
+    method(name)(of_tensor)
 
 
 _directional("hsplit", 1, 1)

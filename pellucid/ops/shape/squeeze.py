@@ -10,7 +10,7 @@ from numpy import ndarray
 from ... import shapes
 from ...core.bind import view_result
 from ...core.primitive import defop
-from ...core.public import public
+from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DimensionError
@@ -76,7 +76,7 @@ unsqueeze_op = defop(
 )
 
 
-@public(methods="=")
+@public()
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Remove dimensions of size 1. The result is a view.
 
@@ -102,6 +102,12 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         if dim is None
         else titled(result, f"SqueezeBackward{2 if isinstance(dim, Sequence) else 1}")
     )
+
+
+@method("squeeze")
+def squeeze_of_tensor(self: Tensor, dim: int | Sequence[int] | None = None, *more: int) -> Tensor:
+    """`squeeze(0, 2)` is `squeeze((0, 2))`."""
+    return squeeze(self, (dim, *more) if more else dim)  # type: ignore[arg-type]
 
 
 @public(methods="=")
