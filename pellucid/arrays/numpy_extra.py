@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy import asarray, ndarray
 
+from .. import config
 from ..errors import OperationError, UnsupportedError
 from ..ir.formula import FORMULAS, Formula
 from .halves import HALVES, narrowed
 from .halves import widened as _wide
-from .native import REAL, chunked, fused, ufuncs
+from .native import REAL, activation, chunked, fused, ufuncs
 from .numpy_fast import cube
 
 __all__: list[str] = []
@@ -301,20 +302,17 @@ def _real(function: Any) -> bool:
     return isinstance(function, np.ufunc) and set("".join(function.types)) <= set("fd->")
 
 
-def _large(x: Any, y: Any) -> bool:
+def _large(x: Any, y: Any, least: int = 1 << 16) -> bool:
     """Whether two arrays of one dtype, or an array and a number, are floats that several threads
     may share.
     """
     kind = x.dtype
     return (
-        x.size >= _SHARED
+        x.size >= least
         and type(x) is ndarray
         and kind in REAL
         and (type(y) in (float, int) or type(y) is ndarray and y.dtype is kind)
     )
-
-
-_SHARED = 1 << 16  # elements from which arrays are cut into chunks
 
 
 @widened("erfc", "1 - erf(x).")
@@ -472,7 +470,7 @@ def square(x: Any) -> Any:
 def floor_divide(x: Any, y: Any) -> Any:
     """x / y rounded down; division of integers by zero raises."""
     _refuse_zero(x, y)
-    return (chunked(np.floor_divide) if _large(x, y) else np.floor_divide)(x, y)
+    return _divided("floor_divide", x, y)
 
 
 @_export
@@ -492,14 +490,23 @@ def trunc_divide(x: Any, y: Any) -> Any:
 def remainder(x: Any, y: Any) -> Any:
     """x - y * floor(x / y), with the sign of y."""
     _refuse_division("remainder", x, y)
-    return (chunked(np.remainder) if _large(x, y) else np.remainder)(x, y)
+    return _divided("remainder", x, y)
 
 
 @_export
 def fmod(x: Any, y: Any) -> Any:
     """x - y * trunc(x / y), with the sign of x."""
     _refuse_division("fmod", x, y)
-    return (chunked(np.fmod) if _large(x, y) else np.fmod)(x, y)
+    return _divided("fmod", x, y)
+
+
+def _divided(name: str, x: Any, y: Any) -> Any:
+    """NumPy's function; many float32 by a kernel, which has the same bits."""
+    function = getattr(np, name)
+    if type(x) is not ndarray or not _large(x, y, _LARGE):
+        return function(x, y)
+    run = activation(name, x.size) if x.dtype == np.float32 and config.kernels else None
+    return chunked(function)(x, y) if run is None else run(x, y)
 
 
 def _whole(x: Any) -> bool:

@@ -244,7 +244,8 @@ class Maker:
         if REGISTER[kind] == "double" and name in doubles.FUNCTIONS:
             return Num(self, doubles.FUNCTIONS[name](f, args[0].value), kind)
         wide = [f.extend(a.value, vector("double", self.width)) for a in args]
-        value = through_c(f, name, *wide)
+        single = name == "fmod" and REGISTER[kind] == "float"
+        value = _rest(f, *wide) if single else through_c(f, name, *wide)
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
 
 
@@ -322,6 +323,31 @@ def through_c(f: Function, name: str, *args: Value) -> Value:
             f"insertelement {result.ctype} {result.name}, double {one.name}, i32 {i}", result.ctype
         )
     return result
+
+
+def _rest(f: Function, x: Value, y: Value) -> Value:
+    """`fmod` of numbers that float32 holds. Up to a quotient of 2**28 its product with y, and what is
+    left of x, are exact; the quotient is one too large where it was rounded up to a whole number.
+    Other lanes are the C library's.
+    """
+    kind = x.ctype
+    a, b = f.fabs(x), f.fabs(y)
+    ratio = a / b
+    good = ratio.compare("olt", 2.0**28) & b.compare("olt", math.inf)
+    result = f.var(kind)
+
+    def fast() -> None:
+        left = f.fma(0.0 - f.intrinsic("trunc", kind, ratio), b, a)
+        result.set(f.copysign(f.select(left.compare("olt", 0.0), left + b, left), x))
+
+    def slow() -> None:
+        result.set(through_c(f, "fmod", x, y))
+
+    count = lanes(kind)
+    if count > 1:
+        good = f.intrinsic("vector.reduce.and", "i1", good, overload=f"v{count}i1")
+    f.branch(good, fast, slow)
+    return result.get()
 
 
 # Conversions.

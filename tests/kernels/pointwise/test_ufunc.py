@@ -213,3 +213,31 @@ def test_doubles_without_a_compiler(monkeypatch):
         np.testing.assert_array_equal(first, np.where(k, a * 2 + 1, -a))
         np.testing.assert_array_equal(second, np.maximum(a, np.sqrt(2.0)))
     np.testing.assert_array_equal(made(a.copy(), a.copy(), k)[0], np.where(k, a * a + 1, -a))
+
+
+@pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide"])
+def test_divisions_with_rest_are_numpys_to_the_bit(name, thread_count):
+    rng = np.random.default_rng(4)
+    hard = np.float32(
+        [0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 1e-38, 2.5, -7, 0.1, -0.1]
+        + [2**24, 2**28 - 16, 2**28, 2**28 + 32, 1e10, 3, -3, 1 / 3]
+    )
+    pairs = [np.meshgrid(hard, hard), rng.integers(0, 1 << 32, (2, 100_003), dtype=np.uint64)]
+    a, b = (
+        np.concatenate([p[k].astype(np.uint32).view(np.float32).ravel() for p in pairs[1:]])
+        for k in (0, 1)
+    )
+    x = np.concatenate(
+        [pairs[0][0].ravel(), a, (rng.standard_normal(50_000) * 50).astype(np.float32)]
+    )
+    y = np.concatenate([pairs[0][1].ravel(), b, rng.standard_normal(50_000).astype(np.float32)])
+    run = getattr(act, name)
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x, y)
+    got = run(x, y)
+    same = (got.view(np.uint32) == want.view(np.uint32)) | np.isnan(got) & np.isnan(want)
+    assert same.all()
+    # quotients that are rounded up to a whole number
+    y = np.nextafter(np.float32(1), np.float32(2)) * np.ones(5000, np.float32)
+    x = (np.arange(5000) + 1).astype(np.float32) * y
+    np.testing.assert_array_equal(run(x, y), getattr(np, name)(x, y))
