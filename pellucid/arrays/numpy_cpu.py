@@ -574,6 +574,18 @@ def overlaps_itself(array: ndarray) -> bool:
     )
 
 
+def apart(array: ndarray) -> bool:
+    """Whether each element surely has memory of its own: no dimension steps into another one."""
+    if type(array) is not ndarray or array.flags.c_contiguous:
+        return True
+    reach = 0
+    for step, n in sorted((abs(step), n) for n, step in _steps(array)):
+        if step <= reach:
+            return not array.size
+        reach += step * (n - 1)
+    return True
+
+
 def _steps(a: ndarray) -> list[tuple[int, int]]:
     """Sizes and strides, dimensions of size 1 left out."""
     return [(n, step) for n, step in zip(a.shape, a.strides, strict=True) if n != 1]

@@ -115,6 +115,13 @@ class Value:
             and self.dtype == other.dtype
         )
 
+    def overlaps(self, other: Value) -> bool:
+        """Whether the two may have bytes in common."""
+        if self.buffer is not other.buffer:
+            return False
+        (low, high), (first, last) = self.extent(), other.extent()
+        return low < last and first < high
+
 
 def _bytes_of(buffer: Buffer) -> Value:
     """All of a buffer, whatever is in it."""

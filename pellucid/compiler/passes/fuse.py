@@ -100,6 +100,8 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
     """The instruction as part of a loop, or why it is none."""
     if i.kind in ("copy", "constant"):
         target = i.made()[0]
+        if i.inputs[0].overlaps(target) and not i.inputs[0].same_place(target):
+            return "it is written over what it reads"
         return _checked(Member(i, target.shape, (i.inputs[0],), target, move=True), number_of)
     if i.kind != "op":
         return "a call of Python code" if i.kind == "call" else "a gradient rule without operations"

@@ -23,7 +23,7 @@ from ... import dtypes
 from ...api.messages.facts import call_in_progress
 from ...arrays import native
 from ...arrays.halves import native_products
-from ...arrays.numpy_cpu import address
+from ...arrays.numpy_cpu import address, apart
 from ...core import bind, interpret, observe, source
 from ...core.interpret import Stack, thread
 from ...core.primitive import PRIMITIVES, RAW, Primitive
@@ -503,6 +503,9 @@ class Tracer(ControlFlow, Events, Communication):
 
     def copy(self, target: ndarray, array: ndarray) -> None:
         """`target` was given the values of `array`."""
+        if not apart(target):
+            # what is left there depends on the order, which eager operations choose
+            raise Refusal("the step writes to a tensor whose elements share memory")
         origin = self.value(array, "a write")
         known = self.lookup(target)
         if known is None and id(owner(target)) not in self._fresh and self.resolve(target) is None:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy import ndarray
 
 from ...arrays import numpy_cpu
-from ...arrays.numpy_cpu import overlaps_itself, writable
+from ...arrays.numpy_cpu import apart, overlaps_itself, writable
 from ...core import tracing
 from ...core.bind import NUMBERS, wrap
 from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
-from ...core.modes import local
+from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS, with_out
@@ -37,26 +37,35 @@ def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[...,
     return forward
 
 
-def wrote_expanded(
-    t: Tensor, name: str, op: Any, others: tuple[Tensor, ...], params: dict[str, Any], example: str
+def wrote_in_order(
+    t: Tensor,
+    name: str,
+    op: Any,
+    others: tuple[Tensor, ...],
+    params: dict[str, Any],
+    example: str = "",
 ) -> bool:
     """Write place by place to a tensor whose elements share memory, so that the last value stays:
-    as in PyTorch, which warns.
+    as in PyTorch, which warns if the tensor is expanded (`example` is part of its words).
 
     Not where a gradient flows; False where nothing was written.
     """
     a = t._array
     if (
         type(a) is not ndarray
-        or not overlaps_itself(a)
+        or apart(a)
         or (local.grad and any(x._rg for x in (t, *others)))
+        or (state.slow and tracing.tracer() is None)
     ):
         return False
-    warn_once(
-        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
-        f"applies to advanced indexing e.g. {example}"
-    )
-    tracing.seen(None, "the step writes to an expanded tensor")
+    if overlaps_itself(a):
+        if not example:
+            return False
+        warn_once(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+            f"applies to advanced indexing e.g. {example}"
+        )
+    tracing.seen(None, "the step writes to a tensor whose elements share memory")
     op.inplace(numpy_cpu, writable(a), *[x._array for x in others], **params)
     bump(t, name)
     return True
@@ -92,7 +101,7 @@ def both_forms(
         )
         if not direct:
             return overwrite(self, op.call(self, *others, **params), name + "_")
-        if name.endswith("_fill") and wrote_expanded(
+        if name.endswith("_fill") and wrote_in_order(
             self, name + "_", op, others, params, "tensor[mask] = scalar"
         ):
             return self
@@ -103,6 +112,8 @@ def both_forms(
                     partial(op.check, **params), a, *[t._array for t in others], again=True
                 )
             others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
+            if wrote_in_order(self, name + "_", op, others, params):
+                return self
         return write(self, name + "_", op, others, params)
 
     function.__name__, inplace.__name__ = name, name + "_"

@@ -33,7 +33,7 @@ from .._samples import Sample
 from ..shape._sizes import legacy_type
 from ..shape.broadcast import expand
 from ..shape.view import reshape
-from ._writes import wrote_expanded
+from ._writes import wrote_in_order
 from .basic import BY_LAST, basic_tuple, check_index, checked_index, numpy_index, parse, take_view
 
 
@@ -322,20 +322,11 @@ def put_(
         check_read(x, (values, *tensors), exact=True)
     if type(a) is ndarray and np.may_share_memory(a, values._array):
         values = F.clone(values)
-    if name == "index_put_" and not accumulate:
-        example = "tensor[indices] = tensor"
-        if wrote_expanded(
-            x,
-            name,
-            index_put_op,
-            (values, *tensors),
-            {"spec": spec, "accumulate": accumulate},
-            example,
-        ):
-            return x
-    return write(
-        x, name, index_put_op, (values, *tensors), {"spec": spec, "accumulate": accumulate}
-    )
+    params = {"spec": spec, "accumulate": accumulate}
+    example = "tensor[indices] = tensor" if name == "index_put_" and not accumulate else ""
+    if wrote_in_order(x, name, index_put_op, (values, *tensors), params, example):
+        return x
+    return write(x, name, index_put_op, (values, *tensors), params)
 
 
 METHODS["__setitem__"] = _setitem

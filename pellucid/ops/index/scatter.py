@@ -23,7 +23,7 @@ from .._rules import require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ._bounds import bounded, index_of, inside, places, vectors
-from ._writes import both_forms, copying
+from ._writes import both_forms, copying, wrote_in_order
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:
@@ -281,6 +281,8 @@ def scatter_(
             again=True,
         )
         others = tuple(F.clone(t) if np.may_share_memory(a, t._array) else t for t in others)
+    if wrote_in_order(self, "scatter_", op, others, params):
+        return self
     return write(self, "scatter_", op, others, params)
 
 

@@ -1,0 +1,108 @@
+"""Compiled steps that write to memory which they read, or whose elements share memory: what is left
+there is what eager operations leave.
+"""
+
+import pytest
+
+import pellucid as torch
+
+ROWS = torch.tensor([0, 2])
+LAYOUTS = {
+    "contiguous": lambda: torch.arange(12.0).reshape(3, 4)[:, :3].contiguous(),
+    "rows apart": lambda: torch.arange(12.0).reshape(3, 4)[:, 1:],
+    "turned": lambda: torch.arange(9.0).reshape(3, 3).t(),
+    "steps": lambda: torch.arange(18.0).reshape(3, 6)[:, ::2],
+}
+SHARED = {
+    "windows": lambda: torch.arange(6.0).unfold(0, 3, 1),
+    "strides": lambda: torch.arange(9.0).as_strided((3, 3), (2, 1)),
+}
+
+
+def move_down(a):
+    a[1:] = a[:-1]
+
+
+def move_up(a):
+    a[:-1] = a[1:]
+
+
+def copy_down(a):
+    a[1:].copy_(a[:-1])
+
+
+def move_aside(a):
+    a[:2, :2] = a[1:, 1:]
+
+
+def turn(a):
+    a.t()[:] = a
+
+
+def exchange(a):
+    a[1:], a[:-1] = a[:-1], a[1:]
+
+
+def rectified(a):
+    a[1:] = a[:-1].relu()
+
+
+def summed(a):
+    a[1:].add_(a[:-1])
+
+
+def fill_rows(a):
+    a.index_fill_(0, ROWS, -1.0)
+
+
+def copy_rows(a):
+    a.index_copy_(0, ROWS, a[:2] * 2)
+
+
+def add_rows(a):
+    a.index_add_(0, ROWS, a[:2] * 2)
+
+
+def set_rows(a):
+    a[ROWS] = a[:2] * 3
+
+
+def put_rows(a):
+    a.index_put_((ROWS,), torch.tensor(9.0), accumulate=True)
+
+
+def set_by_mask(a):
+    a[a > 2] = -1.0
+
+
+def said(step, a):
+    """What a step refuses: overlaps that are easy to see, as in PyTorch."""
+    try:
+        step(a)
+    except RuntimeError as error:
+        return str(error)
+
+
+def held_to_eager(step, make):
+    compiled = torch.compile(step)
+    for _ in range(3):
+        a, b = make(), make()
+        assert said(step, a) == said(compiled, b)
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("make", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize(
+    "step", [move_down, move_up, copy_down, move_aside, turn, exchange, rectified, summed]
+)
+def test_parts_written_over_other_parts(step, make):
+    held_to_eager(step, make)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", SHARED.values(), ids=SHARED)
+@pytest.mark.parametrize(
+    "step", [fill_rows, copy_rows, add_rows, set_rows, put_rows, set_by_mask, move_down]
+)
+def test_elements_that_share_memory(step, make):
+    held_to_eager(step, make)
