@@ -275,3 +275,60 @@ def test_classes_of_archives_are_made_without_arguments_and_filled_from_dicts():
         torch.jit.load(changed(lambda data: data.replace(b"Net\n)\x81", b"Net\nK\x01\x85\x81")))
     with pytest.raises(RuntimeError, match="must be a dict"):
         torch.jit.load(changed(lambda data: b"\x80\x02c__torch__\nNet\n)\x81K\x01b."))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(" * 500 + "x" + ")" * 500,
+        "not " * 5000 + "x",
+        "-" * 40_000 + "x",
+        "isinstance(x)",
+        "getattr(x)",
+        "CONSTANTS.x",
+        "CONSTANTS.c0.c1",
+        "9" * 5000,
+    ],
+)
+def test_code_that_cannot_be_read_is_refused_by_name(code):
+    from pellucid.jit._code import CodeUnit
+
+    text = f"class M(Module):\n  def forward(self, x: Tensor) -> Tensor:\n    return {code}\n"
+    unit = CodeUnit(lambda name: text if name == "code/__torch__/m.py" else None, [1])
+    with pytest.raises(NotImplementedError, match="the code of a TorchScript archive"):
+        unit.find("__torch__.m.M")
+
+
+@pytest.mark.parametrize("table", ["5", "x", "[5]", "'ab'"])
+def test_tables_of_classes_are_lists_of_names(table):
+    from pellucid.jit._code import CodeUnit
+
+    text = f"class M(Module):\n  __parameters__ = {table}\n"
+    unit = CodeUnit(lambda name: text if name == "code/__torch__/m.py" else None, [])
+    with pytest.raises(NotImplementedError, match="the code of a TorchScript archive"):
+        unit.find("__torch__.m.M")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.pkl", b"\x80\x02."),  # nothing on the stack
+        ("data.pkl", b"\x80\x02h\x05."),
+        ("constants.pkl", b"\x80\x02K\x05."),
+        ("code/__torch__/m.py", b"\xff"),
+        ("code/__torch__/m.py", b"\n" * (5 << 20)),
+    ],
+)
+def test_damaged_archives_are_said_to_be(name, content):
+    parts = {
+        "data.pkl": b"\x80\x02c__torch__.m\nM\n)\x81}b.",
+        "constants.pkl": b"\x80\x02).",
+        "code/__torch__/m.py": b"class M(Module):\n  training : bool\n",
+        name: content,
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for key, data in parts.items():
+            archive.writestr(f"m/{key}", data)
+    with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+        torch.jit.load(file)

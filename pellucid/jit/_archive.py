@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import devices, serialization
 from ..serialization._names import STORAGE_TYPES
-from ..serialization._read import Archive, storages
+from ..serialization._read import Archive, malformed, storages
 from ..serialization._rebuild import rebuild_parameter, rebuild_tensor_v2
 from ..serialization._restricted import SafeUnpickler
 from ._code import ArchiveModule, CodeUnit, is_kind, new, restore
@@ -44,6 +44,9 @@ _KNOWN: dict[tuple[str, str], Any] = {
         for kind in ("int", "double", "bool", "tensor")
     },
 }
+
+
+_MOST_CODE = 4 << 20  # the tree of a text takes some hundred times its bytes
 
 
 class _Reader(SafeUnpickler):
@@ -100,7 +103,12 @@ def _read(archive: Archive, map_location: Any, extra_files: dict[str, Any] | Non
     names = set(archive.zip.namelist())
 
     def text(name: str) -> str | None:
-        return archive.read(name).decode() if archive.has(name) else None
+        if not archive.has(name):
+            return None
+        found = archive.read(name)
+        if len(found) > _MOST_CODE:
+            raise UnpicklingError(f"{name} of a TorchScript archive has {len(found)} bytes of code")
+        return found.decode()
 
     constants = _Reader(
         archive.read("constants.pkl"), storages(archive, "constants", map_location), None
@@ -129,6 +137,7 @@ def load(
     Raises:
         ValueError: no such file.
         NotImplementedError: the code has what is not supported.
+        pickle.UnpicklingError, RuntimeError: a damaged file.
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
@@ -144,7 +153,8 @@ def load(
     with archive:
         names = archive.namelist()
         if MARK not in names:
-            return _read(Archive(archive.fp, None, False), map_location, _extra_files)
+            with malformed():
+                return _read(Archive(archive.fp, None, False), map_location, _extra_files)
         for name in _extra_files or {}:
             if EXTRA + name in names:
                 _extra_files[name] = archive.read(EXTRA + name)  # type: ignore[index]

@@ -9,10 +9,11 @@ refused when the file is read.
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 import math
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -207,6 +208,17 @@ _SPECIAL = frozenset(
 _TAKE_TYPES = ("annotate", "unchecked_cast", "uninitialized", "isinstance")
 
 
+@contextlib.contextmanager
+def _no_code() -> Iterator[None]:
+    """Inside, Python's compiler refuses a text in its own ways, also where it is nested too deep."""
+    try:
+        yield
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise UnsupportedError(
+            f"the code of a TorchScript archive cannot be read: {error or 'it is nested too deep'}"
+        ) from None
+
+
 class CodeUnit:
     """All classes and functions of an archive, by their names in it (`__torch__.a.b.C`).
 
@@ -252,7 +264,9 @@ class CodeUnit:
 
     def _define(self, module: str, text: str) -> list[str]:
         needed: list[str] = []
-        for item in ast.parse(text).body:
+        with _no_code():
+            tree = ast.parse(text)
+        for item in tree.body:
             if isinstance(item, ast.FunctionDef):
                 function = self._function(item, needed)
                 self.scope[self._variable(f"{module}.{item.name}")] = function
@@ -281,7 +295,7 @@ class CodeUnit:
             elif isinstance(part, ast.Assign):
                 target = part.targets[0]
                 if isinstance(target, ast.Name) and target.id in ("__parameters__", "__buffers__"):
-                    tables[target.id] = tuple(_literal(part.value))
+                    tables[target.id] = _table(part.value)
                 elif isinstance(target, ast.Name) and target.id != "__annotations__":
                     fields[target.id] = _literal(part.value)
         for key in fields:
@@ -315,7 +329,9 @@ class CodeUnit:
         made = ast.fix_missing_locations(_Translation(self, needed).visit(item))
         scope = self.scope
         before = scope.get(item.name)
-        exec(compile(ast.Module([made], []), f"<{name} of an archive>", "exec"), scope)
+        with _no_code():
+            code = compile(ast.Module([made], []), f"<{name} of an archive>", "exec")
+        exec(code, scope)
         function = scope.pop(item.name)
         if before is not None:
             scope[item.name] = before
@@ -353,6 +369,8 @@ class _Translation(ast.NodeTransformer):
             return _call("_b_attribute", value, ast.Constant(node.attr))
         root, *rest = chain
         if root == "CONSTANTS":
+            if len(rest) != 1 or not rest[0][1:].isdecimal():
+                raise _refused(node)
             name = f"_o_constant_{rest[0][1:]}"
             self.unit.scope[name] = self.unit.constants[int(rest[0][1:])]
         elif root == "__torch__":
@@ -389,6 +407,8 @@ class _Translation(ast.NodeTransformer):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in _TAKE_TYPES:
             place = 1 if name == "isinstance" else 0
+            if len(node.args) <= place or node.keywords:
+                raise _refused(node)
             kind = _types(node.args[place]) if place else None
             rest = [self.visit(value) for k, value in enumerate(node.args) if k != place]
             key = f"_o_type_{len(self.unit.scope)}" if place else "_b_inf"
@@ -399,7 +419,8 @@ class _Translation(ast.NodeTransformer):
             made = ast.Call(func, [*rest, *held] if place else [*held, *rest], [])
             return ast.copy_location(made, node)
         if name == "getattr" and not (
-            isinstance(node.args[1], ast.Constant)
+            len(node.args) > 1
+            and isinstance(node.args[1], ast.Constant)
             and isinstance(node.args[1].value, str)
             and not node.args[1].value.startswith("__")
         ):
@@ -441,10 +462,22 @@ def _call(name: str, *args: ast.expr) -> ast.expr:
 def _literal(node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError, MemoryError):
         return None
 
 
+def _table(node: ast.expr) -> tuple[str, ...]:
+    """The names in a list of a class."""
+    names = _literal(node)
+    if type(names) is not list or not all(type(name) is str for name in names):
+        raise _refused(node)
+    return tuple(names)
+
+
 def _refused(node: ast.AST) -> Exception:
-    text = ast.unparse(node) if isinstance(node, (ast.expr, ast.stmt)) else type(node).__name__
+    try:
+        text = ast.unparse(node) if isinstance(node, (ast.expr, ast.stmt)) else type(node).__name__
+    except RecursionError:
+        text = type(node).__name__
+    text = text if len(text) <= 200 else text[:200] + "..."
     return UnsupportedError(f"the code of a TorchScript archive has what is not supported: {text}")

@@ -4,13 +4,14 @@ no code of the file.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import mmap as _mmap
 import pickle
 import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pickle import UnpicklingError
 from typing import Any
@@ -289,12 +290,20 @@ def _unpickle(file: Any, loader: Any, weights_only: bool, options: dict[str, Any
     unpickler.loader = loader
     if not weights_only:
         return unpickler.load()
-    try:
+    with malformed():
         return unpickler.load()
+
+
+@contextlib.contextmanager
+def malformed() -> Iterator[None]:
+    """Inside, a file is read that is not trusted. If malformed, it leads anywhere: stack underflow,
+    wrong types, bad text.
+    """
+    try:
+        yield
     except (UnpicklingError, EOFError, RuntimeError, MemoryError):
         raise
     except Exception as error:
-        # a malformed file leads anywhere: stack underflow, wrong types, bad text
         kind = next((kind for kind in _RAISED if isinstance(error, kind)), ValueError)
         raise _damaged(kind)(
             f"{error}\nThe file is damaged or hostile: {type(error).__name__} while it was read."

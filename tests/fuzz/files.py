@@ -7,6 +7,7 @@ the reader may raise.
 
 from __future__ import annotations
 
+import ast
 import codecs
 import contextlib
 import copy
@@ -29,6 +30,7 @@ from typing import Any
 
 import hostile
 import numpy as np
+import torchscript
 
 import pellucid as torch
 from pellucid import datasets, dtypes
@@ -36,6 +38,7 @@ from pellucid.arrays.meta import MetaArray
 from pellucid.core.tensor import Parameter, Tensor
 from pellucid.devices import Size
 from pellucid.interop import safetensors
+from pellucid.jit._code import is_kind
 from pellucid.ops.shape.storage import TypedStorage, UntypedStorage
 from pellucid.serialization import _restricted
 
@@ -369,6 +372,11 @@ def draw_archive(r: random.Random) -> dict[str, Any]:
     return {"kind": "archive", "records": found, "end": end, **how(r), **edits(r)}
 
 
+def draw_script(r: random.Random) -> dict[str, Any]:
+    found = torchscript.records(r, glob, TENSOR, value)
+    return {"kind": "script", "records": found, "end": {}, **edits(r)}
+
+
 def how(r: random.Random) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if r.random() < 0.2:
@@ -687,7 +695,8 @@ def draw_cache(r: random.Random) -> dict[str, Any]:
 def draw(r: random.Random) -> dict[str, Any]:
     form = r.random()
     for share, make in (
-        (0.62, draw_archive),
+        (0.5, draw_archive),
+        (0.62, draw_script),
         (0.72, draw_legacy),
         (0.79, draw_safetensors),
         (0.90, draw_onnx),
@@ -740,6 +749,24 @@ def load_torch(data: bytes, case: dict[str, Any]) -> Any:
         return torch.load(io.BytesIO(data), **options)
 
 
+def load_script(data: bytes, case: dict[str, Any]) -> Any:
+    global running
+    begin()
+    with contextlib.redirect_stdout(None):
+        found = torch.jit.load(io.BytesIO(data), _extra_files={"note": ""})
+        if not isinstance(found, torch.nn.Module):
+            return None if is_kind(type(found)) else found
+        # as the library has it: the archive may have methods and attributes of these names
+        parts = list(torch.nn.Module.state_dict(found).values())
+        running = True  # for which the library writes code of its own
+        for x in (torch.ones(4), torch.ones(2, 2)):
+            # the code in it may fail, and nothing else
+            with contextlib.suppress(Exception):
+                parts.append(found(x))
+        running = False
+    return [part for part in parts if isinstance(part, Tensor)]
+
+
 def load_onnx(data: bytes, case: dict[str, Any]) -> Any:
     os.makedirs("model/folder")
     Path("model/x.bin").write_bytes(bytes(8))
@@ -786,6 +813,7 @@ def safetensors_bytes(case: dict[str, Any]) -> bytes:
 
 READERS: dict[str, tuple[Any, Any]] = {
     "archive": (lambda case: hostile.archive(case["records"], case["end"]), load_torch),
+    "script": (lambda case: hostile.archive(case["records"], case["end"]), load_script),
     "legacy": (lambda case: hostile.legacy(case["parts"]), load_torch),
     "safetensors": (safetensors_bytes, lambda data, case: safetensors.load(data)),
     "onnx": (lambda case: hostile.message(case["model"]), load_onnx),
@@ -801,7 +829,7 @@ READERS: dict[str, tuple[Any, Any]] = {
 
 def errors_of(kind: str) -> tuple[type[BaseException], ...]:
     """What a reader may raise, the classes that its documentation names."""
-    if kind in ("archive", "legacy"):
+    if kind in ("archive", "legacy", "script"):
         return (pickle.UnpicklingError, RuntimeError, ValueError, EOFError)
     if kind == "safetensors":
         from safetensors import SafetensorError
@@ -824,7 +852,7 @@ WATCHED = (
     "webbrowser.",
 )
 events: list[str] | None = None
-ready = False
+ready = running = False
 
 
 def watch(event: str, arguments: tuple[Any, ...]) -> None:
@@ -839,8 +867,27 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
             events.append(f"open {path!r} {mode!r}")
     elif event == "compile" and arguments[1] == "<unknown>":
         pass  # NumPy parses the header of an array with ast.literal_eval: nothing is executed
+    elif event in ("compile", "exec") and (
+        running or of_archive(event, *arguments[:1], arguments[-1])
+    ):
+        pass
+    elif running and event == "import":
+        pass
     elif event.startswith(WATCHED) and event not in ("os.listdir", "os.scandir"):
         events.append(f"{event} {arguments!r}"[:200])
+
+
+def of_archive(event: str, what: Any, name: Any) -> bool:
+    """Whether this is checked code of a TorchScript archive, or makes a named tuple of it."""
+    if event == "compile":
+        return (
+            isinstance(what, ast.Module)
+            or bytes(what).startswith(b"lambda _cls,")
+            or str(name).startswith(os.path.dirname(torch.__file__))  # of the library's own
+        )
+    return what.co_filename.endswith(" of an archive>") or any(
+        getattr(inner, "co_names", None) == ("_tuple_new",) for inner in what.co_consts
+    )
 
 
 def prepare() -> None:
@@ -854,6 +901,8 @@ def prepare() -> None:
     warnings.simplefilter("ignore")
     for words in ("hints", "overloads"):  # read when the first error is made
         importlib.import_module(f"pellucid.api.messages.{words}")
+    torch.ops.aten.add.overloads()  # reads the schemas
+    importlib.import_module("unicodedata")  # read for the first name that is not ASCII
     importlib.import_module("pellucid.ops._overloads").listed()
     sys.addaudithook(watch)
     used = (
@@ -864,12 +913,15 @@ def prepare() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
 
 
+MAKERS = (draw_archive, draw_script, draw_legacy, draw_safetensors, draw_onnx, draw_data)
+
+
 def warm() -> None:
     """Once before all cases: whatever the readers import when they are first used."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in range(25):
-            make = (draw_archive, draw_legacy, draw_safetensors, draw_onnx, draw_data)[seed % 5]
+        for seed in range(60):
+            make = MAKERS[seed % len(MAKERS)]
             case = make(random.Random(seed))
             with contextlib.suppress(Exception), place():
                 READERS[case["kind"]][1](damaged(READERS[case["kind"]][0](case), case), case)
