@@ -1,5 +1,6 @@
 """Forms of the calls that PyTorch takes and refuses."""
 
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -55,3 +56,19 @@ def test_rot90_looks_for_its_dimensions_before_it_compares_them(dims):
     for same in ((0, 0), (0, -2), (-1, 1)):
         with pytest.raises(RuntimeError, match="expected rotation dims to be different"):
             torch.rot90(x, 1, same)
+
+
+def test_positions_of_many():
+    rng = np.random.default_rng(6)
+    for shape in ((5000,), (70, 80), (17, 3, 200), (4, 1, 5, 400)):
+        for kind in (np.float32, np.int64, np.bool_, np.complex64, np.uint8):
+            x = (rng.integers(0, 3, shape) * rng.integers(0, 2, shape)).astype(kind)
+            for a in (x, x.T, x[..., ::2]):
+                t = torch.tensor(a)
+                np.testing.assert_array_equal(t.nonzero().numpy(), np.argwhere(a))
+                for d, want in zip(t.nonzero(as_tuple=True), a.nonzero(), strict=True):
+                    np.testing.assert_array_equal(d.numpy(), want)
+                assert t.count_nonzero().item() == np.count_nonzero(a)
+    x = torch.full((5000,), float("nan"))
+    x[7] = -0.0
+    assert x.count_nonzero().item() == 4999 and len(x.nonzero()) == 4999

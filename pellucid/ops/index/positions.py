@@ -52,13 +52,28 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         check_out(out, (input,), False)
         return into(out, nonzero(input), "nonzero")
     tracing.seen(a)
-    found = (a.reshape(1) if a.ndim == 0 else a).nonzero()
+    found = _places(a) if a.size >= _MANY else (a.reshape(1) if a.ndim == 0 else a).nonzero()
     if as_tuple:
         return tuple(wrap(np.ascontiguousarray(d)) for d in found)
     if a.ndim == 0:
         return wrap(np.empty((len(found[0]), 0), np.int64))
     # as it lies in PyTorch
     return wrap(np.stack(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))
+
+
+_MANY = 1 << 12  # elements from which the positions are made of those in the flattened array
+
+
+def _places(a: ndarray) -> list[ndarray]:
+    """As `a.nonzero()`: NumPy is fast where it looks at booleans in one dimension."""
+    truth = a if a.dtype.kind == "b" else a != 0
+    flat: ndarray = truth.reshape(-1).nonzero()[0]
+    found = []
+    for size in a.shape[:0:-1]:
+        above = flat // size
+        found.append(flat - above * size)
+        flat = above
+    return [flat, *found[::-1]]
 
 
 @public(methods="=")

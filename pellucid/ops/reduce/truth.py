@@ -164,7 +164,7 @@ count_nonzero_op = defop(
     "count_nonzero",
     "input",
     forward=lambda xp, x, *, dim: (
-        np.count_nonzero(x)
+        np.count_nonzero(x if x.size < 4096 or x.dtype.kind == "b" else x != 0)
         if dim is None and type(x) is np.ndarray and x.dtype.kind in "biufc"
         else xp.sum(x != 0, dim, np.int64)
     ),

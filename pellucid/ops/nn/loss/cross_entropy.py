@@ -222,9 +222,10 @@ def nll_loss(
         )
     if x.ndim == 1:
         t = t.reshape(())
-    few = weight is None and x.ndim == 2 and 0 < t.size <= 32 and t.dtype is _INT64
+    few = weight is None and x.ndim == 2 and 0 < t.size <= 4096 and t.dtype is _INT64
     few = few and x.dtype in _KERNELS and type(input) in FAST_TYPES and not state.slow
-    if few and type(x) is np.ndarray is type(t) and ignore_index not in t.tolist():
+    few = few and type(x) is np.ndarray is type(t)
+    if few and not (ignore_index in t.tolist() if t.size <= 32 else (t == ignore_index).any()):
         return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     column = (*safe.shape[:dim], 1, *safe.shape[dim:])
