@@ -386,11 +386,16 @@ def _strides(*arrays: np.ndarray | None) -> list[int]:
     """Batch, head and row strides in floats; 0 along broadcast dimensions."""
     result: list[int] = []
     for a in arrays:
-        result += (
-            [0, 0, 0]
-            if a is None
-            else [0 if n == 1 else s // 4 for n, s in zip(a.shape[:3], a.strides[:3])]
-        )
+        if a is None:
+            result += (0, 0, 0)
+        else:
+            batch, heads, rows, _ = a.shape
+            one, two, three, _ = a.strides
+            result += (
+                one // 4 if batch != 1 else 0,
+                two // 4 if heads != 1 else 0,
+                three // 4 if rows != 1 else 0,
+            )
     return result
 
 

@@ -307,7 +307,11 @@ def _over_rows(
         if not x.size:
             return empty(shape, kind)
         axis %= len(shape)
-        middle = pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :])
+        middle = (
+            (1, *shape)
+            if len(shape) == 2
+            else (pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :]))
+        )
         out = softmax_columns.run(
             name, *[np.ascontiguousarray(a).reshape(middle) for a in (x, y) if a is not None]
         )
