@@ -309,6 +309,12 @@ def set_default_dtype(d: dtype, /) -> None:
 
     Raises:
         TypeError: `d` is not one of float16, bfloat16, float32, float64.
+
+    >>> import pellucid as torch
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor([1.0]).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
     """
     global _default
     if not isinstance(d, dtype):

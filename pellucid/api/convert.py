@@ -88,7 +88,13 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
 
 @method()
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
-    """Write the values of `other`, a tensor or a number, broadcast and cast, into this tensor."""
+    """Write the values of `other`, a tensor or a number, broadcast and cast, into this tensor.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros(2, dtype=torch.float64)
+    >>> x.copy_(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.], dtype=torch.float64)
+    """
     if is_written_directly(self) and is_direct(other):
         a, b = self._array, other._array
         if a.shape == b.shape and a.dtype is b.dtype and not np.may_share_memory(a, b):
@@ -367,7 +373,15 @@ for _name, _kind in (
 
 @method("type")
 def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_: Any) -> Any:
-    """The type's name (`'torch.FloatTensor'`), or the tensor cast to `dtype`."""
+    """The type's name (`'torch.FloatTensor'`), or the tensor cast to `dtype`.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.5, 2.5])
+    >>> x.type()
+    'torch.FloatTensor'
+    >>> x.type(torch.int64)
+    tensor([1, 2])
+    """
     if dtype is None:
         return f"torch.{TYPE_NAMES[self.dtype]}"
     if isinstance(dtype, str):
@@ -414,7 +428,13 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself: it is on the CPU."""
+    """The tensor itself: it is on the CPU.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0])
+    >>> x.cpu() is x
+    True
+    """
     return _laid_out(to_device(self, dtypes.device("cpu")), memory_format)
 
 
@@ -428,13 +448,26 @@ def cuda(
 
 @method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Refused: there is no accelerator to pin memory for."""
+    """Refused: there is no accelerator to pin memory for.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0])
+    >>> x.pin_memory()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Cannot access accelerator device when none is available...
+    """
     raise no_pinned()
 
 
 @method()
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0]).is_pinned()
+    False
+    """
     return False
 
 
@@ -519,6 +552,13 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
     Raises:
         RuntimeError: the tensor requires grad, and grad mode is on (detach() it first). TypeError:
             bfloat16 has no NumPy counterpart.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> a = x.numpy()
+    >>> a[0] = 5.0
+    >>> x
+    tensor([5., 2.])
     """
     if self._rg and local.grad and not force:
         raise GraphError(

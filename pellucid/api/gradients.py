@@ -180,6 +180,14 @@ def _refuse_in_transforms(name: str) -> None:
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` at the next backward; nothing happens
     for a leaf.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> y.retain_grad()
+    >>> (2 * y).backward()
+    >>> y.grad
+    tensor(2.)
     """
     _refuse_in_transforms("retain_grad")
     if not self._rg:
@@ -241,7 +249,14 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], None]
 ) -> RemovableHandle:
-    """Call `hook(tensor)` each time `.grad` of this leaf has been accumulated."""
+    """Call `hook(tensor)` each time `.grad` of this leaf has been accumulated.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda p: print("gradient:", p.grad))
+    >>> (x * x).backward()
+    gradient: tensor(6.)
+    """
     if not self._rg:
         raise GraphError("cannot register a hook on a tensor that doesn't require gradient")
     if self._node is not None:
@@ -251,7 +266,14 @@ def register_post_accumulate_grad_hook(
 
 @method()
 def as_subclass(self: Tensor, cls: type) -> Any:
-    """A view of the whole tensor with the Python type `cls`."""
+    """A view of the whole tensor with the Python type `cls`.
+
+    >>> import pellucid as torch
+    >>> class Meters(torch.Tensor):
+    ...     pass
+    >>> type(torch.tensor([1.0]).as_subclass(Meters)).__name__
+    'Meters'
+    """
     result = alias_op.call(self)
     if cls is not Tensor or keeps_type(type(result)):  # a batched tensor stays one
         result.__class__ = cls

@@ -33,13 +33,23 @@ def is_distributed(self: Tensor) -> bool:
 
 @method()
 def sparse_dim(self: Tensor) -> int:
-    """How many dimensions are sparse; 0 of a dense tensor."""
+    """How many dimensions are sparse; 0 of a dense tensor.
+
+    >>> import pellucid as torch
+    >>> torch.eye(2).to_sparse().sparse_dim()
+    2
+    """
     return self._array.sparse_dim if type(self._array) is SparseArray else 0
 
 
 @method()
 def dense_dim(self: Tensor) -> int:
-    """How many dimensions are dense; all of a dense tensor."""
+    """How many dimensions are dense; all of a dense tensor.
+
+    >>> import pellucid as torch
+    >>> torch.eye(2).to_sparse(1).dense_dim()
+    1
+    """
     return self._array.dense_dim if type(self._array) is SparseArray else self.ndim
 
 
@@ -147,7 +157,13 @@ def to_sparse(
 
 @method()
 def to_sparse_coo(self: Tensor) -> Tensor:
-    """The tensor in coordinates, `to_sparse()`."""
+    """The tensor in coordinates, `to_sparse()`.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_coo().indices()
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return to_sparse(self)
 
 
@@ -166,19 +182,34 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @method()
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed columns; see `to_sparse_csr`."""
+    """The tensor with compressed columns; see `to_sparse_csr`.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc().row_indices()
+    tensor([1, 0])
+    """
     return package()._convert.to_sparse_csc(self, dense_dim)
 
 
 @method()
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed rows of blocks; `blocksize` has a block's rows and columns."""
+    """The tensor with compressed rows of blocks; `blocksize` has a block's rows and columns.
+
+    >>> import pellucid as torch
+    >>> torch.eye(4).to_sparse_bsr((2, 2)).values().shape
+    torch.Size([2, 2, 2])
+    """
     return package()._convert.to_sparse_bsr(self, blocksize, dense_dim)
 
 
 @method()
 def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed columns of blocks; `blocksize` has a block's rows and columns."""
+    """The tensor with compressed columns of blocks; `blocksize` has a block's rows and columns.
+
+    >>> import pellucid as torch
+    >>> torch.eye(4).to_sparse_bsc((2, 2)).values().shape
+    torch.Size([2, 2, 2])
+    """
     return package()._convert.to_sparse_bsc(self, blocksize, dense_dim)
 
 

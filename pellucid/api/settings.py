@@ -54,6 +54,12 @@ def _set(**settings: Any) -> None:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms. All of this library's are; new memory without values
     (`torch.empty`, `resize_`) is filled with nan or the largest value, so that its use is seen.
+
+    >>> import pellucid as torch
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
     """
     _set(deterministic=bool(mode), warn_only=bool(warn_only))
 
@@ -67,13 +73,23 @@ def set_fill_uninitialized_memory(mode: bool) -> None:
 
 @public()
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic algorithms were requested."""
+    """Whether deterministic algorithms were requested.
+
+    >>> import pellucid as torch
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
+    """
     return SETTINGS["deterministic"]
 
 
 @public()
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether an algorithm that is not deterministic should only warn."""
+    """Whether an algorithm that is not deterministic should only warn.
+
+    >>> import pellucid as torch
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return SETTINGS["warn_only"]
 
 
@@ -83,6 +99,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
     Raises:
         TypeError: no int or str. RuntimeError: another value.
+
+    >>> import pellucid as torch
+    >>> torch.set_deterministic_debug_mode("error")
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.set_deterministic_debug_mode("default")
     """
     if not isinstance(debug_mode, (int, str)):
         raise ArgumentTypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -100,7 +122,12 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 @public()
 def get_deterministic_debug_mode() -> int:
-    """0, 1 (warn) or 2 (error)."""
+    """0, 1 (warn) or 2 (error).
+
+    >>> import pellucid as torch
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return 0 if not SETTINGS["deterministic"] else 1 if SETTINGS["warn_only"] else 2
 
 
@@ -110,6 +137,11 @@ def set_float32_matmul_precision(precision: str) -> None:
 
     Raises:
         RuntimeError: none of "highest", "high", "medium".
+
+    >>> import pellucid as torch
+    >>> torch.set_float32_matmul_precision("highest")
+    >>> torch.get_float32_matmul_precision()
+    'highest'
     """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'.")
@@ -118,7 +150,12 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 @public()
 def get_float32_matmul_precision() -> str:
-    """The value given to `set_float32_matmul_precision`."""
+    """The value given to `set_float32_matmul_precision`.
+
+    >>> import pellucid as torch
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
     return SETTINGS["precision"]
 
 
@@ -128,6 +165,13 @@ def set_num_threads(num: int) -> None:
 
     Raises:
         RuntimeError: not positive. TypeError: no int.
+
+    >>> import pellucid as torch
+    >>> before = torch.get_num_threads()
+    >>> torch.set_num_threads(1)
+    >>> torch.get_num_threads()
+    1
+    >>> torch.set_num_threads(before)
     """
     if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
         raise ArgumentTypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
@@ -143,7 +187,12 @@ def set_num_threads(num: int) -> None:
 
 @public()
 def get_num_threads() -> int:
-    """The number of threads that generated kernels use."""
+    """The number of threads that generated kernels use.
+
+    >>> import pellucid as torch
+    >>> torch.get_num_threads() >= 1
+    True
+    """
     tracing.setting("asks for the number of threads")
     from ..llvm import threads
 
@@ -164,7 +213,12 @@ def set_num_interop_threads(num: int) -> None:
 
 @public()
 def get_num_interop_threads() -> int:
-    """The value given to `set_num_interop_threads`; 1 by default."""
+    """The value given to `set_num_interop_threads`; 1 by default.
+
+    >>> import pellucid as torch
+    >>> torch.get_num_interop_threads() >= 1
+    True
+    """
     return SETTINGS["interop_threads"]
 
 
@@ -176,32 +230,60 @@ def set_flush_denormal(mode: bool) -> bool:
 
 @public()
 def set_warn_always(b: bool) -> None:
-    """Give warnings that otherwise come once per process each time."""
+    """Give warnings that otherwise come once per process each time.
+
+    >>> import pellucid as torch
+    >>> torch.set_warn_always(True)
+    >>> torch.is_warn_always_enabled()
+    True
+    >>> torch.set_warn_always(False)
+    """
     tracing.setting("sets when warnings come")
     errors.warn_always = bool(b)
 
 
 @public()
 def is_warn_always_enabled() -> bool:
-    """The value given to `set_warn_always`."""
+    """The value given to `set_warn_always`.
+
+    >>> import pellucid as torch
+    >>> torch.is_warn_always_enabled()
+    False
+    """
     return errors.warn_always
 
 
 @public()
 def is_storage(obj: Any, /) -> bool:
-    """True for a storage object."""
+    """True for a storage object.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0])
+    >>> torch.is_storage(x), torch.is_storage(x.untyped_storage())
+    (False, True)
+    """
     return isinstance(obj, (TypedStorage, UntypedStorage))
 
 
 @public()
 def is_distributed(input: Tensor) -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.is_distributed(torch.tensor([1.0]))
+    False
+    """
     return False
 
 
 @public()
 def is_vulkan_available() -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.is_vulkan_available()
+    False
+    """
     return False
 
 

@@ -71,19 +71,34 @@ def sym_int(a: Any) -> int:
 
 @public()
 def sym_float(a: Any) -> float:
-    """`float(a)`."""
+    """`float(a)`.
+
+    >>> import pellucid as torch
+    >>> torch.sym_float(3)
+    3.0
+    """
     return float(a)
 
 
 @public()
 def sym_not(a: Any) -> bool:
-    """`not a`."""
+    """`not a`.
+
+    >>> import pellucid as torch
+    >>> torch.sym_not(True)
+    False
+    """
     return not a
 
 
 @public()
 def sym_sqrt(a: float) -> float:
-    """The square root of a number."""
+    """The square root of a number.
+
+    >>> import pellucid as torch
+    >>> torch.sym_sqrt(9)
+    3.0
+    """
     return math.sqrt(a)
 
 
@@ -100,7 +115,12 @@ def sym_max(a: Any, b: Any) -> Any:
 
 @public()
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller of two numbers; a float when one of them is."""
+    """The smaller of two numbers; a float when one of them is.
+
+    >>> import pellucid as torch
+    >>> torch.sym_min(3, 2.5)
+    2.5
+    """
     return _like(min(a, b), a, b)
 
 
@@ -110,13 +130,23 @@ def _like(value: Any, a: Any, b: Any) -> Any:
 
 @public()
 def sym_sum(args: Sequence[Any]) -> Any:
-    """The sum of numbers."""
+    """The sum of numbers.
+
+    >>> import pellucid as torch
+    >>> torch.sym_sum([1, 2, 3])
+    6
+    """
     return sum(args)
 
 
 @public()
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
-    """`t if b else f`."""
+    """`t if b else f`.
+
+    >>> import pellucid as torch
+    >>> torch.sym_ite(3 > 2, 10, 20)
+    10
+    """
     return t if b else f
 
 
@@ -207,7 +237,12 @@ def _assert(condition: Any, message: str) -> None:
 # ---- places -----------------------------------------------------------------------------------
 @public()
 def get_device(input: Tensor) -> int:
-    """The number of the accelerator that holds a tensor; -1 for the CPU."""
+    """The number of the accelerator that holds a tensor; -1 for the CPU.
+
+    >>> import pellucid as torch
+    >>> torch.get_device(torch.tensor([1.0]))
+    -1
+    """
     return require_tensor(input, "get_device").get_device()
 
 
@@ -220,7 +255,13 @@ def get_file_path(*path_components: str) -> str:
 
 @public()
 def to_dlpack(tensor: Tensor, /) -> Any:
-    """A DLPack capsule that shares the tensor's memory."""
+    """A DLPack capsule that shares the tensor's memory.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.from_dlpack(torch.to_dlpack(x)).data_ptr() == x.data_ptr()
+    True
+    """
     return require_tensor(tensor, "_to_dlpack", "data").__dlpack__()
 
 
@@ -234,5 +275,12 @@ def clear_autocast_cache() -> None:
 
 @public()
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
-    """Switch anomaly mode on or off, with or without the check for NaN, until it is switched again."""
+    """Switch anomaly mode on or off, with or without the check for NaN, until it is switched again.
+
+    >>> import pellucid as torch
+    >>> torch.set_anomaly_enabled(True)
+    >>> torch.is_anomaly_enabled()
+    True
+    >>> torch.set_anomaly_enabled(False)
+    """
     switch(bool(enabled), bool(check_nan))

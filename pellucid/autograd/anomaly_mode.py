@@ -38,7 +38,15 @@ class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
 
 
 class set_detect_anomaly(ContextDecorator):  # noqa: N801
-    """Switch anomaly mode on or off; as a context manager, it restores the previous mode on exit."""
+    """Switch anomaly mode on or off; as a context manager, it restores the previous mode on exit.
+
+    >>> import pellucid as torch
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     print(torch.is_anomaly_enabled())
+    True
+    >>> torch.is_anomaly_enabled()
+    False
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.previous = setting()
@@ -56,10 +64,21 @@ class set_detect_anomaly(ContextDecorator):  # noqa: N801
 
 
 def is_anomaly_enabled() -> bool:
-    """True while anomaly mode is on."""
+    """True while anomaly mode is on.
+
+    >>> import pellucid as torch
+    >>> torch.is_anomaly_enabled()
+    False
+    """
     return setting()[0]
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """True when anomaly mode looks at the values."""
+    """True when anomaly mode looks at the values.
+
+    >>> import pellucid as torch
+    >>> with torch.autograd.detect_anomaly(check_nan=False):
+    ...     print(torch.is_anomaly_check_nan_enabled())
+    False
+    """
     return setting()[1]

@@ -139,6 +139,11 @@ def gradgradcheck(
         gen_non_contig_grad_outputs: these have gaps in memory.
         check_fwd_over_rev: check forward mode through the first backward pass.
         check_rev_over_rev: check a backward pass through it.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.sin, (x,))
+    True
     """
     arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     outs = _tensors(func(*arguments))

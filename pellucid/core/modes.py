@@ -52,12 +52,26 @@ local = _ThreadModes()
 
 
 def is_grad_enabled() -> bool:
-    """True when operations on tensors that require grad are recorded."""
+    """True when operations on tensors that require grad are recorded.
+
+    >>> import pellucid as torch
+    >>> with torch.no_grad():
+    ...     print(torch.is_grad_enabled())
+    False
+    >>> torch.is_grad_enabled()
+    True
+    """
     return local.grad
 
 
 def is_inference_mode_enabled() -> bool:
-    """True inside `inference_mode`."""
+    """True inside `inference_mode`.
+
+    >>> import pellucid as torch
+    >>> with torch.inference_mode():
+    ...     print(torch.is_inference_mode_enabled())
+    True
+    """
     return local.inference
 
 
@@ -166,13 +180,30 @@ class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
 
 
 class enable_grad(_GradMode):  # noqa: N801
-    """Context manager and decorator: operations inside are recorded, also within `no_grad`."""
+    """Context manager and decorator: operations inside are recorded, also within `no_grad`.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     with torch.enable_grad():
+    ...         y = 2 * x
+    >>> y.requires_grad
+    True
+    """
 
     mode = True
 
 
 class set_grad_enabled(ContextDecorator):  # noqa: N801
-    """Sets grad mode immediately; as a context manager, it restores the previous mode on exit."""
+    """Sets grad mode immediately; as a context manager, it restores the previous mode on exit.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.set_grad_enabled(False):
+    ...     y = 2 * x
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -194,7 +225,15 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801
 
 
 class inference_mode(ContextDecorator):  # noqa: N801
-    """Like `no_grad`, but tensors created inside can never be used by autograd afterwards."""
+    """Like `no_grad`, but tensors created inside can never be used by autograd afterwards.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.inference_mode():
+    ...     y = 2 * x
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)

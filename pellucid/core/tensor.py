@@ -231,6 +231,11 @@ class Parameter(Tensor, metaclass=_ParameterType):
     Args:
         data: the initial values, shared without a copy.
         requires_grad: whether operations on it are recorded.
+
+    >>> import pellucid as torch
+    >>> p = torch.nn.Parameter(torch.zeros(2))
+    >>> p.requires_grad, p.is_leaf
+    (True, True)
     """
 
     __slots__ = ()

@@ -24,7 +24,13 @@ _REFUSED = (
 
 
 def default_convert(data: Any) -> Any:
-    """Converts NumPy arrays and numbers in `data` to tensors, and leaves everything else unchanged."""
+    """Converts NumPy arrays and numbers in `data` to tensors, and leaves everything else unchanged.
+
+    >>> import pellucid as torch
+    >>> import numpy as np
+    >>> torch.utils.data.default_convert({"x": np.array([1, 2]), "name": "a"})
+    {'x': tensor([1, 2]), 'name': 'a'}
+    """
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):

@@ -89,7 +89,13 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """A constraint whose rightmost batch dimensions count as event dimensions."""
+    """A constraint whose rightmost batch dimensions count as event dimensions.
+
+    >>> import pellucid as torch
+    >>> real = torch.distributions.constraints.real
+    >>> torch.distributions.constraints.independent(real, 1).check(torch.zeros(2, 3))
+    tensor([True, True])
+    """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
         assert isinstance(base_constraint, Constraint), (

@@ -25,6 +25,16 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
 
     Raises:
         TypeError: something that is no class.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributions import Normal, kl_divergence, register_kl
+    >>> class Shifted(Normal):
+    ...     pass
+    >>> @register_kl(Shifted, Shifted)
+    ... def kl_shifted(p, q):
+    ...     return (p.loc - q.loc) ** 2
+    >>> kl_divergence(Shifted(0.0, 1.0), Shifted(3.0, 1.0))
+    tensor(9.)
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
         # libraries register classes of their own that are no Distribution

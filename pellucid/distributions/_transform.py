@@ -27,6 +27,11 @@ class Transform:
 
     Raises:
         ValueError: another cache size.
+
+    >>> import pellucid as torch
+    >>> t = torch.distributions.AffineTransform(1.0, 2.0)  # a subclass
+    >>> t(torch.tensor(3.0)), t.inv(torch.tensor(7.0))
+    (tensor(7.), tensor(3.))
     """
 
     bijective: bool = False
@@ -314,6 +319,12 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform whose `reinterpreted_batch_ndims` rightmost batch dimensions count as event
     dimensions.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributions import ExpTransform, IndependentTransform
+    >>> x = torch.zeros(2, 3)
+    >>> IndependentTransform(ExpTransform(), 1).log_abs_det_jacobian(x, x.exp()).shape
+    torch.Size([2])
     """
 
     def __init__(
@@ -376,6 +387,11 @@ class ReshapeTransform(Transform):
 
     Raises:
         ValueError: shapes of different numbers of elements.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
+    tensor([[0., 1.],
+            [2., 3.]])
     """
 
     bijective = True

@@ -14,7 +14,12 @@ from ._transform import SameForAll, Transform
 
 
 class ExpTransform(SameForAll):
-    """`y = exp(x)`."""
+    """`y = exp(x)`.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.ExpTransform()(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 2.7183])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -32,7 +37,12 @@ class ExpTransform(SameForAll):
 
 
 class PowerTransform(Transform):
-    """`y = x ** exponent`, for positive numbers."""
+    """`y = x ** exponent`, for positive numbers.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.PowerTransform(2.0)(torch.tensor([2.0, 3.0]))
+    tensor([4., 9.])
+    """
 
     domain = constraints.positive
     codomain = constraints.positive
@@ -75,7 +85,12 @@ class PowerTransform(Transform):
 
 
 class SigmoidTransform(SameForAll):
-    """`y = 1 / (1 + exp(-x))`; images stay strictly inside (0, 1)."""
+    """`y = 1 / (1 + exp(-x))`; images stay strictly inside (0, 1).
+
+    >>> import pellucid as torch
+    >>> torch.distributions.SigmoidTransform()(torch.tensor([0.0, 2.0]))
+    tensor([0.5000, 0.8808])
+    """
 
     domain = constraints.real
     codomain = constraints.unit_interval
@@ -96,7 +111,12 @@ class SigmoidTransform(SameForAll):
 
 
 class SoftplusTransform(SameForAll):
-    """`y = log(1 + exp(x))`, computed as x where x > 20."""
+    """`y = log(1 + exp(x))`, computed as x where x > 20.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.SoftplusTransform()(torch.tensor([0.0, 2.0]))
+    tensor([0.6931, 2.1269])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -114,7 +134,12 @@ class SoftplusTransform(SameForAll):
 
 
 class TanhTransform(SameForAll):
-    """`y = tanh(x)`; use `cache_size=1` where inverses of values near 1 are needed."""
+    """`y = tanh(x)`; use `cache_size=1` where inverses of values near 1 are needed.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.TanhTransform()(torch.tensor([0.0, 2.0]))
+    tensor([0.0000, 0.9640])
+    """
 
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
@@ -133,7 +158,12 @@ class TanhTransform(SameForAll):
 
 
 class AbsTransform(SameForAll):
-    """`y = |x|`; not bijective: the inverse is x = y."""
+    """`y = |x|`; not bijective: the inverse is x = y.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     domain = constraints.real
     codomain = constraints.positive
@@ -157,6 +187,10 @@ class AffineTransform(Transform):
     Args:
         loc, scale: tensors or numbers.
         event_dim: how many rightmost dimensions are one event; 0 for numbers, 1 for vectors.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.AffineTransform(loc=1.0, scale=2.0)(torch.tensor([0.0, 3.0]))
+    tensor([1., 7.])
     """
 
     bijective = True
@@ -237,6 +271,11 @@ class AffineTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """The cumulative distribution function of a distribution of numbers: its samples become
     uniform.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributions import CumulativeDistributionTransform, Normal
+    >>> CumulativeDistributionTransform(Normal(0.0, 1.0))(torch.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
     """
 
     bijective = True

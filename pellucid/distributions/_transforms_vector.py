@@ -22,7 +22,12 @@ def _at_least_1d(shape: Any) -> Any:
 
 
 class SoftmaxTransform(SameForAll):
-    """Softmax over the last dimension; not bijective: the inverse is the logarithm."""
+    """Softmax over the last dimension; not bijective: the inverse is the logarithm.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
 
     domain = constraints.real_vector
     codomain = constraints.simplex
@@ -46,6 +51,10 @@ class StickBreakingTransform(SameForAll):
     before left.
 
     Source: Stan Reference Manual, "Unit simplex".
+
+    >>> import pellucid as torch
+    >>> torch.distributions.StickBreakingTransform()(torch.tensor([0.0, 0.0]))
+    tensor([0.3333, 0.3333, 0.3333])
     """
 
     domain = constraints.real_vector
@@ -80,7 +89,13 @@ class StickBreakingTransform(SameForAll):
 
 
 class LowerCholeskyTransform(SameForAll):
-    """Matrices to lower triangular ones with a positive diagonal (its exponential)."""
+    """Matrices to lower triangular ones with a positive diagonal (its exponential).
+
+    >>> import pellucid as torch
+    >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+    tensor([[1., 0.],
+            [2., 1.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
@@ -93,7 +108,13 @@ class LowerCholeskyTransform(SameForAll):
 
 
 class PositiveDefiniteTransform(SameForAll):
-    """Matrices to positive definite ones, through a Cholesky factor."""
+    """Matrices to positive definite ones, through a Cholesky factor.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [2.0, 0.0]]))
+    tensor([[1., 2.],
+            [2., 5.]])
+    """
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
@@ -111,6 +132,11 @@ class CorrCholeskyTransform(Transform):
     a stick for each row.
 
     Source: Stan Reference Manual, "Cholesky factors of correlation matrices".
+
+    >>> import pellucid as torch
+    >>> torch.distributions.CorrCholeskyTransform()(torch.tensor([0.5]))
+    tensor([[1.0000, 0.0000],
+            [0.4621, 0.8868]])
     """
 
     domain = constraints.real_vector
@@ -180,6 +206,11 @@ class _Several(Transform):
 class CatTransform(_Several):
     """A transform for each part along dimension `dim`, parts of the given `lengths` (1 each by
     default).
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributions import AffineTransform, CatTransform, ExpTransform
+    >>> CatTransform([ExpTransform(), AffineTransform(0.0, 2.0)])(torch.tensor([0.0, 3.0]))
+    tensor([1., 6.])
     """
 
     def __init__(
@@ -252,7 +283,13 @@ class CatTransform(_Several):
 
 
 class StackTransform(_Several):
-    """A transform for each slice along dimension `dim`."""
+    """A transform for each slice along dimension `dim`.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributions import AffineTransform, ExpTransform, StackTransform
+    >>> StackTransform([ExpTransform(), AffineTransform(0.0, 2.0)])(torch.tensor([0.0, 3.0]))
+    tensor([1., 6.])
+    """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
         assert all(isinstance(t, Transform) for t in tseq), "tseq must contain transforms only"

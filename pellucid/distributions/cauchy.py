@@ -15,7 +15,13 @@ __all__ = ["Cauchy"]
 
 
 class Cauchy(Distribution):
-    """The distribution of `loc + scale * x / y` for independent normal x, y; it has no mean."""
+    """The distribution of `loc + scale * x / y` for independent normal x, y; it has no mean.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Cauchy(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(0.0)), d.cdf(torch.tensor(1.0))
+    (tensor(-1.1447), tensor(0.7500))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

@@ -12,7 +12,13 @@ __all__ = ["Chi2"]
 
 
 class Chi2(Gamma):
-    """The distribution of a sum of `df` squared standard normal numbers."""
+    """The distribution of a sum of `df` squared standard normal numbers.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Chi2(torch.tensor(3.0))
+    >>> d.mean, d.variance
+    (tensor(3.), tensor(6.))
+    """
 
     arg_constraints = {"df": constraints.positive}
 

@@ -107,7 +107,12 @@ class _Both(_Bounded):
 
 
 class _IntegerInterval(_Both):
-    """Integers in [lower_bound, upper_bound]."""
+    """Integers in [lower_bound, upper_bound].
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.integer_interval(0, 3).check(torch.tensor([0.0, 1.5, 4.0]))
+    tensor([ True, False, False])
+    """
 
     is_discrete = True
 
@@ -141,35 +146,60 @@ class _Real(Constraint):
 
 
 class _GreaterThan(_Lower):
-    """Numbers above a bound."""
+    """Numbers above a bound.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
+    tensor([False,  True])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return value > self.lower_bound
 
 
 class _GreaterThanEq(_Lower):
-    """Numbers from a bound on."""
+    """Numbers from a bound on.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, -1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return value >= self.lower_bound
 
 
 class _LessThan(_Upper):
-    """Numbers below a bound."""
+    """Numbers below a bound.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.less_than(1).check(torch.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(_Both):
-    """Numbers in [lower_bound, upper_bound]."""
+    """Numbers in [lower_bound, upper_bound].
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.0, 1.0, 2.0]))
+    tensor([ True,  True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return (value >= self.lower_bound) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Both):
-    """Numbers in [lower_bound, upper_bound)."""
+    """Numbers in [lower_bound, upper_bound).
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return (value >= self.lower_bound) & (value < self.upper_bound)
@@ -185,7 +215,12 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of non-negative numbers that sum to at most a bound."""
+    """Vectors of non-negative numbers that sum to at most a bound.
+
+    >>> import pellucid as torch
+    >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [3.0, 1.0]]))
+    tensor([ True, False])
+    """
 
     is_discrete = True
     event_dim = 1
@@ -268,7 +303,13 @@ class _PositiveDefinite(_Symmetric):
 
 
 class _Cat(Constraint):
-    """Constraints for the parts of a value along a dimension, parts of the given lengths."""
+    """Constraints for the parts of a value along a dimension, parts of the given lengths.
+
+    >>> import pellucid as torch
+    >>> c = torch.distributions.constraints
+    >>> c.cat([c.positive, c.real]).check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(
         self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
@@ -298,7 +339,13 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """Constraints for the slices of a value along a dimension."""
+    """Constraints for the slices of a value along a dimension.
+
+    >>> import pellucid as torch
+    >>> c = torch.distributions.constraints
+    >>> c.stack([c.positive, c.real]).check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
         assert all(isinstance(c, Constraint) for c in cseq), "cseq must contain constraints only"

@@ -25,6 +25,11 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
             probs.
 
     Source: Loaiza-Ganem, Cunningham, "The continuous Bernoulli", 2019.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.ContinuousBernoulli(torch.tensor([0.2, 0.5]))
+    >>> d.mean
+    tensor([0.3880, 0.5000])
     """
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

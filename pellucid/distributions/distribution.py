@@ -28,6 +28,11 @@ class Distribution:
 
     Raises:
         ValueError: a parameter that does not satisfy its constraint.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Normal(torch.zeros(3), 1.0)  # a subclass
+    >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
+    (torch.Size([3]), torch.Size([]), torch.Size([2, 3]))
     """
 
     if TYPE_CHECKING:  # subclasses say it, or compute it

@@ -19,6 +19,11 @@ class ExponentialFamily(Distribution):
     normalizer F.
 
     Source: Nielsen, Garcia, "Statistical exponential families: a digest with flash cards", 2009.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Normal(0.0, 1.0)  # a subclass
+    >>> d.entropy()
+    tensor(1.4189)
     """
 
     @property

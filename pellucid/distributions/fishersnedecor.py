@@ -16,7 +16,13 @@ __all__ = ["FisherSnedecor"]
 
 
 class FisherSnedecor(Distribution):
-    """The ratio of two chi-squared numbers, each divided by its degrees of freedom `df1` and `df2`."""
+    """The ratio of two chi-squared numbers, each divided by its degrees of freedom `df1` and `df2`.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.FisherSnedecor(2.0, 6.0)
+    >>> d.mean, d.variance
+    (tensor(1.5000), tensor(6.7500))
+    """
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -19,6 +19,11 @@ class GeneralizedPareto(Distribution):
     `(1 + concentration * z)**(-1 / concentration)`, z = (x - loc) / scale.
 
     With a concentration of 0 it is the exponential distribution.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.25)
+    >>> d.mean, d.cdf(torch.tensor(1.0))
+    (tensor(1.3333), tensor(0.5904))
     """
 
     arg_constraints = {

@@ -19,7 +19,13 @@ __all__ = ["Gumbel"]
 
 
 class Gumbel(TransformedDistribution):
-    """The distribution `exp(-exp(-(x - loc) / scale))` of maxima."""
+    """The distribution `exp(-exp(-(x - loc) / scale))` of maxima.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Gumbel(0.0, 1.0)
+    >>> d.mean, d.log_prob(torch.tensor(0.0))
+    (tensor(0.5772), tensor(-1.))
+    """
 
     arg_constraints: Any = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

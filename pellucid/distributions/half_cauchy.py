@@ -16,7 +16,13 @@ __all__ = ["HalfCauchy"]
 
 
 class HalfCauchy(TransformedDistribution):
-    """The absolute value of a `Cauchy(0, scale)` number."""
+    """The absolute value of a `Cauchy(0, scale)` number.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.HalfCauchy(1.0)
+    >>> d.cdf(torch.tensor(1.0))
+    tensor(0.5000)
+    """
 
     arg_constraints: Any = {"scale": constraints.positive}
     support = constraints.nonnegative

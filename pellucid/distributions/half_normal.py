@@ -16,7 +16,13 @@ __all__ = ["HalfNormal"]
 
 
 class HalfNormal(TransformedDistribution):
-    """The absolute value of a `Normal(0, scale)` number."""
+    """The absolute value of a `Normal(0, scale)` number.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.HalfNormal(1.0)
+    >>> d.mean, d.log_prob(torch.tensor(0.0))
+    (tensor(0.7979), tensor(-0.2258))
+    """
 
     arg_constraints: Any = {"scale": constraints.positive}
     support = constraints.nonnegative

@@ -16,7 +16,13 @@ __all__ = ["InverseGamma"]
 
 
 class InverseGamma(TransformedDistribution):
-    """The reciprocal of a `Gamma(concentration, rate)` number."""
+    """The reciprocal of a `Gamma(concentration, rate)` number.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.InverseGamma(3.0, 2.0)
+    >>> d.mean, d.log_prob(torch.tensor(1.0))
+    (tensor(1.), tensor(-0.6137))
+    """
 
     arg_constraints: Any = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive

@@ -23,7 +23,13 @@ def _moments(a: Tensor, b: Tensor, n: int) -> Tensor:
 
 
 class Kumaraswamy(TransformedDistribution):
-    """The distribution `1 - (1 - x**concentration1)**concentration0` over [0, 1]."""
+    """The distribution `1 - (1 - x**concentration1)**concentration0` over [0, 1].
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Kumaraswamy(1.0, 2.0)
+    >>> d.mean, d.log_prob(torch.tensor(0.5))
+    (tensor(0.3333), tensor(0.))
+    """
 
     arg_constraints: Any = {
         "concentration1": constraints.positive,

@@ -15,7 +15,13 @@ __all__ = ["Laplace"]
 
 
 class Laplace(Distribution):
-    """The density `exp(-|x - loc| / scale) / (2 scale)`."""
+    """The density `exp(-|x - loc| / scale) / (2 scale)`.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Laplace(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(0.0)), d.variance
+    (tensor(-0.6931), tensor(2.))
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real

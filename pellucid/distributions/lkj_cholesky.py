@@ -33,6 +33,11 @@ class LKJCholesky(Distribution):
 
     Source: Lewandowski, Kurowicka, Joe, "Generating random correlation matrices based on vines and
     extended onion method", 2009.
+
+    >>> import pellucid as torch
+    >>> lower = torch.distributions.LKJCholesky(3, 2.0).sample()
+    >>> torch.allclose((lower @ lower.T).diagonal(), torch.ones(3))
+    True
     """
 
     arg_constraints = {"concentration": constraints.positive}

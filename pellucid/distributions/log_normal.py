@@ -14,7 +14,13 @@ __all__ = ["LogNormal"]
 
 
 class LogNormal(TransformedDistribution):
-    """The exponential of a `Normal(loc, scale)` number."""
+    """The exponential of a `Normal(loc, scale)` number.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.LogNormal(0.0, 1.0)
+    >>> d.mean, d.log_prob(torch.tensor(1.0))
+    (tensor(1.6487), tensor(-0.9189))
+    """
 
     arg_constraints: Any = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

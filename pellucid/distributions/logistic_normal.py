@@ -16,6 +16,12 @@ __all__ = ["LogisticNormal"]
 class LogisticNormal(TransformedDistribution):
     """Vectors on the simplex whose stick-breaking logits are `Normal(loc, scale)`; K - 1 parameters
     for K entries.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2))
+    >>> x = d.sample()
+    >>> x.shape, torch.allclose(x.sum(), torch.tensor(1.0))
+    (torch.Size([3]), True)
     """
 
     arg_constraints: Any = {"loc": constraints.real, "scale": constraints.positive}

@@ -30,6 +30,14 @@ class LowRankMultivariateNormal(Distribution):
 
     Raises:
         ValueError: shapes that do not fit.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.LowRankMultivariateNormal(
+    ...     torch.zeros(2), torch.tensor([[1.0], [2.0]]), torch.ones(2)
+    ... )
+    >>> d.covariance_matrix
+    tensor([[2., 2.],
+            [2., 5.]])
     """
 
     arg_constraints = {

@@ -17,7 +17,13 @@ __all__ = ["NegativeBinomial"]
 
 
 class NegativeBinomial(BinaryParameter, Distribution):
-    """The number of successes of probability `probs` (below 1) before `total_count` failures."""
+    """The number of successes of probability `probs` (below 1) before `total_count` failures.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.NegativeBinomial(3, torch.tensor(0.5))
+    >>> d.mean, d.variance
+    (tensor(3.), tensor(6.))
+    """
 
     arg_constraints = {
         "total_count": constraints.greater_than_eq(0),

@@ -74,6 +74,12 @@ class OneHotCategorical(CategoricalParameter, Distribution):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """`OneHotCategorical` whose samples pass their gradients to the probabilities (Bengio et al.,
     2013).
+
+    >>> import pellucid as torch
+    >>> logits = torch.zeros(3, requires_grad=True)
+    >>> x = torch.distributions.OneHotCategoricalStraightThrough(logits=logits).rsample()
+    >>> x.sum(), x.requires_grad
+    (tensor(1., grad_fn=<SumBackward0>), True)
     """
 
     has_rsample = True

@@ -15,7 +15,13 @@ __all__ = ["Pareto"]
 
 
 class Pareto(TransformedDistribution):
-    """The density `alpha * scale**alpha / x**(alpha + 1)` from `scale` on."""
+    """The density `alpha * scale**alpha / x**(alpha + 1)` from `scale` on.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Pareto(1.0, 3.0)
+    >>> d.mean, d.cdf(torch.tensor(2.0))
+    (tensor(1.5000), tensor(0.8750))
+    """
 
     arg_constraints: Any = {"alpha": constraints.positive, "scale": constraints.positive}
 

@@ -60,6 +60,12 @@ class LogitRelaxedBernoulli(BinaryParameter, Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """Numbers in (0, 1) that come near 0 and 1 as `temperature` falls, with gradients through
     samples.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor([0.1, 0.9]))
+    >>> x = d.rsample()
+    >>> bool(((x >= 0) & (x <= 1)).all())
+    True
     """
 
     arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -67,6 +67,11 @@ class ExpRelaxedCategorical(CategoricalParameter, Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """Vectors on the simplex that come near one-hot ones as `temperature` falls, with gradients
     through samples.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), logits=torch.zeros(3))
+    >>> torch.allclose(d.rsample().sum(), torch.tensor(1.0))
+    True
     """
 
     arg_constraints: Any = {"probs": constraints.simplex, "logits": constraints.real_vector}

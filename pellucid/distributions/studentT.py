@@ -18,6 +18,11 @@ __all__ = ["StudentT"]
 class StudentT(Distribution):
     """`loc + scale * x` for a ratio x of a normal number and the root of a chi-squared one over its
     `df` degrees of freedom.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.StudentT(4.0)
+    >>> d.variance, d.log_prob(torch.tensor(0.0))
+    (tensor(2.), tensor(-0.9808))
     """
 
     arg_constraints = {

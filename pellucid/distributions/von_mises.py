@@ -66,6 +66,11 @@ def _log_bessel(x: Tensor, order: int) -> Tensor:
 class VonMises(Distribution):
     """Angles in radians around `loc`, of density proportional to
     `exp(concentration * cos(x - loc))`.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.VonMises(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(0.0))
+    tensor(-1.0738)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}

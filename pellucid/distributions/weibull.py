@@ -16,7 +16,13 @@ __all__ = ["Weibull"]
 
 
 class Weibull(TransformedDistribution):
-    """The distribution `1 - exp(-(x / scale)**concentration)`."""
+    """The distribution `1 - exp(-(x / scale)**concentration)`.
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Weibull(1.0, 2.0)
+    >>> d.mean, d.cdf(torch.tensor(1.0))
+    (tensor(0.8862), tensor(0.6321))
+    """
 
     arg_constraints: Any = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive

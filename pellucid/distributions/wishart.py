@@ -43,6 +43,12 @@ class Wishart(ExponentialFamily):
 
     Source: Sawyer, "Wishart distributions and inverse-Wishart sampling", 2007 (Bartlett's
     decomposition).
+
+    >>> import pellucid as torch
+    >>> d = torch.distributions.Wishart(torch.tensor(3.0), torch.eye(2))
+    >>> d.mean
+    tensor([[3., 0.],
+            [0., 3.]])
     """
 
     support = constraints.positive_definite

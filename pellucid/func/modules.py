@@ -121,6 +121,12 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
 
     Raises:
         RuntimeError: no module, different classes or modes, or different `requires_grad`.
+
+    >>> import pellucid as torch
+    >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
+    >>> params, buffers = torch.func.stack_module_state(models)
+    >>> params["weight"].shape
+    torch.Size([4, 3, 2])
     """
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

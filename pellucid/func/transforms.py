@@ -527,6 +527,14 @@ def hessian(func: Callable[..., Any], argnums: ArgNums = 0) -> Callable[..., Any
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """The function itself: in-place operations and views are already recorded as functions of their
     inputs here.
+
+    >>> import pellucid as torch
+    >>> def double(x):
+    ...     y = x.clone()
+    ...     y.mul_(2)
+    ...     return y
+    >>> torch.func.functionalize(double)(torch.tensor([1.0, 2.0]))
+    tensor([2., 4.])
     """
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(

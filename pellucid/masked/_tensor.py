@@ -59,6 +59,12 @@ class MaskedTensor(Tensor):
     Element-wise functions of several masked tensors want equal masks. Reductions leave out what is
     masked, and results of which nothing is left are masked themselves. What is neither raises
     TypeError.
+
+    >>> import pellucid as torch
+    >>> from pellucid.masked import masked_tensor
+    >>> x = masked_tensor(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True]))
+    >>> x.sum()
+    MaskedTensor(  4.0000, True)
     """
 
     _keeps_type = False
@@ -382,7 +388,13 @@ def _all(x: MaskedTensor, dim: Any = None, keepdim: bool = False) -> MaskedTenso
 
 
 def is_masked_tensor(obj: Any, /) -> TypeGuard[MaskedTensor]:
-    """Whether `obj` is a MaskedTensor."""
+    """Whether `obj` is a MaskedTensor.
+
+    >>> import pellucid as torch
+    >>> from pellucid.masked import is_masked_tensor
+    >>> is_masked_tensor(torch.ones(2))
+    False
+    """
     return isinstance(obj, MaskedTensor)
 
 

@@ -198,6 +198,14 @@ def multi_head_attention_forward(
         is_causal: a hint that `attn_mask` is the causal one.
 
     Source: Vaswani et al., "Attention is all you need", 2017.
+
+    >>> import pellucid as torch
+    >>> x = torch.randn(5, 2, 8)
+    >>> out, weights = torch.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 8, 2, torch.randn(24, 8), None, None, None, False, 0.0, torch.eye(8), None
+    ... )
+    >>> out.shape, weights.shape
+    (torch.Size([5, 2, 8]), torch.Size([2, 5, 5]))
     """
     batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:

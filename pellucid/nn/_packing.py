@@ -34,6 +34,12 @@ class PackedSequence(_Packed):
         data: the elements: first those of time step 0, then those of step 1, ...
         batch_sizes: how many sequences have each time step (int64).
         sorted_indices, unsorted_indices: the order of the sequences, and the way back.
+
+    >>> import pellucid as torch
+    >>> rows = [torch.tensor([1, 2, 3]), torch.tensor([4])]
+    >>> packed = torch.nn.utils.rnn.pack_sequence(rows)
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
 
     def __new__(
@@ -103,7 +109,12 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes another."""
+    """The permutation that undoes another.
+
+    >>> import pellucid as torch
+    >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     return make_tensor(np.argsort(permutation._array, kind="stable").astype(np.int64))
@@ -155,6 +166,11 @@ def pack_padded_sequence(
 
     Raises:
         RuntimeError: lengths that are not sorted, not positive, or not as many as sequences.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 1]), batch_first=True).data
+    tensor([1, 4, 2, 3])
     """
     if not isinstance(lengths, Tensor):
         lengths = make_tensor(np.asarray([int(n) for n in lengths], np.int64))
@@ -218,6 +234,13 @@ def pad_packed_sequence(
 
     Raises:
         ValueError: `total_length` is less than the longest sequence.
+
+    >>> import pellucid as torch
+    >>> rows = [torch.tensor([1, 2, 3]), torch.tensor([4])]
+    >>> packed = torch.nn.utils.rnn.pack_sequence(rows)
+    >>> torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2, 3],
+            [4, 0, 0]]), tensor([3, 1]))
     """
     counts = np.asarray(checked_sizes(sequence), np.int64)
     longest, batch = len(counts), int(counts[0])
@@ -318,18 +341,35 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences without their padding: the inverse of `pad_sequence`."""
+    """The sequences without their padding: the inverse of `pad_sequence`.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> torch.nn.utils.rnn.unpad_sequence(x, torch.tensor([3, 1]), batch_first=True)
+    [tensor([1, 2, 3]), tensor([4])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[: int(n)] for row, n in zip(rows, lengths.tolist())]
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors of shapes (L_i, *)."""
+    """Pack tensors of shapes (L_i, *).
+
+    >>> import pellucid as torch
+    >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
+    tensor([2, 1])
+    """
     lengths = make_tensor(np.asarray([v.shape[0] for v in sequences], np.int64))
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The tensors that `pack_sequence` was given."""
+    """The tensors that `pack_sequence` was given.
+
+    >>> import pellucid as torch
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    >>> torch.nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2]), tensor([3])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -215,7 +215,14 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill a convolution's weight so that it passes its input through, group by group."""
+    """Fill a convolution's weight so that it passes its input through, group by group.
+
+    >>> import pellucid as torch
+    >>> w = torch.nn.init.dirac_(torch.empty(2, 2, 3))
+    >>> torch.nn.functional.conv1d(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), w, padding=1)
+    tensor([[[1., 2.],
+             [3., 4.]]])
+    """
     if tensor.ndim not in (3, 4, 5):
         raise ArgumentValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     sizes = tensor.shape
@@ -365,6 +372,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in
     deep linear neural networks", 2013; signs after Mezzadri, "How to generate random matrices from
     the classical compact groups", 2006.
+
+    >>> import pellucid as torch
+    >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))
+    >>> torch.allclose(w @ w.T, torch.eye(2), atol=1e-6)
+    True
     """
     if tensor.ndim < 2:
         raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
@@ -383,7 +395,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Fill a matrix with normal numbers and set a share of each column to zero."""
+    """Fill a matrix with normal numbers and set a share of each column to zero.
+
+    >>> import pellucid as torch
+    >>> w = torch.nn.init.sparse_(torch.empty(4, 3), sparsity=0.5)
+    >>> (w == 0).sum(0)
+    tensor([2, 2, 2])
+    """
     if tensor.ndim != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:

@@ -124,7 +124,16 @@ class _Uninitialized:
 
 
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
-    """A parameter whose shape is inferred at the first call of its lazy module."""
+    """A parameter whose shape is inferred at the first call of its lazy module.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.LazyLinear(3)
+    >>> type(layer.weight).__name__
+    'UninitializedParameter'
+    >>> out = layer(torch.ones(1, 2))
+    >>> layer.weight.shape
+    torch.Size([3, 2])
+    """
 
     cls_to_become = Parameter
 
@@ -138,7 +147,14 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is inferred at the first call of its lazy module."""
+    """A buffer whose shape is inferred at the first call of its lazy module.
+
+    >>> import pellucid as torch
+    >>> buffer = torch.nn.UninitializedBuffer()
+    >>> buffer.materialize((2, 3))
+    >>> buffer.shape
+    torch.Size([2, 3])
+    """
 
     cls_to_become = Tensor
     persistent: bool

@@ -66,7 +66,14 @@ def typename(obj: Any, /) -> str:
 
 @public()
 def is_inference(input: Tensor) -> bool:
-    """True for a tensor made in inference mode."""
+    """True for a tensor made in inference mode.
+
+    >>> import pellucid as torch
+    >>> with torch.inference_mode():
+    ...     x = torch.ones(2)
+    >>> torch.is_inference(x), torch.is_inference(torch.ones(2))
+    (True, False)
+    """
     return input.is_inference()
 
 
@@ -80,11 +87,22 @@ def is_storage(obj: Any, /) -> bool:
 def get_default_device() -> dtypes.device:
     """The device of new tensors: "cpu", unless `set_default_device` or a `with torch.device(...)`
     block says otherwise.
+
+    >>> import pellucid as torch
+    >>> torch.get_default_device()
+    device(type='cpu')
     """
     return local.device if local.device is not None else dtypes.device("cpu")
 
 
 @public()
 def set_default_device(device: Any) -> None:
-    """Make new tensors on this device from now on, in this thread; None: on the CPU again."""
+    """Make new tensors on this device from now on, in this thread; None: on the CPU again.
+
+    >>> import pellucid as torch
+    >>> torch.set_default_device("meta")
+    >>> torch.ones(2).device
+    device(type='meta')
+    >>> torch.set_default_device(None)
+    """
     local.device = None if device is None else check_device(device)

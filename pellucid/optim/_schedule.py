@@ -63,6 +63,14 @@ class LRScheduler:
     Args:
         optimizer: the optimizer whose learning rates it sets.
         last_epoch: where to go on; -1 starts anew, from the groups' learning rates.
+
+    >>> import pellucid as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)  # a subclass
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.05]
     """
 
     _get_lr_called_within_step = False

@@ -42,7 +42,13 @@ def _left(averages: Any, current: Any, weight: float) -> Any:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
-    """The exponential moving average of one parameter: decay * average + (1 - decay) * current."""
+    """The exponential moving average of one parameter: decay * average + (1 - decay) * current.
+
+    >>> import pellucid as torch
+    >>> update = torch.optim.swa_utils.get_ema_avg_fn(0.9)
+    >>> update(torch.tensor(1.0), torch.tensor(2.0), 1)
+    tensor(1.1000)
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -53,7 +59,14 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
-    """The exponential moving average of lists of parameters, in place."""
+    """The exponential moving average of lists of parameters, in place.
+
+    >>> import pellucid as torch
+    >>> average = [torch.tensor(1.0)]
+    >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(average, [torch.tensor(2.0)], 1)
+    >>> average
+    [tensor(1.1000)]
+    """
     _check_decay(decay)
 
     @no_grad()
@@ -68,7 +81,13 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 
 
 def get_swa_avg_fn() -> Callable[..., Tensor]:
-    """The plain mean of one parameter over time."""
+    """The plain mean of one parameter over time.
+
+    >>> import pellucid as torch
+    >>> update = torch.optim.swa_utils.get_swa_avg_fn()
+    >>> update(torch.tensor(1.0), torch.tensor(4.0), torch.tensor(2))  # the third of three models
+    tensor(2.)
+    """
 
     @no_grad()
     def update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
@@ -78,7 +97,14 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
 
 
 def get_swa_multi_avg_fn() -> Callable[..., None]:
-    """The plain mean of lists of parameters over time, in place."""
+    """The plain mean of lists of parameters over time, in place.
+
+    >>> import pellucid as torch
+    >>> average = [torch.tensor(1.0)]
+    >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(average, [torch.tensor(4.0)], torch.tensor(2))
+    >>> average
+    [tensor(2.)]
+    """
 
     @no_grad()
     def update(averaged_params: Any, current_params: Any, num_averaged: Any) -> None:
@@ -184,7 +210,14 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the statistics of all batch normalizations anew in one pass over the data."""
+    """Compute the statistics of all batch normalizations anew in one pass over the data.
+
+    >>> import pellucid as torch
+    >>> model = torch.nn.BatchNorm1d(1)
+    >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
+    >>> model.running_mean
+    tensor([2.])
+    """
     momenta = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):
@@ -219,6 +252,17 @@ class SWALR(LRScheduler):
 
     Source: Izmailov et al., "Averaging weights leads to wider optima and better generalization",
     2018.
+
+    >>> import pellucid as torch
+    >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.02, 4, "linear")
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    ...     rates.append(round(scheduler.get_last_lr()[0], 3))
+    >>> rates
+    [0.08, 0.06, 0.04, 0.02, 0.02]
     """
 
     def __init__(

@@ -27,4 +27,8 @@ def test_names():
     handle = torch.nn.Linear(1, 1).register_forward_hook(lambda *args: None)
     assert isinstance(handle, hooks.RemovableHandle)
     assert dlpack.from_dlpack(dlpack.to_dlpack(torch.ones(2))).tolist() == [1, 1]
+    x = torch.ones(2)
+    shared = dlpack.from_dlpack(dlpack.to_dlpack(x))
+    shared[0] = 5
+    assert x.tolist() == [5, 1]  # the capsule shares memory, as PyTorch's does
     assert model_zoo.load_url is torch.hub.load_state_dict_from_url

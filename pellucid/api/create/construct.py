@@ -475,23 +475,41 @@ class _Capsule:
         return (1, 0)  # the CPU
 
 
+class _Writable:
+    """The memory of a read-only array, which it keeps alive, as one that may be written."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
 @public()
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack
     capsule.
+
+    >>> import pellucid as torch
+    >>> import numpy as np
+    >>> a = np.array([1.0, 2.0])
+    >>> x = torch.from_dlpack(a)
+    >>> a[0] = 5.0
+    >>> x
+    tensor([5., 2.], dtype=torch.float64)
     """
     if isinstance(ext_tensor, Tensor):
         if type(ext_tensor._array) is SparseArray:
             raise BufferError("Can't export tensors with layout other than torch.strided")
         return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
     check_device(device)
-    array = np.from_dlpack(
-        _Capsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor
-    )
+    capsule = type(ext_tensor).__name__ == "PyCapsule"
+    array = np.from_dlpack(_Capsule(ext_tensor) if capsule else ext_tensor)
     if copy:
         array = array.copy()
     elif not array.flags.writeable:
         # NumPy marks foreign memory read-only; PyTorch's tensors are writable views of it.
+        if capsule:
+            return make_tensor(np.asarray(_Writable(array)))
         try:
             array.flags.writeable = True
         except ValueError:
@@ -512,6 +530,10 @@ def frombuffer(
 
     Raises:
         ValueError: an offset or count outside the buffer.
+
+    >>> import pellucid as torch
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
     """
     dtype = dtypes.check_dtype(dtype, "frombuffer") or dtypes.get_default_dtype()
     size = memoryview(buffer).nbytes
@@ -553,7 +575,12 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A 0-d tensor of the default type."""
+    """A 0-d tensor of the default type.
+
+    >>> import pellucid as torch
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
     return tensor(
         s,
         dtype=dtype or dtypes.get_default_dtype(),

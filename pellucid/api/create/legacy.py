@@ -138,5 +138,9 @@ Tensor.__new__ = _new  # type: ignore[method-assign]
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """A new tensor of this tensor's dtype: of arbitrary values in the given sizes, or with the
     values of a sequence.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0]).new([2, 3])
+    tensor([2., 3.])
     """
     return made(args, kwargs, self.dtype, exact=True)

@@ -65,6 +65,12 @@ def set_printoptions(
 
     Raises:
         ValueError: there is no such profile.
+
+    >>> import pellucid as torch
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([3.14159])
+    tensor([3.14])
+    >>> torch.set_printoptions(profile="default")
     """
     if profile is not None and profile not in PROFILES:
         raise ArgumentValueError(

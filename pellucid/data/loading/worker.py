@@ -49,6 +49,10 @@ _info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """Information about the current worker process: `id`, `num_workers`, `seed`, `dataset`; None in
     the main process.
+
+    >>> import pellucid as torch
+    >>> torch.utils.data.get_worker_info() is None  # in the main process
+    True
     """
     return _info
 

@@ -108,7 +108,15 @@ class _Pipe:
 
 
 class IterDataPipe(_Pipe, IterableDataset[Any]):
-    """A stream of samples that others can be chained to; a subclass defines `__iter__`."""
+    """A stream of samples that others can be chained to; a subclass defines `__iter__`.
+
+    >>> import pellucid as torch
+    >>> class Count(torch.utils.data.IterDataPipe):
+    ...     def __iter__(self):
+    ...         return iter(range(4))
+    >>> list(Count().map(lambda n: n * n))
+    [0, 1, 4, 9]
+    """
 
     functions: dict[str, Callable[..., Any]] = {}
     _valid_iterator_id: int | None = None
@@ -220,7 +228,17 @@ class _Turn:
 
 
 class MapDataPipe(_Pipe, Dataset[Any]):
-    """Samples by key that others can be chained to; a subclass defines `__getitem__` and `__len__`."""
+    """Samples by key that others can be chained to; a subclass defines `__getitem__` and `__len__`.
+
+    >>> import pellucid as torch
+    >>> class Squares(torch.utils.data.MapDataPipe):
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    ...     def __len__(self):
+    ...         return 4
+    >>> Squares()[3], len(Squares())
+    (9, 4)
+    """
 
     functions: dict[str, Callable[..., Any]] = {}
 

@@ -36,7 +36,13 @@ for _kind in (
 
 
 class RNNBase(Module):
-    """Layers and directions of recurrent cells over sequences; see RNN, LSTM and GRU."""
+    """Layers and directions of recurrent cells over sequences; see RNN, LSTM and GRU.
+
+    >>> import pellucid as torch
+    >>> lstm = torch.nn.LSTM(3, 4, num_layers=2)  # a subclass, like GRU and RNN
+    >>> [tuple(p.shape) for p in lstm.parameters()][:2]
+    [(16, 3), (16, 4)]
+    """
 
     def __init__(
         self,

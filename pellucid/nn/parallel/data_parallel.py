@@ -11,6 +11,11 @@ class DataParallel(Module):
     """Calls `module` unchanged: without several GPUs there is nothing to split a batch over.
 
     Names in the `state_dict` begin with "module.", as in PyTorch.
+
+    >>> import pellucid as torch
+    >>> model = torch.nn.DataParallel(torch.nn.Linear(2, 3))  # no accelerators: runs the module
+    >>> model(torch.ones(4, 2)).shape
+    torch.Size([4, 3])
     """
 
     def __init__(
@@ -34,5 +39,10 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any = None,
 ) -> Any:
-    """`module(*inputs, **module_kwargs)`: there is nothing to divide a batch among."""
+    """`module(*inputs, **module_kwargs)`: there is nothing to divide a batch among.
+
+    >>> import pellucid as torch
+    >>> torch.nn.parallel.data_parallel(torch.nn.ReLU(), torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

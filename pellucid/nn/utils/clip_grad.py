@@ -81,6 +81,10 @@ def get_total_norm(
 
     Raises:
         RuntimeError: with `error_if_nonfinite`, when it is infinite or NaN.
+
+    >>> import pellucid as torch
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
     """
     norm_type = float(norm_type)
     given = _list(tensors)

@@ -19,7 +19,16 @@ def fuse_conv_bn_weights(
     bn_b: Any,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a convolution followed by batch normalization with these statistics."""
+    """Weight and bias of a convolution followed by batch normalization with these statistics.
+
+    >>> import pellucid as torch
+    >>> w, mean, var = torch.ones(1, 1, 1, 1), torch.tensor([2.0]), torch.tensor([4.0])
+    >>> weight, bias = torch.nn.utils.fuse_conv_bn_weights(
+    ...     w, None, mean, var, 0.0, torch.tensor([1.0]), torch.tensor([0.0])
+    ... )
+    >>> weight.item(), bias.item()
+    (0.5, -1.0)
+    """
     conv_b = T.zeros_like(bn_rm) if conv_b is None else conv_b
     bn_w = T.ones_like(bn_rm) if bn_w is None else bn_w
     bn_b = T.zeros_like(bn_rm) if bn_b is None else bn_b
@@ -68,7 +77,16 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_linear_bn_weights(
     linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any, bn_b: Any
 ) -> tuple[Parameter, Parameter]:
-    """Weight and bias of a linear layer followed by batch normalization with these statistics."""
+    """Weight and bias of a linear layer followed by batch normalization with these statistics.
+
+    >>> import pellucid as torch
+    >>> w, mean, var = torch.ones(1, 1), torch.tensor([2.0]), torch.tensor([4.0])
+    >>> weight, bias = torch.nn.utils.fuse_linear_bn_weights(
+    ...     w, None, mean, var, 0.0, torch.tensor([1.0]), torch.tensor([0.0])
+    ... )
+    >>> weight.item(), bias.item()
+    (0.5, -1.0)
+    """
     linear_b = T.zeros_like(bn_rm) if linear_b is None else linear_b
     factor = bn_w * T.rsqrt(bn_rv + bn_eps)
     weight = (linear_w * factor.unsqueeze(-1)).to(linear_w.dtype)

@@ -32,6 +32,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     """Learn length and direction of a weight separately: w = g v / |v|.
 
     Source: Salimans, Kingma, "Weight normalization", 2016.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -114,6 +119,13 @@ def spectral_norm(
         dim: the dimension of the outputs. Default: 1 for transposed convolutions, otherwise 0.
 
     Source: Miyato et al., "Spectral normalization for generative adversarial networks", 2018.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn.utils.parametrizations import spectral_norm
+    >>> generator = torch.manual_seed(0)
+    >>> layer = spectral_norm(torch.nn.Linear(4, 4), n_power_iterations=50)
+    >>> round(torch.linalg.matrix_norm(layer.eval().weight, 2).item(), 2)
+    1.0
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -192,6 +204,11 @@ def orthogonal(
         orthogonal_map: "matrix_exp" (default) or "cayley".
 
     Source: Lezcano-Casado, "Trivializations for gradient-based optimization on manifolds", 2019.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
+    >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
+    True
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):

@@ -20,7 +20,17 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Inside the block, a parametrized tensor is computed once and then remembered."""
+    """Inside the block, a parametrized tensor is computed once and then remembered.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> with parametrize.cached():
+    ...     print(layer.weight is layer.weight)
+    True
+    >>> layer.weight is layer.weight
+    False
+    """
     global _cache_depth
     _cache_depth += 1
     try:
@@ -252,7 +262,14 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether the module, or one of its tensors, is parametrized."""
+    """Whether the module, or one of its tensors, is parametrized.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> parametrize.is_parametrized(layer, "weight"), parametrize.is_parametrized(layer, "bias")
+    (True, False)
+    """
     table = getattr(module, "parametrizations", None)
     if table is None or not isinstance(table, ModuleDict):
         return False
@@ -264,6 +281,13 @@ def remove_parametrizations(
 ) -> Module:
     """Make the tensor an ordinary one again, with its parametrized value or, without
     `leave_parametrized`, its original.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> layer = parametrize.remove_parametrizations(layer, "weight")
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
     """
     if not is_parametrized(module, tensor_name):
         raise ArgumentValueError(
@@ -297,7 +321,14 @@ def remove_parametrizations(
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The module's class without its parametrizations."""
+    """The module's class without its parametrizations.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn.utils import parametrizations, parametrize
+    >>> layer = parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> type(layer).__name__, parametrize.type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     return module.parametrized_base if is_parametrized(module) else type(module)
 
 

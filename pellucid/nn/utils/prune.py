@@ -305,25 +305,51 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Make mask and original of a parameter without pruning it."""
+    """Make mask and original of a parameter without pruning it.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.utils.prune.identity(torch.nn.Linear(2, 1), "weight")
+    >>> layer.weight_mask
+    tensor([[1., 1.]])
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """Prune random elements of a parameter."""
+    """Prune random elements of a parameter.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2)
+    >>> int(layer.weight_mask.sum())
+    4
+    """
     RandomUnstructured.apply(module, name, amount=amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Prune the elements of least absolute value (or least score)."""
+    """Prune the elements of least absolute value (or least score).
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[1.0, -4.0, 2.0, -3.0]]))
+    >>> torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5).weight_mask
+    tensor([[0., 1., 0., 1.]])
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Prune random channels along a dimension."""
+    """Prune random channels along a dimension.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(2, 3)
+    >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", amount=1, dim=0)
+    >>> int((layer.weight_mask.sum(1) == 0).sum())  # one row is gone
+    1
+    """
     RandomStructured.apply(module, name, amount=amount, dim=dim)
     return module
 
@@ -331,7 +357,15 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
 def ln_structured(
     module: Any, name: str, amount: Any, n: float, dim: int, importance_scores: Any = None
 ) -> Any:
-    """Prune the channels of least n-norm along a dimension."""
+    """Prune the channels of least n-norm along a dimension.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0).weight_mask
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
     LnStructured.apply(
         module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores
     )
@@ -339,7 +373,14 @@ def ln_structured(
 
 
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
-    """Prune by a given mask."""
+    """Prune by a given mask.
+
+    >>> import pellucid as torch
+    >>> layer, mask = torch.nn.Linear(2, 1), torch.tensor([[1.0, 0.0]])
+    >>> layer = torch.nn.utils.prune.custom_from_mask(layer, "weight", mask)
+    >>> layer.weight == 0
+    tensor([[False,  True]])
+    """
     CustomFromMask.apply(module, name, mask=mask)
     return module
 
@@ -350,7 +391,15 @@ def global_unstructured(
     importance_scores: Any = None,
     **kwargs: Any,
 ) -> None:
-    """Prune elements of several parameters as if they were one."""
+    """Prune elements of several parameters as if they were one.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn.utils import prune
+    >>> a, b = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+    >>> prune.global_unstructured([(a, "weight"), (b, "weight")], prune.L1Unstructured, amount=4)
+    >>> int(a.weight_mask.sum() + b.weight_mask.sum())
+    4
+    """
     pairs = list(parameters)
     scores = importance_scores or {}
     flat = T.cat([scores.get((m, n), getattr(m, n)).detach().reshape(-1) for m, n in pairs])
@@ -377,7 +426,14 @@ def global_unstructured(
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make the pruned tensor the parameter, for good."""
+    """Make the pruned tensor the parameter, for good.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.utils.prune.random_unstructured(torch.nn.Linear(2, 3), "weight", amount=2)
+    >>> layer = torch.nn.utils.prune.remove(layer, "weight")
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
+    """
     for key, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -389,7 +445,15 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether any parameter of the module or below is pruned."""
+    """Whether any parameter of the module or below is pruned.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(2, 3)
+    >>> before = torch.nn.utils.prune.is_pruned(layer)
+    >>> layer = torch.nn.utils.prune.identity(layer, "weight")
+    >>> before, torch.nn.utils.prune.is_pruned(layer)
+    (False, True)
+    """
     return any(
         isinstance(hook, BasePruningMethod)
         for m in module.modules()

@@ -355,7 +355,12 @@ def new_full(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """One number in the given size, with this tensor's dtype and device."""
+    """One number in the given size, with this tensor's dtype and device.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1, 2]).new_full((2,), 7)
+    tensor([7, 7])
+    """
     check_memory(layout, pin_memory)
     kind = dtypes.check_dtype(dtype, "new_full") or self.dtype
     if not isinstance(size, (tuple, list)):
@@ -422,7 +427,12 @@ def new_empty_strided(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """As `torch.empty_strided`, with this tensor's dtype and device."""
+    """As `torch.empty_strided`, with this tensor's dtype and device.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0]).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     return empty_strided(
         size,
         stride,

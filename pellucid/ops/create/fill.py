@@ -78,7 +78,12 @@ def _fill_value(input: Tensor, value: Any) -> Tensor:
 
 @public()
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like `input` with all elements equal to `value` (a number or 0-d tensor)."""
+    """A tensor like `input` with all elements equal to `value` (a number or 0-d tensor).
+
+    >>> import pellucid as torch
+    >>> torch.fill(torch.zeros(2), 3)
+    tensor([3., 3.])
+    """
     return fill_op.call(input, _fill_value(input, value))
 
 
@@ -227,7 +232,12 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 @method()
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each element by `callable(element, element of tensor)`, a Python call for each: slow."""
+    """Replace each element by `callable(element, element of tensor)`, a Python call for each: slow.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 5.0]), lambda a, b: a * b)
+    tensor([ 3., 10.])
+    """
     return _apply(self, "map_", callable, (tensor,))
 
 
@@ -235,6 +245,11 @@ def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> T
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """Replace each element by `callable(element, element of x, element of y)`, a Python call for
     each: slow.
+
+    >>> import pellucid as torch
+    >>> x, y = torch.tensor([3.0, 5.0]), torch.tensor([10.0, 20.0])
+    >>> torch.tensor([1.0, 2.0]).map2_(x, y, lambda a, b, c: a * b + c)
+    tensor([13., 30.])
     """
     return _apply(self, "map2_", callable, (x, y))
 

@@ -100,25 +100,54 @@ def manual_seed(seed: int) -> Any:
 
 @public()
 def seed() -> int:
-    """Seed the default generator from the operating system's entropy; returns the seed."""
+    """Seed the default generator from the operating system's entropy; returns the seed.
+
+    >>> import pellucid as torch
+    >>> seed = torch.seed()
+    >>> seed == torch.initial_seed()
+    True
+    """
     return random.seed()
 
 
 @public()
 def initial_seed() -> int:
-    """The default generator's seed."""
+    """The default generator's seed.
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return random.initial_seed()
 
 
 @public()
 def get_rng_state() -> Tensor:
-    """The default generator's state, a uint8 tensor."""
+    """The default generator's state, a uint8 tensor.
+
+    >>> import pellucid as torch
+    >>> state = torch.get_rng_state()
+    >>> a = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(a, torch.rand(2))
+    True
+    """
     return default_generator.get_state()
 
 
 @public()
 def set_rng_state(new_state: Tensor) -> None:
-    """Continue from a state of `get_rng_state`."""
+    """Continue from a state of `get_rng_state`.
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> state = torch.get_rng_state()
+    >>> first = torch.rand(1)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(torch.rand(1), first)
+    True
+    """
     default_generator.set_state(new_state)
 
 

@@ -122,7 +122,13 @@ def _grouped_mm(
     bias: Tensor | None = None,
     out_dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Products of matrices group by group: see `torch._grouped_mm`."""
+    """Products of matrices group by group: see `torch._grouped_mm`.
+
+    >>> import pellucid as torch
+    >>> a, b = torch.randn(3, 4, 8).bfloat16(), torch.randn(3, 8, 16).bfloat16()
+    >>> torch.nn.functional.grouped_mm(a, b).shape
+    torch.Size([3, 4, 16])
+    """
     return grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
 
 

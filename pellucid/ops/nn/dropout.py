@@ -139,13 +139,23 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 @public(names="dropout")
 def dropout_positional(input: Tensor, p: float, train: bool) -> Tensor:
-    """`dropout(input, p, train)`."""
+    """`dropout(input, p, train)`.
+
+    >>> import pellucid as torch
+    >>> torch.dropout(torch.ones(3), 0.5, train=False)
+    tensor([1., 1., 1.])
+    """
     return dropout(input, p, train)
 
 
 @public()
 def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """In-place dropout."""
+    """In-place dropout.
+
+    >>> import pellucid as torch
+    >>> torch.dropout_(torch.ones(3), 1.0, train=True)
+    tensor([0., 0., 0.])
+    """
     return dropout(input, p, train, True)
 
 
@@ -180,6 +190,13 @@ def dropout1d(
 
     Raises:
         ValueError: p outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout1d(torch.ones(1, 3, 2), 0.5)
+    tensor([[[0., 0.],
+             [0., 0.],
+             [2., 2.]]])
     """
     _check_p(p)
     if input.ndim not in (2, 3):
@@ -209,6 +226,11 @@ def dropout2d(
 
     Raises:
         ValueError: p outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 2, 2), 0.5).sum((2, 3))
+    tensor([[0., 0., 8.]])
     """
     if input.ndim == 3:
         warn(
@@ -242,6 +264,11 @@ def dropout3d(
 
     Raises:
         ValueError: p outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout3d(torch.ones(1, 3, 2, 2, 2), 0.5).sum((2, 3, 4))
+    tensor([[ 0.,  0., 16.]])
     """
     if input.ndim not in (4, 5):
         _warn_dims(
@@ -288,6 +315,11 @@ def alpha_dropout(
 ) -> Tensor:
     """Dropout that keeps mean and variance of self-normalizing activations. Source: Klambauer et
     al., 2017.
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.nn.functional.alpha_dropout(torch.zeros(4), 0.5, training=True)
+    tensor([-0.7792, -0.7792,  0.7792, -0.7792])
     """
     _check_p(p)
     x = require_tensor(input, "alpha_dropout")
@@ -299,7 +331,15 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels."""
+    """`alpha_dropout` of whole channels.
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.nn.functional.feature_alpha_dropout(torch.zeros(1, 3, 2), 0.5, training=True)
+    tensor([[[-0.7792, -0.7792],
+             [-0.7792, -0.7792],
+             [ 0.7792,  0.7792]]])
+    """
     _check_p(p)
     x = require_tensor(input, "feature_alpha_dropout")
     result = _alpha(x, p, training, True)

@@ -293,6 +293,13 @@ def embedding_bag(
 
     Returns:
         `(B, columns)`.
+
+    >>> import pellucid as torch
+    >>> table = torch.tensor([[1.0, 1.0], [2.0, 4.0], [3.0, 9.0]])
+    >>> bags, offsets = torch.tensor([0, 2, 1]), torch.tensor([0, 2])
+    >>> torch.nn.functional.embedding_bag(bags, table, offsets)
+    tensor([[2., 5.],
+            [2., 4.]])
     """
     require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
     if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":

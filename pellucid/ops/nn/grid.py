@@ -36,6 +36,12 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         size: `(N, C, H, W)` or `(N, C, D, H, W)` of the target image.
 
     Source: Jaderberg et al., "Spatial Transformer Networks", 2015.
+
+    >>> import pellucid as torch
+    >>> theta = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])  # the identity
+    >>> torch.nn.functional.affine_grid(theta, (1, 1, 2, 2), align_corners=True)[0, 0]
+    tensor([[-1., -1.],
+            [ 1., -1.]])
     """
     t = require_tensor(theta, "affine_grid", "theta")
     if not (t.dtype.is_floating_point):
@@ -96,6 +102,12 @@ def grid_sample(
 
     Returns:
         `(N, C, *grid's spatial sizes)`.
+
+    >>> import pellucid as torch
+    >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> center = torch.zeros(1, 1, 1, 2)
+    >>> torch.nn.functional.grid_sample(image, center, align_corners=True)
+    tensor([[[[2.5000]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ArgumentValueError(

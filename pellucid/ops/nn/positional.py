@@ -54,7 +54,14 @@ def _batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """`nn.functional.batch_norm`, weight and bias first."""
+    """`nn.functional.batch_norm`, weight and bias first.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1.0], [3.0]])
+    >>> torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
     return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -70,7 +77,13 @@ def _instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """`nn.functional.instance_norm`, weight and bias first."""
+    """`nn.functional.instance_norm`, weight and bias first.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[[1.0, 3.0]]])
+    >>> torch.instance_norm(x, None, None, None, None, True, 0.1, 1e-5, False)
+    tensor([[[-1.0000,  1.0000]]])
+    """
     return instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
@@ -102,7 +115,13 @@ def native_layer_norm(
 def native_group_norm(
     input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:
-    """`group_norm` with the means and reciprocal standard deviations, `(N, group)`, that it used."""
+    """`group_norm` with the means and reciprocal standard deviations, `(N, group)`, that it used.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1.0, 3.0]])
+    >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 1e-5)
+    (tensor([[-1.0000,  1.0000]]), tensor([[2.]]), tensor([[1.0000]]))
+    """
     out = group_norm(input, group, weight, bias, eps)
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
 
@@ -120,6 +139,12 @@ def native_batch_norm(
 ) -> Any:
     """`batch_norm` with the means and reciprocal standard deviations of the batch, which are empty
     without `training`.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1.0], [3.0]])
+    >>> out, mean, rstd = torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+    >>> mean, rstd
+    (tensor([2.]), tensor([1.0000]))
     """
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
@@ -130,25 +155,45 @@ def native_batch_norm(
 # ---- dropout ----------------------------------------------------------------------------------
 @public()
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.alpha_dropout` with all arguments given."""
+    """`nn.functional.alpha_dropout` with all arguments given.
+
+    >>> import pellucid as torch
+    >>> torch.alpha_dropout(torch.ones(2), 0.5, False)
+    tensor([1., 1.])
+    """
     return nn_dropout.alpha_dropout(input, p, train)
 
 
 @public()
 def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """In-place `alpha_dropout`."""
+    """In-place `alpha_dropout`.
+
+    >>> import pellucid as torch
+    >>> torch.alpha_dropout_(torch.ones(2), 0.5, False)
+    tensor([1., 1.])
+    """
     return nn_dropout.alpha_dropout(input, p, train, True)
 
 
 @public()
 def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """`nn.functional.feature_alpha_dropout` with all arguments given."""
+    """`nn.functional.feature_alpha_dropout` with all arguments given.
+
+    >>> import pellucid as torch
+    >>> torch.feature_alpha_dropout(torch.ones(1, 2), 0.5, False)
+    tensor([[1., 1.]])
+    """
     return nn_dropout.feature_alpha_dropout(input, p, train)
 
 
 @public()
 def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """In-place `feature_alpha_dropout`."""
+    """In-place `feature_alpha_dropout`.
+
+    >>> import pellucid as torch
+    >>> torch.feature_alpha_dropout_(torch.ones(1, 2), 0.5, False)
+    tensor([[1., 1.]])
+    """
     return nn_dropout.feature_alpha_dropout(input, p, train, True)
 
 
@@ -159,6 +204,13 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
     Raises:
         RuntimeError: an input of fewer than two dimensions; a probability outside [0, 1].
+
+    >>> import pellucid as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, True)
+    tensor([[[0., 0.],
+             [0., 0.],
+             [2., 2.]]])
     """
     _two_dims(input, train)
     return nn_dropout._feature("feature_dropout", input, p, train, False)
@@ -166,7 +218,13 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 @public()
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
-    """In-place `feature_dropout`."""
+    """In-place `feature_dropout`.
+
+    >>> import pellucid as torch
+    >>> torch.feature_dropout_(torch.ones(1, 2, 2), 1.0, True)
+    tensor([[[0., 0.],
+             [0., 0.]]])
+    """
     _two_dims(input, train)
     return nn_dropout._feature("feature_dropout", input, p, train, True)
 
@@ -202,7 +260,13 @@ def _embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """`nn.functional.embedding`, the weight first; a negative `padding_idx` is none."""
+    """`nn.functional.embedding`, the weight first; a negative `padding_idx` is none.
+
+    >>> import pellucid as torch
+    >>> torch.embedding(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1, 0]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
     row = padding_idx if padding_idx >= 0 else None
     return nn_embedding.embedding(
         indices, weight, row, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
@@ -228,7 +292,12 @@ def _bce_with_logits(
     pos_weight: Maybe = None,
     reduction: int = 0,
 ) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is a number."""
+    """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> torch.binary_cross_entropy_with_logits(torch.zeros(2), torch.ones(2), reduction=1)
+    tensor(0.6931)
+    """
     return binary_cross_entropy_with_logits(
         input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
     )
@@ -238,7 +307,12 @@ def _bce_with_logits(
 def _poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
-    """`nn.functional.poisson_nll_loss`; `reduction` is a number."""
+    """`nn.functional.poisson_nll_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> torch.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]), True, False, 1e-8, 1)
+    tensor(1.)
+    """
     return poisson_nll_loss(
         input, target, log_input, full, eps=eps, reduction=_reduction(reduction)
     )
@@ -248,7 +322,12 @@ def _poisson_nll_loss(
 def _kl_div(
     input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False
 ) -> Tensor:
-    """`nn.functional.kl_div`; `reduction` is a number."""
+    """`nn.functional.kl_div`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> torch.kl_div(torch.tensor([0.5, 0.5]).log(), torch.tensor([1.0, 0.0]), 2)
+    tensor(0.6931)
+    """
     single = kl_div(input, target, reduction="none", log_target=log_target)
     return reduce_loss(single, _reduction(reduction))
 
@@ -257,7 +336,13 @@ def _kl_div(
 def _margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """`nn.functional.margin_ranking_loss`; `reduction` is a number."""
+    """`nn.functional.margin_ranking_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> a, b = torch.tensor([1.0]), torch.tensor([2.0])
+    >>> torch.margin_ranking_loss(a, b, torch.tensor([1.0]))
+    tensor([1.])
+    """
     return margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
@@ -265,7 +350,12 @@ def _margin_ranking_loss(
 def _hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0
 ) -> Tensor:
-    """`nn.functional.hinge_embedding_loss`; `reduction` is a number."""
+    """`nn.functional.hinge_embedding_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> torch.hinge_embedding_loss(torch.tensor([0.2, 0.4]), torch.tensor([1.0, -1.0]))
+    tensor([0.2000, 0.6000])
+    """
     return hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
 
 
@@ -273,7 +363,13 @@ def _hinge_embedding_loss(
 def _cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
-    """`nn.functional.cosine_embedding_loss`; `reduction` is a number."""
+    """`nn.functional.cosine_embedding_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> a, b = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]])
+    >>> torch.cosine_embedding_loss(a, b, torch.tensor([1.0]))
+    tensor([1.])
+    """
     return cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
 
 
@@ -288,7 +384,13 @@ def _triplet_margin_loss(
     swap: bool = False,
     reduction: int = 0,
 ) -> Tensor:
-    """`nn.functional.triplet_margin_loss`; `reduction` is a number."""
+    """`nn.functional.triplet_margin_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> a, near, far = torch.tensor([[0.0]]), torch.tensor([[0.5]]), torch.tensor([[0.75]])
+    >>> torch.triplet_margin_loss(a, near, far)
+    tensor([0.7500])
+    """
     return triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction)
     )
@@ -304,7 +406,13 @@ def _ctc_loss(
     reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
-    """`nn.functional.ctc_loss`; `reduction` is a number."""
+    """`nn.functional.ctc_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
+    >>> torch.ctc_loss(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+    tensor([1.6864])
+    """
     return nn_ctc.ctc_loss(
         log_probs,
         targets,
@@ -383,7 +491,12 @@ def _masked_softmax(
 
 @public(names="adaptive_max_pool1d")
 def _adaptive_max_pool1d(input: Tensor, output_size: Any) -> Any:
-    """The maxima of `nn.functional.adaptive_max_pool1d` and their positions."""
+    """The maxima of `nn.functional.adaptive_max_pool1d` and their positions.
+
+    >>> import pellucid as torch
+    >>> torch.adaptive_max_pool1d(torch.tensor([[1.0, 5.0, 2.0, 4.0]]), 2)
+    (tensor([[5., 4.]]), tensor([[1, 3]]))
+    """
     return adaptive_max_pool1d(input, output_size, return_indices=True)
 
 
@@ -404,6 +517,12 @@ def convolution(
 
     Raises:
         RuntimeError: the weight has not 3, 4 or 5 dimensions.
+
+    >>> import pellucid as torch
+    >>> x, w = torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2)
+    >>> torch.convolution(x, w, None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1)
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
     """
     n = require_tensor(weight, "convolution", "weight", 2).ndim - 2
     if n not in (1, 2, 3):
@@ -421,7 +540,13 @@ def convolution(
 
 @public()
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
-    """`nn.functional.affine_grid` with all arguments given."""
+    """`nn.functional.affine_grid` with all arguments given.
+
+    >>> import pellucid as torch
+    >>> theta = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> torch.affine_grid_generator(theta, (1, 1, 2, 2), True).shape
+    torch.Size([1, 2, 2, 2])
+    """
     return nn_grid.affine_grid(theta, size, align_corners)
 
 
@@ -434,6 +559,11 @@ def grid_sampler(
 
     Raises:
         RuntimeError: another mode, for which PyTorch returns whatever lies in memory.
+
+    >>> import pellucid as torch
+    >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> torch.grid_sampler(image, torch.zeros(1, 1, 1, 2), 0, 0, True)
+    tensor([[[[2.5000]]]])
     """
     if interpolation_mode not in range(len(_MODES)) or padding_mode not in range(len(_PADDINGS)):
         raise OperationError(
@@ -459,6 +589,12 @@ def lstm_cell(
 
     Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997, with the forget gate of Gers et
     al., 2000.
+
+    >>> import pellucid as torch
+    >>> x, h, c = torch.ones(1, 3), torch.zeros(1, 2), torch.zeros(1, 2)
+    >>> h, c = torch.lstm_cell(x, (h, c), torch.zeros(8, 3), torch.zeros(8, 2))
+    >>> h, c
+    (tensor([[0., 0.]]), tensor([[0., 0.]]))
     """
     gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)
     i, f, g, o = gates.chunk(4, -1)
@@ -472,6 +608,11 @@ def gru_cell(
 ) -> Tensor:
     """The state after one step of a GRU; the gates are stacked as reset, update, new. Source: Cho
     et al., 2014.
+
+    >>> import pellucid as torch
+    >>> x, h = torch.ones(1, 3), torch.ones(1, 2)
+    >>> torch.gru_cell(x, h, torch.zeros(6, 3), torch.zeros(6, 2))
+    tensor([[0.5000, 0.5000]])
     """
     r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)
     r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)
@@ -484,7 +625,13 @@ def gru_cell(
 def rnn_tanh_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
 ) -> Tensor:
-    """The state after one step of a recurrent network with tanh. Source: Elman, 1990."""
+    """The state after one step of a recurrent network with tanh. Source: Elman, 1990.
+
+    >>> import pellucid as torch
+    >>> x, h = torch.ones(1, 1), torch.zeros(1, 1)
+    >>> torch.rnn_tanh_cell(x, h, torch.ones(1, 1), torch.ones(1, 1))
+    tensor([[0.7616]])
+    """
     return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))
 
 
@@ -492,7 +639,13 @@ def rnn_tanh_cell(
 def rnn_relu_cell(
     input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Maybe = None, b_hh: Maybe = None
 ) -> Tensor:
-    """The state after one step of a recurrent network with ReLU."""
+    """The state after one step of a recurrent network with ReLU.
+
+    >>> import pellucid as torch
+    >>> x, h = torch.ones(1, 1), torch.ones(1, 1)
+    >>> torch.rnn_relu_cell(x, h, torch.ones(1, 1), torch.ones(1, 1))
+    tensor([[2.]])
+    """
     total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)
     return total.relu()
 
@@ -512,6 +665,11 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
 
     Raises:
         RuntimeError: other numbers of dimensions.
+
+    >>> import pellucid as torch
+    >>> x, w = torch.ones(4, 1, 2), torch.ones(3, 2, 5)  # (time, batch, channels), (width, in, out)
+    >>> torch.conv_tbc(x, w, torch.zeros(5)).shape
+    torch.Size([2, 1, 5])
     """
     x: Any = require_tensor(input, "conv_tbc")
     w: Any = require_tensor(weight, "conv_tbc", "weight", 2)

@@ -384,7 +384,12 @@ def _lp(
 def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Power-average pooling: the p-norm of each window of `(N, C, L)`."""
+    """Power-average pooling: the p-norm of each window of `(N, C, L)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+    tensor([[ 5., 10.]])
+    """
     return _lp(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -392,7 +397,12 @@ def lp_pool1d(
 def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Power-average pooling: the p-norm of each window of `(N, C, H, W)`."""
+    """Power-average pooling: the p-norm of each window of `(N, C, H, W)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3.0, 0.0], [0.0, 4.0]]]), 2, 2)
+    tensor([[[5.]]])
+    """
     return _lp(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -400,7 +410,12 @@ def lp_pool2d(
 def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
 ) -> Tensor:
-    """Power-average pooling: the p-norm of each window of `(N, C, D, H, W)`."""
+    """Power-average pooling: the p-norm of each window of `(N, C, D, H, W)`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.lp_pool3d(torch.ones(1, 2, 2, 2), 1, 2)
+    tensor([[[[8.]]]])
+    """
     return _lp(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 

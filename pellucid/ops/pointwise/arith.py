@@ -353,6 +353,10 @@ def _positive(input: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: a bool tensor.
+
+    >>> import pellucid as torch
+    >>> torch.positive(torch.tensor([-1, 2]))
+    tensor([-1,  2])
     """
     if require_tensor(input, "positive").dtype.category == 0:
         raise DtypeError("The `+` operator, on a bool tensor is not supported.")

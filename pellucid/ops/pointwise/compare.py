@@ -323,6 +323,10 @@ def is_nonzero(input: Tensor) -> bool:
 
     Raises:
         RuntimeError: not exactly one element.
+
+    >>> import pellucid as torch
+    >>> torch.is_nonzero(torch.tensor([0.0])), torch.is_nonzero(torch.tensor(3))
+    (False, True)
     """
     return bool(require_tensor(input, "is_nonzero"))
 
@@ -340,26 +344,46 @@ def is_floating_point(input: Tensor) -> bool:
 
 @public(methods="=")
 def is_complex(input: Tensor) -> bool:
-    """True for a complex dtype."""
+    """True for a complex dtype.
+
+    >>> import pellucid as torch
+    >>> torch.is_complex(torch.tensor([1j])), torch.is_complex(torch.tensor([1.0]))
+    (True, False)
+    """
     return require_tensor(input, "is_complex").dtype.is_complex
 
 
 @public(methods="=")
 def is_signed(input: Tensor) -> bool:
-    """True when the dtype holds negative numbers."""
+    """True when the dtype holds negative numbers.
+
+    >>> import pellucid as torch
+    >>> torch.is_signed(torch.tensor([1])), torch.is_signed(torch.tensor([1], dtype=torch.uint8))
+    (True, False)
+    """
     return require_tensor(input, "is_signed").dtype.is_signed
 
 
 @public(methods="=")
 def is_conj(input: Tensor) -> bool:
-    """False: conjugation is computed at once here, never deferred."""
+    """False: conjugation is computed at once here, never deferred.
+
+    >>> import pellucid as torch
+    >>> torch.is_conj(torch.tensor([1j]).conj())
+    False
+    """
     require_tensor(input, "is_conj")
     return False
 
 
 @public(methods="=")
 def is_neg(input: Tensor) -> bool:
-    """False: negation is computed at once here, never deferred."""
+    """False: negation is computed at once here, never deferred.
+
+    >>> import pellucid as torch
+    >>> torch.is_neg(torch.tensor([-1.0]))
+    False
+    """
     require_tensor(input, "is_neg")
     return False
 
@@ -377,7 +401,12 @@ def is_tensor(obj: Any) -> bool:
 
 @public(methods="=")
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """True when two tensors have the same shape."""
+    """True when two tensors have the same shape.
+
+    >>> import pellucid as torch
+    >>> torch.is_same_size(torch.ones(2, 3), torch.zeros(2, 3))
+    True
+    """
     return (
         require_tensor(input, "is_same_size")._array.shape
         == require_tensor(other, "is_same_size", "other", 2)._array.shape

@@ -108,19 +108,34 @@ def conj(input: Tensor) -> Tensor:
 
 @public(methods="=", inplace="=", out="found")
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate, computed at once (as `conj` is here, too)."""
+    """The complex conjugate, computed at once (as `conj` is here, too).
+
+    >>> import pellucid as torch
+    >>> torch.conj_physical(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     return F.conj(require_tensor(input, "conj_physical"))
 
 
 @public(methods="=")
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugation is never left pending here."""
+    """The tensor itself: conjugation is never left pending here.
+
+    >>> import pellucid as torch
+    >>> torch.resolve_conj(torch.tensor([1 + 2j]).conj())
+    tensor([1.-2.j])
+    """
     return require_tensor(input, "resolve_conj")
 
 
 @public(methods="=")
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negation is never left pending here."""
+    """The tensor itself: negation is never left pending here.
+
+    >>> import pellucid as torch
+    >>> torch.resolve_neg(torch.tensor([1 + 2j]).conj().imag)
+    tensor([-2.])
+    """
     return require_tensor(input, "resolve_neg")
 
 

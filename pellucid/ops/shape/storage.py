@@ -39,7 +39,12 @@ def storage_offset_of(x: Tensor) -> int:
 
 @method()
 def storage_offset(self: Tensor) -> int:
-    """Elements between the start of the storage and the tensor's first element."""
+    """Elements between the start of the storage and the tensor's first element.
+
+    >>> import pellucid as torch
+    >>> torch.arange(6)[2:].storage_offset()
+    2
+    """
     tracing.unkept(WHERE)
     return storage_offset_of(self)
 
@@ -87,7 +92,12 @@ def size_method(self: Tensor, dim: int | None = None) -> Any:
 
 @method("dim ndimension")
 def dim_method(self: Tensor) -> int:
-    """The number of dimensions."""
+    """The number of dimensions.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 3).dim()
+    2
+    """
     return self._array.ndim
 
 
@@ -104,7 +114,12 @@ def numel(input: Tensor) -> int:
 
 @method()
 def element_size(self: Tensor) -> int:
-    """Bytes of one element."""
+    """Bytes of one element.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0], dtype=torch.float64).element_size()
+    8
+    """
     return self._array.dtype.itemsize
 
 
@@ -122,7 +137,13 @@ def nbytes(self: Tensor) -> int:
 
 @method()
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element; 0 for an empty tensor."""
+    """The address of the first element; 0 for an empty tensor.
+
+    >>> import pellucid as torch
+    >>> x = torch.ones(4)
+    >>> x[1:].data_ptr() - x.data_ptr()  # bytes
+    4
+    """
     tracing.unkept(WHERE)
     a = self._array
     if type(a) is SparseArray:
@@ -135,7 +156,12 @@ METHODS["const_data_ptr"] = data_ptr
 
 @method()
 def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
-    """The dimensions from the outermost in memory to the innermost."""
+    """The dimensions from the outermost in memory to the innermost.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2, 3).dim_order(), torch.ones(2, 3).t().dim_order()
+    ((0, 1), (1, 0))
+    """
     strides = _strides(self._array)
     return tuple(sorted(range(len(strides)), key=lambda d: (-strides[d], d)))
 
@@ -380,7 +406,12 @@ def as_strided(
 # ---- storages --------------------------------------------------------------------------------
 @method()
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The bytes that the tensor and its views lie in."""
+    """The bytes that the tensor and its views lie in.
+
+    >>> import pellucid as torch
+    >>> torch.ones(4)[1:].untyped_storage().nbytes()
+    16
+    """
     tracing.unkept(WHERE)
     a = self._array
     if type(a) is SparseArray:
@@ -412,7 +443,13 @@ def _typed_storage(self: Tensor) -> TypedStorage:
 
 @method()
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether both show the same memory with the same sizes and strides."""
+    """Whether both show the same memory with the same sizes and strides.
+
+    >>> import pellucid as torch
+    >>> x = torch.ones(4)
+    >>> x.is_set_to(x.view(4)), x.is_set_to(x.clone())
+    (True, False)
+    """
     a, b = self._array, tensor._array
     same = a.shape == b.shape and element_strides(a) == element_strides(b) and a.dtype == b.dtype
     return same and data_ptr(self) == data_ptr(tensor) != 0
@@ -425,6 +462,10 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     with the old elements.
 
     New elements are not initialized.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).resize_(3)
+    tensor([1, 2, 3])
     """
     if self._rg and not local.inference:
         raise OperationError("cannot resize variables that require grad")
@@ -462,7 +503,12 @@ def _check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
 
 @method()
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) -> Tensor:
-    """`self.resize_(the_template.size())`; `torch.preserve_format` stands for the template's own format."""
+    """`self.resize_(the_template.size())`; `torch.preserve_format` stands for the template's own format.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).resize_as_(torch.zeros(3))
+    tensor([1, 2, 3])
+    """
     if memory_format is dtypes.preserve_format:
         memory_format = suggested_format(the_template)
     return resize_(self, the_template._array.shape, memory_format=memory_format)
@@ -493,7 +539,13 @@ def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
 def set_(
     self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Show another tensor's memory, or a storage in the geometry given."""
+    """Show another tensor's memory, or a storage in the geometry given.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros(1)
+    >>> x.set_(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
     if self._rg and self._node is not None and local.grad:
         raise OperationError("set_() on a tensor that an operation made is not supported")
     if source is None:

@@ -287,7 +287,13 @@ def nll_loss2d(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """`nll_loss` of images; kept for old code."""
+    """`nll_loss` of images; kept for old code.
+
+    >>> import pellucid as torch
+    >>> log_probabilities = torch.log_softmax(torch.zeros(1, 2, 2, 2), dim=1)
+    >>> torch.nn.functional.nll_loss2d(log_probabilities, torch.zeros(1, 2, 2, dtype=torch.int64))
+    tensor(0.6931)
+    """
     return nll_loss(input, target, weight, None, ignore_index, None, reduction)
 
 

@@ -125,6 +125,10 @@ def group_norm_functional(
 
     Raises:
         ValueError: there is one image, and one value in each of its groups.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     shape = require_tensor(input, "group_norm")._array.shape
     if (

@@ -70,7 +70,12 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 @public(namespace="nn.functional")
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place `elu`."""
+    """In-place `elu`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.elu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return elu(input, alpha, True)
 
 
@@ -88,6 +93,10 @@ def selu(input: Tensor) -> Tensor:
     """scale * elu(input, alpha) with the constants that keep activations normalized.
 
     Source: Klambauer et al., "Self-Normalizing Neural Networks", 2017.
+
+    >>> import pellucid as torch
+    >>> torch.selu(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
     """
     return _selu(input)
 
@@ -112,7 +121,12 @@ def selu_functional(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public(namespace="nn.functional torch")
 def selu_(input: Tensor) -> Tensor:
-    """In-place `selu`."""
+    """In-place `selu`.
+
+    >>> import pellucid as torch
+    >>> torch.selu_(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
     return selu_functional(input, True)
 
 
@@ -127,7 +141,12 @@ def _celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 @public(namespace="torch")
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`input` where positive, `alpha * (exp(input / alpha) - 1)` elsewhere. Source: Barron, 2017."""
+    """`input` where positive, `alpha * (exp(input / alpha) - 1)` elsewhere. Source: Barron, 2017.
+
+    >>> import pellucid as torch
+    >>> torch.celu(torch.tensor([-1.0, 2.0]), alpha=2.0)
+    tensor([-0.7869,  2.0000])
+    """
     return _celu(input, alpha)
 
 
@@ -152,5 +171,10 @@ def celu_functional(input: Tensor, alpha: float = 1.0, inplace: bool = False) ->
 
 @public(namespace="nn.functional torch")
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place `celu`."""
+    """In-place `celu`.
+
+    >>> import pellucid as torch
+    >>> torch.celu_(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return celu_functional(input, alpha, True)

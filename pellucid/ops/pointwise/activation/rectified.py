@@ -132,7 +132,12 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 @public(namespace="nn.functional")
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """In-place `hardtanh`."""
+    """In-place `hardtanh`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.hardtanh_(torch.tensor([-2.0, 0.5, 2.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -168,7 +173,12 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 @public(namespace="nn.functional")
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """In-place `leaky_relu`."""
+    """In-place `leaky_relu`.
+
+    >>> import pellucid as torch
+    >>> torch.nn.functional.leaky_relu_(torch.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
     return leaky_relu(input, negative_slope, True)
 
 
@@ -216,7 +226,12 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
 
 @public(namespace="nn.functional torch")
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """In-place `threshold`."""
+    """In-place `threshold`.
+
+    >>> import pellucid as torch
+    >>> torch.threshold_(torch.tensor([0.5, 2.0]), 1.0, 0.0)
+    tensor([0., 2.])
+    """
     return _threshold_in_place(require_tensor(input, "threshold_"), threshold, value)
 
 
@@ -327,5 +342,10 @@ def rrelu(
 def rrelu_(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
 ) -> Tensor:
-    """In-place `rrelu`."""
+    """In-place `rrelu`.
+
+    >>> import pellucid as torch
+    >>> torch.rrelu_(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
+    tensor([-0.2000,  2.0000])
+    """
     return rrelu(input, lower, upper, training, True)

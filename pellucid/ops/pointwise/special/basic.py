@@ -370,13 +370,23 @@ xlog1py = binary(
 # ---- functions of other families under their names here ---------------------------------------
 @public(namespace="special", names="softmax")
 def _softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """As `torch.softmax`."""
+    """As `torch.softmax`.
+
+    >>> import pellucid as torch
+    >>> torch.special.softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
     return softmax(input, dim, dtype=dtype)
 
 
 @public(namespace="special", names="log_softmax")
 def _log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """As `torch.log_softmax`."""
+    """As `torch.log_softmax`.
+
+    >>> import pellucid as torch
+    >>> torch.special.log_softmax(torch.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
     return log_softmax(input, dim, dtype=dtype)
 
 
