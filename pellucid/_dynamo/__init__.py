@@ -25,18 +25,21 @@ from ..compiler import (
     disable,
     is_compiling,
     list_backends,
+    lookup_backend,
+    register_backend,
     reset,
     set_stance,
     substitute_in_graph,
 )
 from ..compiler.function import CompiledFunction
 from ..core import tracing
-from . import config, eval_frame, exc
+from . import backends, config, eval_frame, exc
 
 __all__ = [
     "OptimizedModule",
     "allow_in_graph",
     "assume_constant_result",
+    "backends",
     "config",
     "disable",
     "disallow_in_graph",
@@ -47,12 +50,14 @@ __all__ = [
     "graph_break",
     "is_compiling",
     "list_backends",
+    "lookup_backend",
     "mark_dynamic",
     "mark_static",
     "mark_static_address",
     "maybe_mark_dynamic",
     "optimize",
     "optimize_assert",
+    "register_backend",
     "reset",
     "reset_code_caches",
     "run",

@@ -19,7 +19,7 @@ impossible, the function runs eagerly. A warning gives the reason once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
@@ -48,6 +48,8 @@ __all__ = [
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "lookup_backend",
+    "register_backend",
     "load_cache_artifacts",
     "nested_compile_region",
     "reset",
@@ -166,8 +168,9 @@ def compile(
             cannot be compiled (a print, a clock read) stays in Python, which a CompileWarning
             tells.
         dynamic: accepted; each shape is traced once, and the last few are kept.
-        backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a callable is
-            refused.
+        backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a function
+            `backend(gm, example_inputs)` gets the graph of each call as a `torch.fx.GraphModule`
+            and returns what computes it.
         mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.
         disable: return the function as it is.
         recompile_limit: how many traced versions are kept (8).
@@ -220,10 +223,10 @@ def compile(
         and not isinstance(model, Module)
     ):
         return model
+    if chosen in _registered:
+        chosen = _registered[chosen][0]
     if callable(chosen):
-        raise RuntimeError(
-            "compile(backend=) takes a name: the graph of operations that a custom backend expects does not exist here"
-        )
+        return _by_custom_backend(model, chosen, fullgraph, options)
     if chosen not in list_backends(()):
         raise RuntimeError(
             f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends."
@@ -240,6 +243,20 @@ def compile(
     if isinstance(model, CompiledFunction):
         return model
     return CompiledFunction(model, **settings)
+
+
+def _by_custom_backend(
+    model: Any, backend: Callable[..., Any], fullgraph: bool, options: dict[str, Any] | None
+) -> Any:
+    """A function or module whose graphs a program's own backend computes."""
+    from .custom import Captured
+
+    named = {} if options is None else {"options": options}
+    if not isinstance(model, Module):
+        return Captured(model, backend, fullgraph, **named)
+    wrapped = OptimizedModule(model)
+    wrapped.__dict__["_compiled_call"] = Captured(model.__call__, backend, fullgraph, **named)
+    return wrapped
 
 
 def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any:
@@ -352,7 +369,51 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     >>> list_backends(None)
     ['aot_eager', 'eager', 'inductor']
     """
-    return ["eager", "inductor"] if exclude_tags else ["aot_eager", "eager", "inductor"]
+    own = [name for name in _registered if not set(exclude_tags or ()) & set(_registered[name][1])]
+    return sorted(["eager", "inductor", *([] if exclude_tags else ["aot_eager"]), *own])
+
+
+# Backends that programs have registered: {name: (function, tags)}.
+_registered: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
+
+
+def register_backend(
+    compiler_fn: Callable[..., Any] | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+) -> Any:
+    """Give a backend a name for `compile(backend=)`, its own by default; a decorator without the
+    function.
+
+    Raises:
+        AssertionError: the name is taken.
+    """
+    if compiler_fn is None:
+        return lambda later: register_backend(later, name, tags)
+    if not callable(compiler_fn):
+        raise AssertionError(f"compiler_fn must be callable, got {type(compiler_fn)}")
+    word = name or compiler_fn.__name__
+    if word in list_backends(()):
+        raise AssertionError(f"duplicate name: {word}")
+    _registered[word] = compiler_fn, tuple(tags)
+    return compiler_fn
+
+
+def lookup_backend(compiler_fn: Any) -> Any:
+    """The backend of a name; a function is one itself.
+
+    Raises:
+        RuntimeError: no backend has the name, or the library's own, which is no function of graphs.
+    """
+    if not isinstance(compiler_fn, str):
+        return compiler_fn
+    if compiler_fn in ("eager", "aot_eager"):
+        return lambda gm, example_inputs: gm.forward
+    if compiler_fn in _registered:
+        return _registered[compiler_fn][0]
+    raise RuntimeError(
+        f"Invalid backend: {compiler_fn!r}, see `torch._dynamo.list_backends()` for available backends."
+    )
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:

@@ -40,6 +40,10 @@ _INTERNAL = frozenset(
 _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 
 
+# A package of PyTorch's distribution, and where its parts are here.
+_FUNCTORCH = {"functorch": "deprecated", "functorch.compile": "compile"}
+
+
 class TorchVersion(str):
     """A version number that is a string and yet compares by its numbers: "2.13.0" is above "2.9"
     and (2, 9).
@@ -169,10 +173,9 @@ class _Finder:
                 raise _noted(ModuleNotFoundError(f"No module named {name!r}", name=name), name)
             return None
         # a package of PyTorch's distribution, whose parts reach into its C++
-        if name == "functorch":
-            return ModuleSpec(
-                name, _AliasLoader(importlib.import_module(f"{HOME}._functorch.deprecated"))
-            )
+        if name in _FUNCTORCH:
+            module = importlib.import_module(f"{HOME}._functorch.{_FUNCTORCH[name]}")
+            return ModuleSpec(name, _AliasLoader(module), is_package=name == "functorch")
         if name.startswith(HOME + "."):
             return _found_by_others(self, name, path, target)
         return None
