@@ -3,7 +3,7 @@ that take more than a loop.
 
     python benchmarks/compiled_operations.py                 # all, one core
     python benchmarks/compiled_operations.py cdist median    # those with a word in their names
-    python benchmarks/compiled_operations.py --markdown      # the table of docs/benchmarks.md
+    python benchmarks/compiled_operations.py --markdown      # as a Markdown table
 
 Where the result has a gradient, that of the sum of squares is computed as well. Each round times
 the three back to back; the table has medians, PyTorch's in microseconds and the others as ratios to

@@ -5,7 +5,7 @@ still is a call of Python, and its time beside Pellucid's eager one and PyTorch'
     python benchmarks/training.py dqn vae --rounds 9
     python benchmarks/training.py --calls           # which operations are called from Python, with the reason, and nothing timed
     python benchmarks/training.py --lines           # steps with lines that stay Python's (prints, clocks, iterators), compiled around them
-    python benchmarks/training.py --markdown        # the table of docs/benchmarks.md
+    python benchmarks/training.py --markdown        # as a Markdown table
 
 Each round times the three back to back; the table has medians in microseconds, the median of the
 ratios compiled / eager and compiled / PyTorch, and of the schedule's items those that are native
