@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .aot_autograd import (
+from ..compiler.ahead import (
     aot_function,
     aot_module,
     aot_module_simplified,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._functorch.aot_autograd import aot_module_simplified
+from ...compiler.ahead import aot_module_simplified
 
 __all__ = ["aot_autograd"]
 
@@ -20,7 +20,7 @@ def aot_autograd(**options: Any) -> Callable[..., Any]:
     Example:
         >>> import pellucid as torch
         >>> from pellucid._dynamo.backends.common import aot_autograd
-        >>> from pellucid._functorch.aot_autograd import nop
+        >>> from pellucid.compiler.ahead import nop
         >>> f = torch.compile(lambda x: x.sin().sum(), backend=aot_autograd(fw_compiler=nop))
         >>> x = torch.zeros(2, requires_grad=True)
         >>> f(x).backward()
