@@ -33,7 +33,7 @@ from ..compiler import (
 )
 from ..compiler.function import CompiledFunction
 from ..core import tracing
-from . import backends, config, eval_frame, exc
+from . import backends, config, eval_frame, exc, utils
 
 __all__ = [
     "OptimizedModule",
@@ -63,6 +63,7 @@ __all__ = [
     "run",
     "set_stance",
     "substitute_in_graph",
+    "utils",
 ]
 
 disallow_in_graph = disable

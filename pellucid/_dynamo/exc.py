@@ -1,5 +1,6 @@
 """What `torch._dynamo` raises, for scripts that catch it."""
 
+from ..compiler import InvalidBackend as InvalidBackend
 from ..compiler.function import CompileError
 from ..errors import UserError as UserError
 

@@ -76,6 +76,10 @@ EAGER: dict[str, Any] = {}  # the options of a module with one of them
 _state: dict[str, Any] = {"backend": "inductor"}
 
 
+class InvalidBackend(RuntimeError):  # noqa: N818 (PyTorch's name)
+    """No backend has the name that `compile` was given."""
+
+
 class OptimizedModule(Module):
     """What `compile` makes of a module: the module itself is `_orig_mod`, and does the work.
 
@@ -228,7 +232,7 @@ def compile(
     if callable(chosen):
         return _by_custom_backend(model, chosen, fullgraph, options)
     if chosen not in list_backends(()):
-        raise RuntimeError(
+        raise InvalidBackend(
             f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends."
         )
     settings = (
@@ -411,7 +415,7 @@ def lookup_backend(compiler_fn: Any) -> Any:
         return lambda gm, example_inputs: gm.forward
     if compiler_fn in _registered:
         return _registered[compiler_fn][0]
-    raise RuntimeError(
+    raise InvalidBackend(
         f"Invalid backend: {compiler_fn!r}, see `torch._dynamo.list_backends()` for available backends."
     )
 
