@@ -26,7 +26,20 @@ def barrier(
     device_ids: Any = None,
     timeout: timedelta | None = None,
 ) -> Work | None:
-    """Wait until all ranks of the group have called this."""
+    """Wait until all ranks of the group have called this.
+
+    Args:
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+        device_ids: without an effect on processors.
+        timeout: how long to wait. Default: the group's timeout.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.barrier()
+    >>> dist.destroy_process_group()
+    """
     if not is_member(group):
         return _not_member("barrier")
     if device_ids is not None and not isinstance(device_ids, list):
@@ -55,6 +68,12 @@ def monitored_barrier(
     Raises:
         RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0
             failed.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.monitored_barrier()
+    >>> dist.destroy_process_group()
     """
     if not is_member(group):
         return _not_member("monitored_barrier")

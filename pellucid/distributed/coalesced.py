@@ -83,7 +83,17 @@ def _future(several: Several, result: Any) -> Future[Any]:
 def all_reduce_coalesced(
     tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Future[Any] | None:
-    """`all_reduce` of several tensors of one dtype; a future with `async_op`."""
+    """`all_reduce` of several tensors of one dtype; a future with `async_op`.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> tensors = [torch.tensor([1.0]), torch.tensor([2.0])]
+    >>> dist.all_reduce_coalesced(tensors)
+    >>> tensors
+    [tensor([1.]), tensor([2.])]
+    >>> dist.destroy_process_group()
+    """
     given = _listed(tensors, "tensor")
     calls.same_dtype(*given)
     if not is_member(group):

@@ -42,8 +42,22 @@ def broadcast(
 
     Args:
         tensor: read on rank `src`, overwritten on the others; same shape and dtype everywhere.
-        src, group_src: a rank of the world, or of the group; default 0.
-        async_op: return a `Work` at once.
+        src, group_src: the sender's rank in the world, or in the group. Default: 0.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    Raises:
+        ValueError: both ranks are given, or `src` is not in the group. RuntimeError: no such rank.
+        torch.distributed.DistBackendError: the ranks' calls differ, or a rank is gone.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> dist.broadcast(x, src=0)
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -142,10 +156,25 @@ def all_reduce(
     The result is the same bit for bit on all ranks. bfloat16 and float16 are added in float32 and
     rounded once.
 
+    Args:
+        tensor: this rank's values, overwritten by the result; same shape and dtype on all ranks.
+        op: a `ReduceOp`: SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR or BXOR. Default: SUM.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
     Raises:
         ValueError: `op` is not defined for complex numbers. RuntimeError: bits of floating-point
             numbers.
         torch.distributed.DistBackendError: the ranks' tensors or calls differ, or a rank is gone.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> dist.all_reduce(x)  # with n ranks that have these values: n times as much
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     return all_reduced(tensor, op, group, async_op)
 
@@ -210,7 +239,15 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """As `all_reduce`; the result is on rank `dst` alone, and the others keep their tensors."""
+    """As `all_reduce`; the result is on rank `dst` alone, and the others keep their tensors.
+
+    Args:
+        tensor: this rank's values; overwritten by the result on rank `dst`.
+        dst, group_dst: the receiver's rank in the world, or in the group. Default: 0.
+        op: a `ReduceOp`. Default: SUM.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+    """
     check_tensor(tensor, "tensor")
     if not is_member(group):
         return _not_member("reduce")
@@ -249,9 +286,23 @@ def all_gather(
     """Gather the tensors of all ranks into a list, on all ranks.
 
     Args:
-        tensor_list: a tensor for each rank of the group; the shapes may differ from rank to rank,
-            as the ranks' tensors do.
+        tensor_list: a tensor for each rank of the group, overwritten; the shapes may differ from
+            rank to rank, as the ranks' tensors do.
         tensor: this rank's.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    Raises:
+        RuntimeError: the list does not fit the ranks or their tensors.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> parts = [torch.zeros(2) for _ in range(dist.get_world_size())]
+    >>> dist.all_gather(parts, torch.tensor([1.0, 2.0]))
+    >>> parts
+    [tensor([1., 2.])]
+    >>> dist.destroy_process_group()
     """
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
@@ -292,7 +343,19 @@ def all_gather_into_tensor(
     """Gather the tensors of all ranks into one tensor, concatenated or stacked.
 
     Args:
-        output_tensor: (n * k, ...) or (n, k, ...) for n ranks with tensors (k, ...).
+        output_tensor: (n * k, ...) or (n, k, ...) for n ranks with tensors (k, ...); overwritten.
+        input_tensor: this rank's, (k, ...).
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> whole = torch.zeros(2 * dist.get_world_size())
+    >>> dist.all_gather_into_tensor(whole, torch.tensor([1.0, 2.0]))
+    >>> whole
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
@@ -358,7 +421,28 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Gather the tensors of all ranks into a list on rank `dst` (default 0)."""
+    """Gather the tensors of all ranks into a list on rank `dst`.
+
+    Args:
+        tensor: this rank's.
+        gather_list: on rank `dst` a tensor for each rank of the group, overwritten; None on the
+            others.
+        dst, group_dst: the receiver's rank in the world, or in the group. Default: 0.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    Raises:
+        ValueError: the list is missing on rank `dst`, or given on another.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> parts = [torch.zeros(2)]
+    >>> dist.gather(torch.tensor([1.0, 2.0]), parts, dst=0)
+    >>> parts
+    [tensor([1., 2.])]
+    >>> dist.destroy_process_group()
+    """
     check_tensor(tensor, "tensor")
     if gather_list:
         check_tensors(gather_list, "gather_list")
@@ -396,7 +480,27 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give each rank one tensor of rank `src`'s list (default 0)."""
+    """Give each rank one tensor of rank `src`'s list.
+
+    Args:
+        tensor: overwritten by this rank's part.
+        scatter_list: on rank `src` a tensor for each rank of the group; None on the others.
+        src, group_src: the sender's rank in the world, or in the group. Default: 0.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    Raises:
+        ValueError: the list is missing on rank `src`, or given on another.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.zeros(2)
+    >>> dist.scatter(x, [torch.tensor([1.0, 2.0])], src=0)
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
+    """
     check_tensor(tensor, "tensor")
     if scatter_list:
         check_tensors(scatter_list, "scatter_list")
@@ -458,6 +562,13 @@ def reduce_scatter(
 ) -> Work | None:
     """Add up the ranks' lists tensor by tensor, and give each rank the sum that stands at its
     place.
+
+    Args:
+        output: overwritten by this rank's sum.
+        input_list: a tensor for each rank of the group.
+        op: a `ReduceOp`. Default: SUM.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
@@ -497,7 +608,20 @@ def reduce_scatter_tensor(
     """Add up the ranks' tensors, and give each rank one of n equal parts of the sum.
 
     Args:
-        input: (n * k, ...) or (n, k, ...) for an output (k, ...) and n ranks.
+        output: overwritten by this rank's part, (k, ...).
+        input: (n * k, ...) or (n, k, ...) for n ranks.
+        op: a `ReduceOp`. Default: SUM.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.zeros(2)
+    >>> dist.reduce_scatter_tensor(x, torch.tensor([1.0, 2.0]))
+    >>> x
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -565,7 +689,14 @@ def all_to_all(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send tensor k of the input list to rank k, and receive tensor k of the output list from it."""
+    """Send tensor k of the input list to rank k, and receive tensor k of the output list from it.
+
+    Args:
+        output_tensor_list: a tensor for each rank of the group, overwritten.
+        input_tensor_list: a tensor for each rank of the group.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+    """
     if not is_member(group):
         return _not_member("all_to_all")
     check_tensors(output_tensor_list, "output_tensor_list")
@@ -616,6 +747,27 @@ def all_to_all_single(
 ) -> Work | None:
     """As `all_to_all` with the parts of one tensor along its first dimension; the parts are equal
     unless sizes are given.
+
+    Args:
+        output: overwritten by the received parts, in the order of the ranks.
+        input: the parts to send, in the order of the ranks.
+        output_split_sizes, input_split_sizes: rows to receive from, or send to, each rank. Default:
+            equal parts.
+        group: the process group. Default: all processes.
+        async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
+
+    Raises:
+        RuntimeError: the first dimension is not a multiple of the number of ranks, or the sizes do
+            not add up to it.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> received = torch.zeros(2)
+    >>> dist.all_to_all_single(received, torch.tensor([1.0, 2.0]))
+    >>> received
+    tensor([1., 2.])
+    >>> dist.destroy_process_group()
     """
     if not is_member(group):
         return _not_member("all_to_all_single")

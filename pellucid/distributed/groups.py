@@ -89,6 +89,14 @@ class ProcessGroup(tracing.Fixed):
     Attributes:
         ranks: their ranks in the world, in the group's order.
         channel: what their collectives run on.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> world = dist.group.WORLD
+    >>> world.rank(), world.size()
+    (0, 1)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -141,7 +149,15 @@ class _Default(type):
 
 
 class group(metaclass=_Default):  # noqa: N801 (PyTorch's name)
-    """`group.WORLD`, the group of all processes."""
+    """`group.WORLD`, the group of all processes.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.group.WORLD.size()
+    1
+    >>> dist.destroy_process_group()
+    """
 
 
 class GroupMember(metaclass=_Default):
@@ -202,7 +218,13 @@ def is_initialized() -> bool:
 
 
 def is_available() -> bool:
-    """Whether distributed training is possible, that is, whether mpi4py is installed."""
+    """Whether distributed training is possible, that is, whether mpi4py is installed.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> isinstance(dist.is_available(), bool)
+    True
+    """
     return world.installed()
 
 
@@ -298,6 +320,14 @@ def new_group(
 
     Raises:
         ValueError: a rank is not in the world, or stands there twice.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> pair = dist.new_group([0])
+    >>> dist.get_process_group_ranks(pair)
+    [0]
+    >>> dist.destroy_process_group()
     """
     whole = default_group()
     size = whole.size()
@@ -345,7 +375,24 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups of the listed ranks; returns (this rank's group or None, all of them)."""
+    """Groups of the listed ranks. All ranks of the world call this.
+
+    Args:
+        ranks_per_subgroup_list: lists of ranks of the world, such as [[0, 2], [1, 3]].
+        timeout: of their collectives. Default: the world's.
+        backend, pg_options, group_desc: as in `new_group`.
+
+    Returns:
+        this rank's group (None if it is in none of them), and all of them.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine, groups = dist.new_subgroups_by_enumeration([[0]])
+    >>> mine is groups[0]
+    True
+    >>> dist.destroy_process_group()
+    """
     if ranks_per_subgroup_list is None or len(ranks_per_subgroup_list) == 0:
         raise ArgumentValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
     seen: set[int] = set()
@@ -369,7 +416,25 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Groups of `group_size` neighboring ranks each; returns (this rank's group, all of them)."""
+    """Groups of `group_size` neighboring ranks each. All ranks of the world call this.
+
+    Args:
+        group_size: ranks of each group; the number of ranks must be a multiple of it.
+        group: the group to divide. Default: all processes.
+        timeout: of their collectives. Default: the world's.
+        backend, pg_options, group_desc: as in `new_group`.
+
+    Returns:
+        this rank's group, and all of them.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine, groups = dist.new_subgroups(1)
+    >>> len(groups)
+    1
+    >>> dist.destroy_process_group()
+    """
     size = default_group().size()
     if group_size is None:
         raise ArgumentValueError("group_size must be given: there are no GPUs to count")
@@ -391,6 +456,16 @@ def destroy_process_group(group: Any = None) -> None:
     """Destroy a process group; without an argument, all of them.
 
     Its ranks wait briefly for each other, so that messages in flight arrive.
+
+    Args:
+        group: the group to destroy. Default: all of them.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.destroy_process_group()
+    >>> dist.is_initialized()
+    False
     """
     if group == GroupMember.NON_GROUP_MEMBER and not isinstance(group, ProcessGroup):
         return
@@ -426,7 +501,21 @@ def _drop(chosen: ProcessGroup) -> None:
 
 # ---- questions -----------------------------------------------------------------------------------
 def get_rank(group: Any = None) -> int:
-    """This process's rank in a group; -1 if it is not in the group."""
+    """This process's rank in a group; -1 if it is not in the group.
+
+    Args:
+        group: the process group. Default: all processes.
+
+    Raises:
+        ValueError: `init_process_group` was not called.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_rank()
+    0
+    >>> dist.destroy_process_group()
+    """
     whole = default_group()
     if not is_member(group):
         return -1
@@ -434,7 +523,21 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """The number of ranks of a group; -1 if this process is not in the group."""
+    """The number of ranks of a group; -1 if this process is not in the group.
+
+    Args:
+        group: the process group. Default: all processes.
+
+    Raises:
+        ValueError: `init_process_group` was not called.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
     whole = default_group()
     if not is_member(group):
         return -1
@@ -442,25 +545,64 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> Backend:
-    """The backend's name, as it was requested."""
+    """The backend's name, as it was requested.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_backend()
+    'gloo'
+    >>> dist.destroy_process_group()
+    """
     if not is_member(group):
         raise ArgumentValueError("Invalid process group specified")
     return group_of(group).backend_name
 
 
 def get_backend_config(group: Any = None) -> str:
-    """Which backend serves which type of device."""
+    """Which backend serves which type of device.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_backend_config()
+    'cpu:gloo'
+    >>> dist.destroy_process_group()
+    """
     name = get_backend(group)
     return str(name) if ":" in name else f"cpu:{name}"
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
-    """The ranks in the world of a group's members."""
+    """The ranks in the world of a group's members.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_process_group_ranks(dist.group.WORLD)
+    [0]
+    >>> dist.destroy_process_group()
+    """
     return list(group_of(group).ranks)
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
-    """The rank in a group of a rank of the world."""
+    """The rank in a group of a rank of the world.
+
+    Args:
+        group: the process group.
+        global_rank: a rank of the world.
+
+    Raises:
+        ValueError: it is not in the group.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_group_rank(dist.group.WORLD, 0)
+    0
+    >>> dist.destroy_process_group()
+    """
     ranks = group_of(group).ranks
     if global_rank not in ranks:
         raise ArgumentValueError(f"Global rank {global_rank} is not part of group {group}")
@@ -468,7 +610,22 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 
 
 def get_global_rank(group: Any, group_rank: int) -> int:
-    """The rank in the world of a rank of a group."""
+    """The rank in the world of a rank of a group.
+
+    Args:
+        group: the process group.
+        group_rank: a rank of the group.
+
+    Raises:
+        ValueError: the group has no such rank.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_global_rank(dist.group.WORLD, 0)
+    0
+    >>> dist.destroy_process_group()
+    """
     ranks = group_of(group).ranks
     if not 0 <= group_rank < len(ranks):
         raise ArgumentValueError(f"Group rank {group_rank} is not part of group {group}")
@@ -476,12 +633,26 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 
 
 def get_pg_count() -> int:
-    """The number of process groups."""
+    """The number of process groups.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_pg_count()
+    1
+    >>> dist.destroy_process_group()
+    """
     return len(_state.groups)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """This process's number on its machine, from LOCAL_RANK."""
+    """This process's number on its machine, from LOCAL_RANK.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.get_node_local_rank(fallback_rank=0)
+    0
+    """
     if "LOCAL_RANK" in os.environ:
         return int(os.environ["LOCAL_RANK"])
     if fallback_rank is not None:
@@ -493,12 +664,24 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether a launcher such as torchrun started this process."""
+    """Whether a launcher such as torchrun started this process.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.is_torchelastic_launched()
+    False
+    """
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def is_gloo_available() -> bool:
-    """Whether the backend "gloo" may be requested."""
+    """Whether the backend "gloo" may be requested.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.is_gloo_available() == dist.is_available()
+    True
+    """
     return is_available()
 
 
@@ -506,7 +689,13 @@ is_mpi_available = is_ucc_available = is_gloo_available
 
 
 def is_nccl_available() -> bool:
-    """False: there is no CUDA."""
+    """False: there is no CUDA.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.is_nccl_available()
+    False
+    """
     return False
 
 
@@ -514,5 +703,11 @@ is_xccl_available = is_nccl_available
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a backend may be requested."""
+    """Whether a backend may be requested.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.is_backend_available("nccl")
+    False
+    """
     return is_available() and backend.lower() in _ON_PROCESSORS[:3]

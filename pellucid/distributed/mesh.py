@@ -70,6 +70,14 @@ class DeviceMesh:
 
     Raises:
         RuntimeError: more ranks than the world has.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
+    >>> mesh.shape, mesh.get_local_rank("tp")
+    ((1, 1), 0)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -423,6 +431,14 @@ def init_device_mesh(
     Raises:
         RuntimeError: names repeat or do not fit the shape, the device has an index, or there are
             too few ranks.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+    >>> mesh["tp"].size()
+    1
+    >>> dist.destroy_process_group()
     """
     if mesh_dim_names is not None:
         if len(set(mesh_dim_names)) != len(mesh_dim_names):

@@ -41,10 +41,20 @@ def isend(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Start to send a tensor to rank `dst`; returns a `Work`. Do not change the tensor before `wait()`.
+    """Start to send a tensor to rank `dst`. Do not change the tensor before `wait()`.
+
+    Args:
+        tensor: the values to send.
+        dst, group_dst: the receiver's rank in the world, or in the group; give one of them.
+        group: the process group. Default: all processes.
+        tag: a number that `recv` must give, too. Default: 0.
+
+    Returns:
+        a `Work`.
 
     Raises:
-        ValueError: `dst` is this rank, or none of the group.
+        ValueError: `dst` is this rank, or not in the group.
+
     """
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -73,7 +83,21 @@ def irecv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> Work | None:
-    """Start to receive a tensor from rank `src`, or from any rank if `src` is None; returns a `Work`."""
+    """Start to receive a tensor from rank `src`, or from any rank if `src` is None.
+
+    Args:
+        tensor: overwritten; same shape and dtype as the sender's.
+        src, group_src: the sender's rank in the world, or in the group. Default: any.
+        group: the process group. Default: all processes.
+        tag: the number that the sender gave. Default: 0.
+
+    Returns:
+        a `Work`.
+
+    Raises:
+        ValueError: `src` is this rank, or not in the group. RuntimeError: the sizes differ.
+
+    """
     check_tensor(tensor, "tensor")
     if not is_member(group):
         return None
@@ -119,7 +143,26 @@ def send(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> None:
-    """Send a tensor to rank `dst`. After the call, the tensor may be changed."""
+    """Send a tensor to rank `dst`. After the call, the tensor may be changed.
+
+    Args:
+        tensor: the values to send.
+        dst, group_dst: the receiver's rank in the world, or in the group; give one of them.
+        group: the process group. Default: all processes.
+        tag: a number that `recv` must give, too. Default: 0.
+
+    Raises:
+        ValueError: `dst` is this rank, or not in the group.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.send(torch.ones(2), dst=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid destination rank: destination rank should not be the...
+    >>> dist.destroy_process_group()
+    """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
@@ -132,8 +175,17 @@ def recv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> int:
-    """Receive a tensor from rank `src`, or from whoever sends first; returns the sender's rank (-1:
-    not in the group).
+    """Receive a tensor from rank `src`, or from whoever sends first.
+
+    Args:
+        tensor: overwritten; same shape and dtype as the sender's.
+        src, group_src: the sender's rank in the world, or in the group. Default: any.
+        group: the process group. Default: all processes.
+        tag: the number that the sender gave. Default: 0.
+
+    Returns:
+        the sender's rank; -1 where this process is not in the group.
+
     """
     work = irecv(tensor, src, group, tag, group_src)
     return -1 if work is None else work.source_rank()

@@ -36,6 +36,17 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
 
     Args:
         object_list: overwritten; as long as the group has ranks.
+        obj: this rank's; it must be picklable.
+        group: the process group. Default: all processes.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> found = [None]
+    >>> dist.all_gather_object(found, {"rank": dist.get_rank()})
+    >>> found
+    [{'rank': 0}]
+    >>> dist.destroy_process_group()
     """
     if not is_member(group):
         return
@@ -55,7 +66,24 @@ def gather_object(
     group: Any = None,
     group_dst: int | None = None,
 ) -> None:
-    """Gather Python objects of all ranks into a list on rank `dst` (default 0)."""
+    """Gather Python objects of all ranks into a list on rank `dst`.
+
+    Args:
+        obj: this rank's; it must be picklable.
+        object_gather_list: on rank `dst`: overwritten, as long as the group has ranks; None on the
+            others.
+        dst, group_dst: the receiver's rank in the world, or in the group. Default: 0.
+        group: the process group. Default: all processes.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> found = [None]
+    >>> dist.gather_object("hello", found)
+    >>> found
+    ['hello']
+    >>> dist.destroy_process_group()
+    """
     if not is_member(group):
         return
     chosen = group_of(group)
@@ -80,8 +108,22 @@ def broadcast_object_list(
     device: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Overwrite the list on all ranks by the objects of rank `src` (default 0); the lists have one
-    length.
+    """Overwrite the list on all ranks by the objects of rank `src`; the lists have one length.
+
+    Args:
+        object_list: read on rank `src`, overwritten on the others; picklable objects.
+        src, group_src: the sender's rank in the world, or in the group. Default: 0.
+        group: the process group. Default: all processes.
+        device: without an effect on processors.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> settings = [{"lr": 0.1}, "sgd"]
+    >>> dist.broadcast_object_list(settings, src=0)
+    >>> settings
+    [{'lr': 0.1}, 'sgd']
+    >>> dist.destroy_process_group()
     """
     if not is_member(group):
         return
@@ -111,11 +153,25 @@ def scatter_object_list(
     group: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Give each rank, in place 0 of its output list, one object of the list of rank `src` (default
-    0).
+    """Give each rank, in place 0 of its output list, one object of the list of rank `src`.
+
+    Args:
+        scatter_object_output_list: place 0 is overwritten.
+        scatter_object_input_list: on rank `src` an object for each rank of the group.
+        src, group_src: the sender's rank in the world, or in the group. Default: 0.
+        group: the process group. Default: all processes.
 
     Raises:
         ValueError: the output list is empty, or there is no input list on `src`.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mine = [None]
+    >>> dist.scatter_object_list(mine, ["first"], src=0)
+    >>> mine
+    ['first']
+    >>> dist.destroy_process_group()
     """
     if not is_member(group):
         return

@@ -51,6 +51,16 @@ class DTensor(Tensor):
     Attributes:
         device_mesh: the ranks.
         placements: for each dimension of the mesh, how the tensor lies on it.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> from pellucid.distributed.tensor import Shard, distribute_tensor
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = distribute_tensor(torch.ones(4, 2), mesh, [Shard(0)])
+    >>> (x + 1).to_local().shape, x.placements
+    (torch.Size([4, 2]), (Shard(dim=0),))
+    >>> dist.destroy_process_group()
     """
 
     _local_tensor: Tensor
@@ -598,6 +608,15 @@ def distribute_tensor(
     Raises:
         RuntimeError: the tensor is not a leaf. ValueError: placements do not fit the mesh, or it is
             distributed otherwise already.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> from pellucid.distributed.tensor import Shard, distribute_tensor
+    >>> x = distribute_tensor(torch.ones(4, 2), dist.init_device_mesh("cpu", (1,)), [Shard(0)])
+    >>> x.to_local().shape  # with 2 ranks: (2, 2)
+    torch.Size([4, 2])
+    >>> dist.destroy_process_group()
     """
     mesh = device_mesh or current_mesh()
     if not tensor.is_leaf:

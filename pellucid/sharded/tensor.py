@@ -69,7 +69,16 @@ def zeros(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """Zeros of a shape, distributed; `placements` default to `Replicate`."""
+    """Zeros of a shape, distributed; `placements` default to `Replicate`.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> from pellucid.distributed import tensor
+    >>> tensor.zeros(4, 2, device_mesh=dist.init_device_mesh("cpu", (1,))).full_tensor().shape
+    torch.Size([4, 2])
+    >>> dist.destroy_process_group()
+    """
     return _made("zeros", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
@@ -81,7 +90,16 @@ def ones(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """Ones of a shape, distributed."""
+    """Ones of a shape, distributed.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> from pellucid.distributed import tensor
+    >>> tensor.ones(2, device_mesh=dist.init_device_mesh("cpu", (1,))).full_tensor()
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
+    """
     return _made("ones", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
@@ -107,7 +125,16 @@ def full(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """One value in a shape, distributed."""
+    """One value in a shape, distributed.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> from pellucid.distributed import tensor
+    >>> tensor.full((2,), 7.0, device_mesh=dist.init_device_mesh("cpu", (1,))).full_tensor()
+    tensor([7., 7.])
+    >>> dist.destroy_process_group()
+    """
     return _made(
         "full", (size,), device_mesh, placements, requires_grad, (fill_value,), {"dtype": dtype}
     )

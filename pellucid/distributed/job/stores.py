@@ -55,7 +55,15 @@ def _seconds(timeout: timedelta | None, otherwise: timedelta) -> float:
 
 
 class Store:
-    """A dictionary of bytes that several processes share; what the kinds of stores have in common."""
+    """A dictionary of bytes that several processes share; what the kinds of stores have in common.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> store = dist.HashStore()  # a subclass
+    >>> store.set("answer", "42")
+    >>> store.get("answer")
+    b'42'
+    """
 
     def __init__(self) -> None:
         self._timeout = DEFAULT_TIMEOUT
@@ -222,6 +230,16 @@ class FileStore(Store):
     Args:
         file_name: the file; it is made if it does not exist.
         world_size: how many processes use it; the last one that goes removes it. -1: it stays.
+
+    >>> import pellucid as torch
+    >>> import tempfile, os
+    >>> import pellucid.distributed as dist
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = dist.FileStore(os.path.join(folder.name, "store"), 1)
+    >>> store.set("answer", "42")
+    >>> store.get("answer")
+    b'42'
+    >>> folder.cleanup()
     """
 
     _HEAD = struct.Struct("<iI")  # length of the value (-1: removed) and of the key

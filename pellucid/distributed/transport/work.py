@@ -18,6 +18,15 @@ class Work:
         engine, task: what runs it; None for one that is over.
         result: what `result()` and the future give.
         finish: called once, when the data are there, by who waits first.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> work = dist.all_reduce(x, async_op=True)
+    >>> work.wait(), work.is_completed()
+    (True, True)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

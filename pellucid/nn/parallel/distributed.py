@@ -43,6 +43,15 @@ class DistributedDataParallel(Module):
         ValueError: there is no process group. RuntimeError: no parameter requires a gradient, or
             the ranks' parameters differ; at the next forward: parameters had no gradient, which are
             named with the reason.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    >>> model(torch.ones(4, 2)).sum().backward()
+    >>> model.module.weight.grad
+    tensor([[4., 4.]])
+    >>> dist.destroy_process_group()
     """
 
     def __init__(

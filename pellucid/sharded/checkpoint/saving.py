@@ -248,6 +248,20 @@ def save(
 
     Raises:
         torch.distributed.checkpoint.CheckpointException: a rank failed; all of them raise it.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> import tempfile
+    >>> import pellucid.distributed.checkpoint as dcp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> found = dcp.save({"step": 3}, checkpoint_id=folder.name)
+    >>> state = {"step": 0}
+    >>> dcp.load(state, checkpoint_id=folder.name)
+    >>> state
+    {'step': 3}
+    >>> folder.cleanup()
+    >>> dist.destroy_process_group()
     """
     writer = storage_writer or FileSystemWriter(checkpoint_id)
     if not isinstance(writer, FileSystemWriter):

@@ -368,6 +368,15 @@ def fully_shard(
     Raises:
         ValueError: the mesh has other dimensions, or a parameter has none. NotImplementedError:
             `reshard_after_forward` is a number of ranks, `dp_mesh_dims`.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = torch.nn.Linear(2, 3)
+    >>> model = dist.fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> model.weight.placements
+    (Shard(dim=0),)
+    >>> dist.destroy_process_group()
     """
     if isinstance(module, (nn.ModuleList, nn.ModuleDict)):
         raise ArgumentValueError(
