@@ -147,7 +147,7 @@ class Recipe:
                 else torch.randn((), generator=g)
             )
             made.append(
-                (x.permute(*reversed(range(x.dim()))) if turned else x).requires_grad_(wants)
+                (x.permute(tuple(reversed(range(x.dim())))) if turned else x).requires_grad_(wants)
             )
         return (
             [

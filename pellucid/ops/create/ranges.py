@@ -14,6 +14,7 @@ from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant, independent
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError
+from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
 from ._factory import build, check_memory, deliver
@@ -106,6 +107,7 @@ def arange(
         first, last = (0, start) if end is None else (start, end)
         if last >= first:
             line = np.arange(first, last, step)
+            threads.expect(line.size)
             return make_tensor(
                 constant(
                     line if dtype is None or dtype is dtypes.int64 else line.astype(dtype.numpy)

@@ -198,7 +198,7 @@ def test_workers_are_there_for_large_new_arrays(monkeypatch):
     try:
         small = torch.ones(3) + torch.rand(3)
         assert threads._team is None and small.shape == (3,)
-        for make in (torch.ones, torch.rand, lambda n: torch.from_numpy(np.ones(n))):
+        for make in (torch.ones, torch.rand, torch.arange, lambda n: torch.from_numpy(np.ones(n))):
             threads._shutdown()
             x = make(threads.LARGE)
             assert threads._team is not None
