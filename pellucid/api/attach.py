@@ -79,6 +79,9 @@ def name_functions() -> None:
             if id(function) in known or not isinstance(function, FunctionType):
                 continue
             known.add(id(function))
+            if table is METHODS and function.__name__ not in METHODS:
+                # what handlers of `__torch_function__` ask for: `__getitem__`
+                function.__name__ = name
             own, path, short = (
                 sys.modules.get(function.__module__ or ""),
                 function.__qualname__,

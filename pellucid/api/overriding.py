@@ -435,16 +435,35 @@ _build_class = builtins.__build_class__
 
 @functools.wraps(_build_class)
 def _noticing(*args: Any, **kwargs: Any) -> Any:
-    """Python's own way to make a class. A class that is no Tensor tells nobody else that it has `__torch_function__`."""
+    """Python's own way to make a class. A class that is no Tensor tells nobody else that it has
+    `__torch_function__`, and functions that PyTorch writes in C stay functions in it.
+    """
     made = _build_class(*args, **kwargs)
-    if (
-        isinstance(made, type)
-        and "__torch_function__" in vars(made)
-        and not issubclass(made, Tensor)
-        and not str(made.__module__).startswith("pellucid.")
-    ):
-        _ask_for(made)
+    if isinstance(made, type) and not str(made.__module__).startswith("pellucid."):
+        members = vars(made)
+        if "__torch_function__" in members and not issubclass(made, Tensor):
+            _ask_for(made)
+        home = made.__module__
+        for name in [
+            name
+            for name, value in members.items()
+            if type(value) is FunctionType and value.__module__ != home and _written_in_c(value)
+        ]:
+            setattr(made, name, staticmethod(members[name]))
     return made
+
+
+def _written_in_c(function: FunctionType) -> bool:
+    """Whether PyTorch writes this function in C: such a function does not become a method of a
+    class whose attribute it is.
+    """
+    if not str(function.__module__).startswith("pellucid"):
+        return False
+    name = origins.origin_of(function) or ""
+    if name.startswith("torch._C."):
+        return True
+    listed = overloads(name) if name.count(".") == 1 else None
+    return listed is not None and listed.inner is None
 
 
 def _operator(name: str, x: Any, y: Any) -> Any:
