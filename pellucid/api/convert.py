@@ -350,6 +350,10 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
     convert.__name__ = name
     convert.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
     convert.__doc__ = f"The tensor as {kind!r}; itself when it is that already."
+    if kind is not dtypes.complex32:  # which warns that it is experimental
+        convert.__doc__ += (
+            f"\n\n>>> import pellucid as torch\n>>> torch.tensor([1, 0]).{name}().dtype\n{kind!r}\n"
+        )
     METHODS[name] = convert
 
 

@@ -334,7 +334,12 @@ def _new(name: str, fill: Fill, doc: str) -> None:
         return made if type(self) is Tensor else as_subclass((self,), made)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"{doc} of the given size, with this tensor's dtype and device."
+    made = f"torch.tensor([1.0], dtype=torch.float64).{name}(2, 3)"
+    make.__doc__ = (
+        f"{doc} of the given size, with this tensor's dtype and device.\n\n"
+        f">>> import pellucid as torch\n>>> {made}.shape, {made}.dtype\n"
+        "(torch.Size([2, 3]), torch.float64)\n"
+    )
     METHODS[name] = make
 
 

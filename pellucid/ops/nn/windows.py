@@ -357,7 +357,10 @@ def _make_unpool(n: int) -> None:
 
     function.__name__ = f"max_unpool{n}d"
     function.__doc__ = (
-        f"Put the values of a `max_pool{n}d` back at their positions, zeros elsewhere."
+        f"Put the values of a `max_pool{n}d` back at their positions, zeros elsewhere.\n\n"
+        ">>> import pellucid as torch\n>>> F = torch.nn.functional\n"
+        f">>> values, places = F.max_pool{n}d(torch.ones(3{', 4' * n}), 2, return_indices=True)\n"
+        f">>> F.max_unpool{n}d(values, places, 2).shape\ntorch.Size({[3] + [4] * n})\n"
     )
     public(namespace="nn.functional")(function)
 
@@ -562,7 +565,10 @@ def _make_fractional(n: int) -> None:
 
     function.__name__ = f"fractional_max_pool{n}d"
     function.__doc__ = (
-        "Maxima over windows of one size at pseudo-random steps. Source: Graham, 2014."
+        "Maxima over windows of one size at pseudo-random steps. Source: Graham, 2014.\n\n"
+        ">>> import pellucid as torch\n>>> F = torch.nn.functional\n"
+        f">>> F.fractional_max_pool{n}d(torch.ones(1, 3{', 8' * n}), 2, output_size=5).shape\n"
+        f"torch.Size({[1, 3] + [5] * n})\n"
     )
     with_indices.__name__ = f"fractional_max_pool{n}d_with_indices"
     with_indices.__doc__ = function.__doc__

@@ -48,10 +48,50 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
     found = parts if several else copied
     found.__name__ = name
     found.__doc__ = (
-        f"Like :func:`{name.removesuffix('_copy')}`, but returns a copy instead of a view."
+        f"Like :func:`{name.removesuffix('_copy')}`, but returns a copy instead of a view.\n\n"
+        f">>> import pellucid as torch\n>>> x = torch.arange(6.0).view(2, 3)\n{_EXAMPLES[name]}\n"
     )
     public(names=name, out=False if several else "same")(found)
 
+
+# what the docstrings show, of x = [[0, 1, 2], [3, 4, 5]]
+_EXAMPLES = {
+    name: f">>> {call}\n{shown}"
+    for name, call, shown in (
+        ("view_copy", "torch.view_copy(x, (3, 2)).shape", "torch.Size([3, 2])"),
+        ("permute_copy", "torch.permute_copy(x, (1, 0)).shape", "torch.Size([3, 2])"),
+        ("transpose_copy", "torch.transpose_copy(x, 0, 1).is_contiguous()", "True"),
+        ("t_copy", "torch.t_copy(x).is_contiguous()", "True"),
+        ("squeeze_copy", "torch.squeeze_copy(x[:1]).shape", "torch.Size([3])"),
+        ("unsqueeze_copy", "torch.unsqueeze_copy(x, 0).shape", "torch.Size([1, 2, 3])"),
+        ("expand_copy", "torch.expand_copy(x[:1], (2, 3)).stride()", "(3, 1)"),
+        ("alias_copy", "torch.alias_copy(x).data_ptr() == x.data_ptr()", "False"),
+        ("detach_copy", "torch.detach_copy(x).data_ptr() == x.data_ptr()", "False"),
+        ("select_copy", "torch.select_copy(x, 0, 1)", "tensor([3., 4., 5.])"),
+        ("slice_copy", "torch.slice_copy(x, 0, 0, 1)", "tensor([[0., 1., 2.]])"),
+        ("diagonal_copy", "torch.diagonal_copy(x)", "tensor([0., 4.])"),
+        ("narrow_copy", "torch.narrow_copy(x, 0, 1, 1)", "tensor([[3., 4., 5.]])"),
+        ("unfold_copy", "torch.unfold_copy(x, 1, 2, 1).shape", "torch.Size([2, 2, 2])"),
+        ("as_strided_copy", "torch.as_strided_copy(x, (2,), (3,))", "tensor([0., 3.])"),
+        (
+            "split_copy",
+            "[part.tolist() for part in torch.split_copy(x[0], 2)]",
+            "[[0.0, 1.0], [2.0]]",
+        ),
+        (
+            "split_with_sizes_copy",
+            "[part.tolist() for part in torch.split_with_sizes_copy(x[0], [1, 2])]",
+            "[[0.0], [1.0, 2.0]]",
+        ),
+        ("unbind_copy", "torch.unbind_copy(x)[1]", "tensor([3., 4., 5.])"),
+        ("view_as_real_copy", "torch.view_as_real_copy(x[0] * 1j).shape", "torch.Size([3, 2])"),
+        (
+            "view_as_complex_copy",
+            "torch.view_as_complex_copy(x.view(3, 2))[1]",
+            "tensor(2.+3.j)",
+        ),
+    )
+}
 
 _VIEWS: dict[str, Callable[..., Any]] = {
     "view_copy": view,

@@ -611,9 +611,12 @@ def _unsafe(name: str, sizes: Callable[[int, Any, int], tuple[int, ...]], argume
         return unsafe_split_op.call(input, sizes=sizes(size, given[0], dim), dim=number)
 
     function.__name__ = name
+    shown = "[2, 2]" if name.endswith("sizes") else "2"
     function.__doc__ = (
         f"As :func:`{name.removeprefix('unsafe_')}`, without noting that the parts share memory: they may be written in place when "
-        "neither the input nor another part is used afterwards."
+        "neither the input nor another part is used afterwards.\n\n"
+        f">>> import pellucid as torch\n>>> torch.{name}(torch.arange(4), {shown})\n"
+        "(tensor([0, 1]), tensor([2, 3]))\n"
     )
     public(names=name, methods="=")(function)
 

@@ -147,7 +147,9 @@ def _atleast(n: int, grow: Any) -> None:
 
     function.__name__ = name
     function.__doc__ = (
-        f"Each tensor with at least {n} dimension{'s' if n > 1 else ''}; several give a tuple."
+        f"Each tensor with at least {n} dimension{'s' if n > 1 else ''}; several give a tuple.\n\n"
+        f">>> import pellucid as torch\n>>> torch.{name}(torch.tensor(1.0)).shape\n"
+        f"torch.Size({[1] * n})\n"
     )
     public(names=name)(function)
 

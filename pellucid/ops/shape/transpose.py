@@ -134,7 +134,11 @@ def _swap(name: str, first: str, second: str) -> None:
         return transpose(input, *given)
 
     function.__name__ = name
-    function.__doc__ = "Alias of :func:`transpose`."
+    function.__doc__ = (
+        "Alias of :func:`transpose`.\n\n"
+        f">>> import pellucid as torch\n>>> torch.{name}(torch.ones(2, 3), 0, 1).shape\n"
+        "torch.Size([3, 2])\n"
+    )
     public(names=name, methods="=")(function)
 
 

@@ -512,7 +512,12 @@ def _two(name: str, of: Any) -> Any:
         return of(input, s, dim, norm)
 
     transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"`{of.__name__}` over the last two dimensions, or the two in `dim`."
+    columns = {"r": 3, "ir": 6, "h": 6, "ih": 3}.get(name.removesuffix("fft2"), 4)
+    transform.__doc__ = (
+        f"`{of.__name__}` over the last two dimensions, or the two in `dim`.\n\n"
+        f">>> import pellucid as torch\n>>> torch.fft.{name}(torch.ones(4, 4)).shape\n"
+        f"torch.Size([4, {columns}])\n"
+    )
     return public(namespace="fft", out=True)(transform)
 
 

@@ -321,7 +321,13 @@ def _adaptive_indices(n: int) -> Any:
         return _adaptive_max(n, input, output_size, True)
 
     function.__name__ = f"adaptive_max_pool{n}d_with_indices"
-    function.__doc__ = f"`adaptive_max_pool{n}d` with the positions of the maxima."
+    size = ", 5" * n
+    function.__doc__ = (
+        f"`adaptive_max_pool{n}d` with the positions of the maxima.\n\n"
+        ">>> import pellucid as torch\n>>> pool = torch.nn.functional."
+        f"{function.__name__}\n>>> values, places = pool(torch.zeros(3{size}), 2)\n"
+        f">>> places.shape\ntorch.Size({[3] + [2] * n})\n"
+    )
     return function
 
 

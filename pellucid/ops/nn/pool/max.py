@@ -187,7 +187,13 @@ def _with_indices(n: int) -> Any:
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
     function.__name__ = f"max_pool{n}d_with_indices"
-    function.__doc__ = f"`max_pool{n}d` with the flat position of each maximum in the input's spatial dimensions (int64)."
+    size = ", 4" * n
+    function.__doc__ = (
+        f"`max_pool{n}d` with the flat position of each maximum in the input's spatial dimensions (int64).\n\n"
+        ">>> import pellucid as torch\n>>> pool = torch.nn.functional."
+        f"{function.__name__}\n>>> values, places = pool(torch.zeros(3{size}), 2)\n"
+        f">>> places.shape\ntorch.Size({[3] + [2] * n})\n"
+    )
     return function
 
 
