@@ -111,8 +111,11 @@ def outside() -> int:
 
 def other_dtype(wanted: Any, given: Any, op: str, kind: str = "") -> Exception:
     """The error for `out=` of a dtype that the result does not have; "found" is the kind of most
-    functions of single elements.
+    functions of single elements. A text is that function's own.
     """
+    if " " in kind:
+        names = {"given": given.scalar_type_name, "wanted": wanted.scalar_type_name}
+        return DtypeError(kind.format(**names, wants=wanted.c_name, got=given.c_name), op=op)
     if kind == "found":
         return DtypeError(
             f"Found dtype {given.scalar_type_name} but expected {wanted.scalar_type_name}", op=op

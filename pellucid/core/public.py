@@ -44,8 +44,8 @@ def public(
         inplace: names of in-place methods to make from it ("=": each method name with an
             underscore); the first argument is written.
         out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory;
-            "same" and "found": of the result's own dtype (which they, "given" and "like" say in other words); "exact":
-            both; "computes": its dtype is the one to compute in, where no `dtype` is given.
+            "same" and "found": of the result's own dtype (which they, "given", "like" and texts of the function's own
+            say in other words); "exact": both; "computes": its dtype is the one to compute in, where no `dtype` is given.
     """
 
     def register(function: Function) -> Function:
@@ -138,7 +138,7 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
                     f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
                 )
             if (
-                kind in ("exact", "same", "found", "given", "like")
+                kind not in ("", "True", "apart", "computes")
                 and target._array.dtype != result._array.dtype
             ):
                 raise other_dtype(result.dtype, target.dtype, function.__name__, kind)

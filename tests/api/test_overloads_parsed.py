@@ -249,3 +249,58 @@ def test_a_call_of_known_classes_is_not_read_again(monkeypatch):
     with pytest.raises(TypeError, match="element 1 in argument 0"):
         monkeypatch.undo()
         torch.cat([x, 3])
+
+
+DOUBLE = torch.zeros(0, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: torch.dot(x, x, out=DOUBLE),
+            "result dtype Double does not match input dtype Float",
+        ),
+        (
+            lambda: torch.isin(x, x, out=DOUBLE),
+            "Expected out tensor to have dtype bool, but got double instead",
+        ),
+        (
+            lambda: torch.quantile(x, 0.5, out=DOUBLE),
+            "quantile() out tensor must be same dtype as the input tensor",
+        ),
+        (
+            lambda: torch.linalg.norm(x, out=DOUBLE),
+            "linalg.norm expected out tensor dtype Float but got: Double",
+        ),
+        (
+            lambda: torch.histc(x, out=DOUBLE),
+            (
+                "torch.histogram: input tensor and hist tensor should have the same dtype, but got input float and hist double"
+            ),
+        ),
+    ],
+)
+def test_out_of_another_dtype(call, text):
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+def test_functions_that_may_return_indices_go_by_their_inner_name():
+    for name in ("max_pool2d", "adaptive_max_pool2d", "fractional_max_pool2d"):
+        with pytest.raises(TypeError) as caught:
+            getattr(torch.nn.functional, name)(torch.ones(1, 4, 4), 2, no_such=1)
+        assert str(caught.value) == f"_{name}() got an unexpected keyword argument 'no_such'"
+
+
+def test_generators_are_of_the_inner_module():
+    with pytest.raises(TypeError, match=r"generator=torch\._C\.Generator"):
+        torch.rand([0.5], generator=torch.Generator())
+
+
+def test_threshold_takes_out_in_torch_alone():
+    out = torch.zeros(2)
+    assert torch.threshold(x, 2.0, 5.0, out=out) is out and out.tolist() == [5.0, 5.0]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'out'"):
+        torch.nn.functional.threshold(x, 2.0, 5.0, out=out)

@@ -36,3 +36,12 @@ def test_refused(mode, padding, text, bad, compiled):
     with pytest.raises(RuntimeError) as caught:
         call(weight, torch.tensor([0, bad]))
     assert type(caught.value) is RuntimeError and str(caught.value) == text.format(bad)
+
+
+def test_the_old_order_of_arguments_computes_with_a_warning():
+    weight, places, starts = torch.eye(3), torch.tensor([0, 2, 1]), torch.tensor([0, 2])
+    with pytest.warns(
+        UserWarning, match="Argument order of nn.functional.embedding_bag was changed"
+    ):
+        found = torch.nn.functional.embedding_bag(weight, places, starts)
+    assert torch.equal(found, torch.nn.functional.embedding_bag(places, weight, starts))

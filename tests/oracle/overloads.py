@@ -181,6 +181,49 @@ def _worlds() -> list[dict[str, Any]]:
         {"": np.float32(0.5), "index": np.int64(0)},
         {"": floats(3, 2), "real": line, "imag": line, "abs": line, "angle": line},
         {"": floats(3, 1), "x": floats(3, 1), "weights": line, "bins": 3},
+        # what follows a name after "=" is no tensor
+        {
+            "": floats(2, 3, 8),
+            "weight": floats(3, 2, 2),
+            "bias": floats(2),
+            "=kernel_size": [2],
+            "=output_size": [3],
+        },
+        {"": floats(1, 3, 5, 5), "weight": floats(3, 2, 2, 2), "bias": floats(2)},
+        {
+            "": floats(1, 3, 4, 4, 4),
+            "weight": floats(3, 2, 2, 2, 2),
+            "bias": floats(2),
+            "random_samples": floats(1, 3, 3),
+            "=kernel_size": [2, 2, 2],
+            "=output_size": [2, 2, 2],
+        },
+        square_world | {"=reduce": "add"},
+        square_world | {"index": indices, "=reduce": "mean"},
+        square_world
+        | {"start": np.int64(0), "value": np.float32(0.5), "=stride": [1, 1], "=size": [2, 2]},
+        square_world
+        | {
+            "LU_data": square,
+            "LU_pivots": np.array([1, 2, 3], np.int32),
+            "tau": line,
+            "input2": line,
+            "input3": square,
+            "target": whole,
+            "weight": floats(3, 3),
+            "offsets": np.array([0, 2]),
+        },
+        {
+            "": indices,
+            "weight": floats(5, 3),
+            "indices": indices,
+            "offsets": np.array([0, 2]),
+        },
+        {"": floats(5, 2, 3), "weight": floats(2, 3, 4), "bias": floats(4)},
+        {"": floats(1, 2, 3), "=size": [1, 1, 2, 2]},
+        {"": floats(16).astype(np.complex64)},
+        {"": floats(2, 5).astype(np.complex64)},
+        {"": np.eye(4, dtype=np.float32).reshape(2, 2, 2, 2)},
     ]
 
 
@@ -295,6 +338,8 @@ def sample(argument: Any, world: dict[str, Any], given: bool = False) -> Any:
         .removeprefix("Optional[")
         .removesuffix("]" if str(argument.type).startswith("Optional") else ""),
     )
+    if f"={name}" in world:
+        return world[f"={name}"]
     if kind == "Tensor":
         content = world.get(name, world[""])
         if content is None:
@@ -506,18 +551,22 @@ def base_call(path: str, schema: Any) -> tuple[Call, dict[str, Any]] | None:
     from.
     """
     required = [a for a in schema.arguments if not a.has_default_value()]
-    for world in WORLDS:
-        try:
-            args = [sample(a, world) for a in required if not a.kwarg_only]
-            kwargs = {a.name: sample(a, world) for a in required if a.kwarg_only}
-        except KeyError:
-            return None
-        call = Call(path, str(schema), "base", args, kwargs)
-        if path.startswith("Tensor.") and not isinstance(args[0], T):
-            return None
-        result, _ = made(call, torch)
-        if isinstance(result, list):
-            return call, world
+    # where none of these will do, with one of the optional ones
+    optional = [a for a in schema.arguments if a.has_default_value()]
+    for more in (None, *optional[:3]):
+        for world in WORLDS:
+            try:
+                args = [sample(a, world) for a in required if not a.kwarg_only]
+                kwargs = {a.name: sample(a, world) for a in required if a.kwarg_only}
+                kwargs |= {more.name: sample(more, world, True)} if more is not None else {}
+            except KeyError:
+                return None
+            call = Call(path, str(schema), "base", args, kwargs)
+            if path.startswith("Tensor.") and not isinstance(args[0], T):
+                return None
+            result, _ = made(call, torch)
+            if isinstance(result, list):
+                return call, world
     return None
 
 

@@ -82,12 +82,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         early = handed(known.inner, known.every[0], args, kwargs)
         if isinstance(early, Exception):
             return early
-        own = f"{function.__qualname__}()"  # Python's words for what it does not take
-        return (
-            name + sentence.removeprefix(function.__qualname__)
-            if sentence.startswith(own)
-            else sentence
-        )
+        return _renamed(sentence, function, name)
     if known is not None and not unsure:
         text = refused(known, args, kwargs) or sentence
         if (
@@ -100,7 +95,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
             text = text.replace("Tensor.", "TensorBase.", 1)
         return text
     if space == "nn.functional":  # functions in Python, which pass the arguments on
-        return sentence
+        return _renamed(sentence, function, name)
     shown = f"{space}_{name}" if space in PREFIXED else name
     if not unsure and (match is None or match[1] is None):
         signature = _derived(function, space == "Tensor")
@@ -121,6 +116,18 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     if argument in names and argument not in kwargs:
         place = f" (position {names.index(argument) + (space != 'Tensor')})"
     return f"{shown}(): argument '{argument}'{place} {match[4]}"
+
+
+def _renamed(sentence: str, function: Any, name: str) -> str:
+    """Python's words for what a function does not take, under the name that it has in PyTorch: with
+    an underscore where another one is returned that gives indices, too.
+    """
+    own = function.__qualname__
+    if not sentence.startswith(f"{own}() "):
+        return sentence
+    parameters = inspect.signature(function).parameters
+    hidden = "return_indices" in parameters and not name.endswith("_indices")
+    return f"{'_' * hidden}{name}{sentence.removeprefix(own)}"
 
 
 _KINDS = {"Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}

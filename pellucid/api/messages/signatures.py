@@ -299,7 +299,7 @@ def shown_type(value: Any) -> str:
     kind = type(value)
     if isinstance(value, Tensor):
         return "Parameter" if isinstance(value, Parameter) else kind.__name__
-    if kind is Generator:
+    if isinstance(value, Generator) and kind.__name__ == "Generator":
         return "torch._C.Generator"
     if kind.__module__.partition(".")[0] in ("pellucid", "torch"):
         return f"torch.{kind.__name__}"

@@ -137,7 +137,10 @@ def _ones_at(a: ndarray, num_classes: int) -> ndarray:
     return out.reshape(*a.shape, num_classes)
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out="nonzero_static: Expected out tensor to have scalar type {wanted} but got scalar type{given}",
+)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """As `nonzero`, cut or filled up to `size` rows.
 

@@ -143,7 +143,7 @@ def matrix_exp(A: Tensor) -> Tensor:  # noqa: N803
 
 
 # ---- products of several ----------------------------------------------------------------------
-@linalg()
+@linalg(out="multi_dot(): expected out tensor to have dtype {wants} but got {got}")
 def multi_dot(tensors: Any) -> Tensor:
     """The product of two or more matrices in the order that needs fewest multiplications; the ends
     may be vectors.
@@ -245,7 +245,7 @@ def _cross(a: Any, b: Any, dim: int) -> Any:
     return F.cat(x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1, dim=dim)
 
 
-@linalg(out="apart")
+@linalg(out="exact")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross product of the 3-vectors along `dim`.
 
@@ -282,7 +282,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     )
 
 
-@public(names="cross", methods="=", out=True)
+@public(names="cross", methods="=", out="same")
 def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """Cross product of the 3-vectors along `dim`; see `linalg.cross`.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core import tracing
 from ...core.primitive import TENSORS as F
-from ...core.public import FUNCTIONS, METHODS, public
+from ...core.public import FUNCTIONS, METHODS, public, with_out
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...devices import contiguous_format
@@ -161,7 +161,7 @@ def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
 
 
 METHODS["orgqr"] = householder_product
-FUNCTIONS["torch"]["orgqr"] = FUNCTIONS["linalg"]["householder_product"]
+FUNCTIONS["torch"]["orgqr"] = with_out(householder_product, "True", "torch.orgqr")
 
 
 @public(methods="=", out=True)
@@ -205,11 +205,11 @@ def ormqr(
             if len(so) != len(sa)
             else f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got {list(so[:-2])}"
         )
-    for t in (tau, other):
+    for word, t in (("tau", tau), ("other", other)):
         if t.dtype is not input.dtype:
             raise DtypeError(
-                f"{name}: Expected input and other to have the same dtype, but input has dtype "
-                f"{input.dtype.scalar_type_name} and other has dtype {t.dtype.scalar_type_name}"
+                f"{name}: Expected input and {word} to have the same dtype, but input has dtype"
+                f"{input.dtype.scalar_type_name} and {word} has dtype {t.dtype.scalar_type_name}"
             )
     floating(input, name, kernel="ormqr_cpu", whole=True)
     if left:

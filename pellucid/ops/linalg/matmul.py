@@ -324,7 +324,10 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _bmm(input, mat2)
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out="addmv input tensors must have the same dtype, but got {given}, {wanted}, and {wanted}",
+)
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Product of a matrix and a vector.
 
@@ -356,7 +359,7 @@ def _check_dot(a: Any, b: Any) -> None:
     dot_shape(sa, sb)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="result dtype {given} does not match input dtype {wanted}")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Dot product of two vectors.
 
@@ -371,7 +374,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     return _dot(input, tensor)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="result dtype {given} does not match input dtype {wanted}")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """As `dot`, with the first vector conjugated.
 
@@ -383,7 +386,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     return _dot(F.conj(input), other)
 
 
-@public(out=True, namespace="linalg")
+@public(out="linalg.vecdot: Expected out of dtype{wanted} but found {given}", namespace="linalg")
 @low_precision
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Dot product of vectors along a dimension, `sum(conj(x) * y)`.
@@ -405,7 +408,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return (F.conj(x) * y).sum(dim)
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out="tensordot: Expected the output tensor to have dtype {wanted}, but got an output tensor with dtype {given}",
+)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Inner products over the last dimension: `out[i, j] = sum_k input[i, k] * other[j, k]`.
 

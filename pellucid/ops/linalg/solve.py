@@ -119,7 +119,7 @@ defop(
 )
 
 
-@linalg()
+@linalg(out="expected scalar type {wanted} but found {given}")
 def solve_triangular(
     A: Tensor,
     B: Tensor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from ...core.public import public
 from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...dtypes import int64
 from ...errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
 from .._rules import require_tensor
 from .._samples import Sample
@@ -302,11 +304,13 @@ def embedding_bag(
             [2., 4.]])
     """
     require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
-    if weight._array.dtype.kind in "iu" and input._array.dtype.kind == "f":
-        raise ArgumentValueError(
+    if weight.dtype is int64 and input.dtype.is_floating_point:
+        warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
-            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
         )
+        input, weight = weight, input
     if weight.ndim != 2:
         raise ArgumentValueError(
             f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"

@@ -289,7 +289,11 @@ heaviside_op = defop(
 )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(
+    methods="=",
+    inplace="=",
+    out="heaviside is not yet implemented for tensors with different dtypes.",
+)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 for negative elements, 1 for positive ones, `values` at zero.
 

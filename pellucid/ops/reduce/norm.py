@@ -245,7 +245,7 @@ def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: 
 Dims = int | tuple[int, ...] | list[int] | None
 
 
-@linalg()
+@linalg(out="same")
 def vector_norm(
     x: Tensor,
     ord: float = 2,
@@ -269,7 +269,7 @@ def vector_norm(
 
 
 # ---- matrix norms -----------------------------------------------------------------------------
-@linalg()
+@linalg(out="linalg.matrix_norm expected out tensor dtype {wanted} but got: {given}")
 def matrix_norm(
     A: Tensor,
     ord: Any = "fro",
@@ -342,7 +342,7 @@ def _largest(x: Any, dim: int, ord: Any) -> Any:
     return x.amax(dim) if ord > 0 else x.amin(dim)
 
 
-@linalg()
+@linalg(out="linalg.norm expected out tensor dtype {wanted} but got: {given}")
 def norm(
     A: Tensor,
     ord: Any = None,
@@ -392,7 +392,7 @@ def norm(
     return vector_norm_of("linalg.vector_norm", A, ord, dim, keepdim, dtype)
 
 
-@public(names="norm", methods="=", out=True)
+@public(names="norm", methods="=", out="same")
 @numpy_names
 def torch_norm(
     input: Tensor,
@@ -449,7 +449,7 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return vector_norm_of("linalg.vector_norm", input, 2, dim, keepdim, None)
 
 
-@public(out=True)
+@public(out="linalg.matrix_norm expected out tensor dtype {wanted} but got: {given}")
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices.
 

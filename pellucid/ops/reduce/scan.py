@@ -400,7 +400,7 @@ logcumsumexp_op = defop(
 )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="expected scalar_type {wanted} but found {given}")
 @numpy_names
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log(cumsum(exp(x))) along `dim`, without overflow.

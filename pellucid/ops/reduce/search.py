@@ -157,7 +157,7 @@ def bucketize(
     )
 
 
-@public(out=True)
+@public(out="same")
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -252,7 +252,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return make_tensor(np.bincount(x, w, minlength).astype(kind))
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {wants} and hist {got}",
+)
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Histogram: count the elements in each of `bins` equal intervals between `min` and `max`.
 

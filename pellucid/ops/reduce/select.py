@@ -702,7 +702,7 @@ def _quantile_spots(
     )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="quantile() out tensor must be same dtype as the input tensor")
 @numpy_names
 def quantile(
     input: Tensor,
@@ -728,7 +728,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="quantile() out tensor must be same dtype as the input tensor")
 @numpy_names
 def nanquantile(
     input: Tensor,

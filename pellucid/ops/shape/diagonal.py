@@ -61,7 +61,7 @@ def _triangle(name: str, which: str, example: str) -> None:
     >>> torch.{name}(torch.ones(2, 2))
     {example}
     """
-    public(names=name, methods="=", inplace="=", out=True)(function)
+    public(names=name, methods="=", inplace="=", out="same")(function)
 
 
 _triangle("tril", "lower", "tensor([[1., 0.],\n            [1., 1.]])")

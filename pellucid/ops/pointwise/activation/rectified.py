@@ -182,7 +182,7 @@ def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return leaky_relu(input, negative_slope, True)
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Threshold: `input` where it is greater than `threshold`, otherwise `value`.
 
@@ -200,6 +200,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     if inplace:
         return _threshold_in_place(x, threshold, value)
     return _threshold(x, threshold, value)
+
+
+public(out=True)(threshold)
 
 
 def _threshold_in_place(x: Tensor, level: float, value: float) -> Tensor:
