@@ -12,17 +12,32 @@ _NONE = "Cannot access accelerator device when none is available."
 
 
 def is_available() -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.accelerator.is_available()
+    False
+    """
     return False
 
 
 def device_count() -> int:
-    """0."""
+    """0.
+
+    >>> import pellucid as torch
+    >>> torch.accelerator.device_count()
+    0
+    """
     return 0
 
 
 def current_accelerator(check_available: bool = False) -> None:
-    """None."""
+    """None.
+
+    >>> import pellucid as torch
+    >>> torch.accelerator.current_accelerator() is None
+    True
+    """
     return None
 
 

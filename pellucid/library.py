@@ -583,6 +583,14 @@ def custom_op(
     Raises:
         ValueError: the name has no namespace, or there is no schema for the annotations.
         RuntimeError: there is such an operator already.
+
+    >>> import pellucid as torch
+    >>> from pellucid.library import custom_op
+    >>> @custom_op("docs::double", mutates_args=())
+    ... def double(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> torch.ops.docs.double(torch.ones(2))
+    tensor([2., 2.])
     """
 
     def register(function: Callable[..., Any]) -> CustomOpDef:

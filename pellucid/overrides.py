@@ -58,7 +58,12 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments, or a mode, takes over functions."""
+    """Whether one of the arguments, or a mode, takes over functions.
+
+    >>> import pellucid as torch
+    >>> torch.overrides.has_torch_function((torch.ones(1),))
+    False
+    """
     return bool(overriding.overloaded(relevant_args)) or bool(overriding.local.function_modes)
 
 
@@ -114,12 +119,22 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """True for a tensor and for what defines `__torch_function__`."""
+    """True for a tensor and for what defines `__torch_function__`.
+
+    >>> import pellucid as torch
+    >>> torch.overrides.is_tensor_like(torch.ones(1)), torch.overrides.is_tensor_like(3)
+    (True, False)
+    """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """True for a method of Tensor and for the getter of a property."""
+    """True for a method of Tensor and for the getter of a property.
+
+    >>> import pellucid as torch
+    >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
+    True
+    """
     if getattr(func, "__name__", "") == "__get__":
         return True
     return any(func is value for value in vars(Tensor).values())
@@ -243,7 +258,12 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
 
 
 def resolve_name(f: Any) -> str | None:
-    """The public name of a function or method, such as `torch.Tensor.add`; None for another."""
+    """The public name of a function or method, such as `torch.Tensor.add`; None for another.
+
+    >>> import pellucid as torch
+    >>> torch.overrides.resolve_name(torch.Tensor.add)
+    'torch.Tensor.add'
+    """
     if getattr(f, "__name__", "") == "__get__":
         owner = f.__self__
         return next(

@@ -187,7 +187,12 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """True for the CPU."""
+    """True for the CPU.
+
+    >>> import pellucid as torch
+    >>> torch.amp.autocast_mode.is_autocast_available("cpu")
+    True
+    """
     return device_type == "cpu"
 
 
@@ -196,7 +201,13 @@ def _chosen(device_type: str) -> dtypes.dtype:
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """True inside `autocast`; without an argument the question is about CUDA, as in PyTorch."""
+    """True inside `autocast`; without an argument the question is about CUDA, as in PyTorch.
+
+    >>> import pellucid as torch
+    >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+    ...     print(torch.is_autocast_enabled("cpu"))
+    True
+    """
     if device_type == "cpu":
         return thread.stack.autocast is not None
     return (device_type or "cuda") in _settings.others
@@ -233,7 +244,12 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
-    """The lower precision of a device type."""
+    """The lower precision of a device type.
+
+    >>> import pellucid as torch
+    >>> torch.get_autocast_dtype("cpu")
+    torch.bfloat16
+    """
     if thread.stack.autocast is not None and device_type == "cpu":
         found: dtypes.dtype = thread.stack.autocast.dtype
         return found

@@ -272,6 +272,12 @@ def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any
         measure: run each kernel by itself, on copies of what it changes, and tell its time beside
             what this machine can do.
         passes: show the program after each pass of the compiler.
+
+    >>> import pellucid as torch
+    >>> step = torch.compile(lambda x: x * 2)
+    >>> doubled = step(torch.ones(2))
+    >>> print(str(torch.compiler.explain(step, measure=False)).splitlines()[0])
+    <lambda>: 1 traced version
     """
     if isinstance(compiled, OptimizedModule):
         compiled = compiled._compiled()
@@ -282,6 +288,13 @@ def explain(compiled: Any, *, measure: bool = True, passes: bool = False) -> Any
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Mark a function (or make a decorator that does) as one that always runs eagerly: a step that
     calls it is compiled around that.
+
+    >>> import pellucid as torch
+    >>> @torch.compiler.disable
+    ... def log(x):
+    ...     return float(x)
+    >>> log(torch.tensor(2.0))
+    2.0
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
@@ -342,7 +355,12 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 # ---- state -------------------------------------------------------------------------------------
 def is_compiling() -> bool:
-    """True while a function is being traced."""
+    """True while a function is being traced.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.is_compiling()
+    False
+    """
     return bool(tracing.tracer())
 
 
@@ -350,7 +368,12 @@ is_dynamo_compiling = is_compiling
 
 
 def is_exporting() -> bool:
-    """False: `torch.export` does not trace through this."""
+    """False: `torch.export` does not trace through this.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.is_exporting()
+    False
+    """
     return False
 
 

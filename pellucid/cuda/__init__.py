@@ -18,22 +18,42 @@ from . import random as random
 
 
 def is_available() -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.cuda.is_available()
+    False
+    """
     return False
 
 
 def device_count() -> int:
-    """0."""
+    """0.
+
+    >>> import pellucid as torch
+    >>> torch.cuda.device_count()
+    0
+    """
     return 0
 
 
 def is_initialized() -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.cuda.is_initialized()
+    False
+    """
     return False
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False."""
+    """False.
+
+    >>> import pellucid as torch
+    >>> torch.cuda.is_bf16_supported()
+    False
+    """
     return False
 
 
@@ -64,7 +84,12 @@ def ipc_collect() -> None:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """0."""
+    """0.
+
+    >>> import pellucid as torch
+    >>> torch.cuda.memory_allocated()
+    0
+    """
     return 0
 
 

@@ -200,12 +200,25 @@ def shape_str(t: Any) -> str:
 def enable_contracts(on: bool = True) -> None:
     """Switch all `@shapes` contracts on or off, those of decorated functions included (also
     `PELLUCID_CONTRACTS=0`).
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> debug.enable_contracts(False)
+    >>> debug.contracts_enabled()
+    False
+    >>> debug.enable_contracts(True)
     """
     config.contracts = bool(on)
 
 
 def contracts_enabled() -> bool:
-    """True while `@shapes` contracts are checked."""
+    """True while `@shapes` contracts are checked.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> debug.contracts_enabled()
+    True
+    """
     return bool(config.contracts)
 
 

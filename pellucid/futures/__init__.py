@@ -34,6 +34,12 @@ class Future(Generic[T]):
     Args:
         devices: devices whose work the result waits for; there is the CPU alone, so it is kept and
             not used.
+
+    >>> import pellucid as torch
+    >>> future = torch.futures.Future()
+    >>> future.set_result(3)
+    >>> future.then(lambda f: f.value() * 2).wait()
+    6
     """
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:
@@ -197,5 +203,13 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:
-    """The results of all futures, after waiting for them."""
+    """The results of all futures, after waiting for them.
+
+    >>> import pellucid as torch
+    >>> a, b = torch.futures.Future(), torch.futures.Future()
+    >>> a.set_result(1)
+    >>> b.set_result(2)
+    >>> torch.futures.wait_all([a, b])
+    [1, 2]
+    """
     return [future.wait() for future in collect_all(futures).wait()]

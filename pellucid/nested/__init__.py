@@ -80,6 +80,10 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
 
     Raises:
         TypeError: something else. RuntimeError: as for `nested_tensor`.
+
+    >>> import pellucid as torch
+    >>> torch.nested.as_nested_tensor([torch.ones(2), torch.ones(3)]).size(0)
+    2
     """
     kind = strided if layout is None else layout
     if kind is not strided and kind is not jagged:
@@ -188,6 +192,12 @@ def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = stri
 
     Raises:
         RuntimeError: another dimension, or tensors with the strided layout.
+
+    >>> import pellucid as torch
+    >>> x = torch.arange(6.0).view(2, 3)
+    >>> rows = torch.nested.narrow(x, 1, 0, torch.tensor([1, 2]), layout=torch.jagged)
+    >>> [row.tolist() for row in rows.unbind()]
+    [[0.0], [3.0, 4.0]]
     """
     if layout is strided:
         if isinstance(start, Tensor) or isinstance(length, Tensor):
@@ -252,6 +262,12 @@ def to_padded_tensor(input: Any, padding: float, output_size: Any = None) -> Ten
 
     Raises:
         TypeError: no nested tensor.
+
+    >>> import pellucid as torch
+    >>> x = torch.nested.nested_tensor([torch.ones(1), torch.ones(3)])
+    >>> torch.nested.to_padded_tensor(x, 0.0)
+    tensor([[1., 0., 0.],
+            [1., 1., 1.]])
     """
     if not isinstance(input, (NestedTensor, StridedNestedTensor)):
         raise ArgumentTypeError("to_padded_tensor(): input must be a nested tensor")

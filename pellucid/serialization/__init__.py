@@ -112,6 +112,14 @@ def load(
     Raises:
         pickle.UnpicklingError: the file names something that is not allowed, or is damaged.
         RuntimeError: a truncated or damaged archive, or tensors of a device that is not there.
+
+    >>> import pellucid as torch
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"weight": torch.ones(2)}, file)
+    >>> position = file.seek(0)
+    >>> torch.load(file)
+    {'weight': tensor([1., 1.])}
     """
     if weights_only is None:
         weights_only = pickle_module is None
@@ -234,7 +242,15 @@ def clear_safe_globals() -> None:
 
 
 class safe_globals:  # noqa: N801 (PyTorch's name)
-    """Context manager: `add_safe_globals` inside the block only."""
+    """Context manager: `add_safe_globals` inside the block only.
+
+    >>> import pellucid as torch
+    >>> class Settings:
+    ...     pass
+    >>> with torch.serialization.safe_globals([Settings]):
+    ...     print(Settings in torch.serialization.get_safe_globals())
+    True
+    """
 
     def __init__(self, safe_globals: list[Any]) -> None:
         self.entries = safe_globals
@@ -250,7 +266,16 @@ class safe_globals:  # noqa: N801 (PyTorch's name)
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The names in a file that `load(weights_only=True)` would refuse."""
+    """The names in a file that `load(weights_only=True)` would refuse.
+
+    >>> import pellucid as torch
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"weight": torch.ones(2)}, file)
+    >>> position = file.seek(0)
+    >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+    []
+    """
     import pickletools
 
     opened = open(f, "rb") if isinstance(f, (str, os.PathLike)) else f  # noqa: SIM115 (closed below)

@@ -112,7 +112,13 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`.
+
+    >>> import pellucid as torch
+    >>> x = torch.tensor([[1.0, 1.0]]).to_sparse()
+    >>> torch.sparse.log_softmax(x, 1).to_dense()
+    tensor([[-0.6931, -0.6931]])
+    """
     return _shape.softmax(input, dim, dtype, True)
 
 

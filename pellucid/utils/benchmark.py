@@ -182,6 +182,12 @@ class Timer:
         globals: the names that the statement may use.
         label, sub_label, description: what `Compare` calls the table, the row and the column.
         num_threads: as many threads work while it is measured.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.benchmark import Timer
+    >>> measured = Timer("x + 1", globals={"x": torch.ones(2)}).timeit(10)
+    >>> measured.number_per_run, measured.median > 0
+    (10, True)
     """
 
     def __init__(

@@ -58,6 +58,14 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the block, checkpoints do or do not stop the second run when all saved tensors are
     there.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with set_checkpoint_early_stop(False):
+    ...     checkpoint(torch.sin, x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([0.5403, 0.5403])
     """
     before = _early_stop[0]
     _early_stop[0] = enable
@@ -274,6 +282,13 @@ def checkpoint_sequential(
 
     Args:
         functions: a Sequential, or a list of callables of one argument.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import checkpoint_sequential
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    >>> x = torch.ones(3, 2, requires_grad=True)
+    >>> checkpoint_sequential(model, 2, x, use_reentrant=False).shape
+    torch.Size([3, 1])
     """
     if use_reentrant is None:
         warnings.warn(

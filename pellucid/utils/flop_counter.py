@@ -198,6 +198,13 @@ class FlopCounterMode:
         display: print the table at the end.
         custom_mapping: further formulas, {operator: function of shapes}; one with the attribute
             `_get_raw` gets tensors.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.flop_counter import FlopCounterMode
+    >>> with FlopCounterMode(display=False) as counter:
+    ...     y = torch.ones(2, 3) @ torch.ones(3, 4)
+    >>> counter.get_total_flops()
+    48
     """
 
     def __init__(
