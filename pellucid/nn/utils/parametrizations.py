@@ -137,57 +137,81 @@ def spectral_norm(
     )
 
 
+def _orthonormal(x: Any) -> Any:
+    """The columns of a tall matrix made orthonormal, one after the other."""
+    a, tau = T.geqrf(x)
+    q: Any = T.linalg.householder_product(a, tau)
+    return q * a.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+
+
 class _Orthogonal(Module):
-    """The orthogonal matrix exp(A - A^T), or the Cayley transform of it, of the lower triangle A,
-    times a fixed one.
+    """An orthogonal matrix: exp(A - A^H), or the Cayley transform of it, of the lower triangle A, or
+    a product of Householder reflections; with a trivialization times a fixed one (`base`).
     """
 
-    def __init__(self, weight: Tensor, orthogonal_map: str) -> None:
-        super().__init__()
-        if weight.is_complex():
-            raise UnsupportedError("orthogonal parametrization of complex weights is not supported")
-        self.orthogonal_map = orthogonal_map
-        tall = weight.mT if weight.shape[-2] < weight.shape[-1] else weight
-        with no_grad():
-            q, r = T.linalg.qr(tall.detach())
-            q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
-        self.register_buffer("base", self._square(q))
+    base: Any
 
-    @staticmethod
-    def _square(q: Any) -> Any:
-        """A tall orthogonal matrix completed to a square one."""
-        n, k = q.shape[-2:]
-        if n == k:
-            return q
-        full, r = T.linalg.qr(q, mode="complete")
-        signs = T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
-        return T.cat([full[..., :k] * signs, full[..., k:]], -1)
+    def __init__(self, weight: Tensor, orthogonal_map: str, trivialization: bool) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map == "householder":
+            raise ArgumentValueError(
+                "The householder parametrization does not support complex tensors."
+            )
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if trivialization:
+            self.register_buffer("base", None)
 
     def forward(self, x: Tensor) -> Tensor:
         wide = x.shape[-2] < x.shape[-1]
         a: Any = x.mT if wide else x
         n, k = a.shape[-2:]
-        a = a.tril(-1)
-        if n != k:
-            a = T.cat([a, T.zeros((*a.shape[:-1], n - k), dtype=a.dtype)], -1)
-        a = a - a.mT
-        if self.orthogonal_map == "matrix_exp":
-            q = T.linalg.matrix_exp(a)
+        if self.orthogonal_map == "householder":
+            below = a.tril(-1)
+            tau = 2.0 / (1.0 + (below * below).sum(dim=-2))
+            q: Any = T.linalg.householder_product(below, tau)
+            q = q * a.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
-            eye = T.eye(n, dtype=a.dtype)
-            q = T.linalg.solve(eye + a * -0.5, eye + a * 0.5)
-        q = (self.base @ q)[..., :k]
+            a = a.tril()
+            if n != k:
+                a = T.cat([a, T.zeros((*a.shape[:-1], n - k), dtype=a.dtype)], -1)
+            a = a - a.mH
+            if self.orthogonal_map == "matrix_exp":
+                q = T.linalg.matrix_exp(a)
+            else:
+                eye = T.eye(n, dtype=a.dtype)
+                q = T.linalg.solve(eye + a * -0.5, eye + a * 0.5)
+            q = q[..., :k]
+        if "base" in self._buffers:
+            q = self.base @ q
         return q.mT if wide else q
 
     def right_inverse(self, q_value: Tensor) -> Tensor:
-        """Zeros below the diagonal stand for the orthogonal matrix itself, which becomes the fixed
-        factor.
+        """What stands for an orthogonal matrix: minus the identity with a trivialization, for the
+        matrix itself becomes the fixed factor.
         """
-        tall: Any = q_value.mT if q_value.shape[-2] < q_value.shape[-1] else q_value
-        q, r = T.linalg.qr(tall)
-        q = q * T.diagonal(r, 0, -2, -1).sign().unsqueeze(-2)
-        self.base.copy_(self._square(q))
-        return T.zeros_like(q_value)
+        if q_value.shape != self.shape:
+            raise ArgumentValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q_value.shape}."
+            )
+        wide = q_value.shape[-2] < q_value.shape[-1]
+        q: Any = q_value.mT if wide else q_value
+        n, k = q.shape[-2:]
+        if "base" not in self._buffers:
+            if self.orthogonal_map != "householder":
+                raise UnsupportedError(
+                    "It is not possible to assign to the matrix exponential or the Cayley parametrizations when use_trivialization=False."
+                )
+            a, tau = T.geqrf(q)
+            signs = a.diagonal(dim1=-2, dim2=-1)
+            signs.copy_(signs.sign() * (1 - 2 * (tau == 0).to(a.dtype)))
+            return a.mT if wide else a
+        if n != k:
+            extra = T.randn(*q.shape[:-2], n, n - k, dtype=q.dtype)
+            q = T.cat([q, extra], -1)
+        self.base = _orthonormal(q)
+        stands: Any = T.zeros_like(q_value)
+        stands.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
+        return stands
 
 
 def orthogonal(
@@ -201,7 +225,10 @@ def orthogonal(
     orthonormal.
 
     Args:
-        orthogonal_map: "matrix_exp" (default) or "cayley".
+        orthogonal_map: "matrix_exp" (the default of square and complex weights), "cayley" or
+            "householder" (that of others).
+        use_trivialization: the weight as it is becomes a fixed factor, so that learning starts from
+            it.
 
     Source: Lezcano-Casado, "Trivializations for gradient-based optimization on manifolds", 2019.
 
@@ -217,15 +244,13 @@ def orthogonal(
         raise ArgumentValueError(
             f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
         )
-    if orthogonal_map == "householder":
-        raise UnsupportedError(
-            'orthogonal_map="householder" is not supported; use "matrix_exp" or "cayley"'
-        )
-    if orthogonal_map not in (None, "matrix_exp", "cayley"):
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1]
+        orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
         raise ArgumentValueError(
             f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
         )
-    parametrize.register_parametrization(
-        module, name, _Orthogonal(weight, orthogonal_map or "matrix_exp"), unsafe=True
-    )
+    made = _Orthogonal(weight, orthogonal_map, use_trivialization)
+    parametrize.register_parametrization(module, name, made, unsafe=True)
     return module
