@@ -136,6 +136,8 @@ class LBFGS(Optimizer):
         while iteration < group["max_iter"]:
             iteration += 1
             state["n_iter"] += 1
+            if state["n_iter"] > 1:
+                state.setdefault("al", [None] * memory.size)
             direction = memory.direction(gradient, state["n_iter"] == 1)
             previous_loss = loss
             step = min(1.0, 1.0 / np.abs(gradient).sum()) * lr if state["n_iter"] == 1 else lr
@@ -206,6 +208,7 @@ class _Memory:
         self.last_gradient = _array(state.get("prev_flat_grad"))
         self.last_direction = _array(state.get("d"))
         self.last_step = _array(state.get("t"))
+        self.alphas: list[Any] = []  # of the last direction, only to be saved
 
     def direction(self, gradient: Any, first: bool) -> Any:
         """The quasi-Newton direction (two-loop recursion); the negative gradient at first."""
@@ -228,6 +231,7 @@ class _Memory:
         for i in reversed(range(len(self.ro))):
             alphas[i] = self.steps[i].dot(q) * self.ro[i]
             q = q + self.differences[i] * -alphas[i]
+        self.alphas = alphas
         r = q * self.scale
         for i in range(len(self.ro)):
             beta = self.differences[i].dot(r) * self.ro[i]
@@ -250,8 +254,8 @@ class _Memory:
         state["H_diag"] = _tensor(self.scale)
         state["prev_flat_grad"] = _tensor(self.last_gradient)
         state["prev_loss"] = previous_loss
-        if state["n_iter"] > 1:
-            state.setdefault("al", [None] * self.size)
+        for i, alpha in enumerate(self.alphas):
+            state["al"][i] = _tensor(alpha)
 
 
 def cubic_minimum(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> Any:

@@ -30,3 +30,12 @@ def test_a_compiled_function_draws_the_same_masks():
         expected = run(x)
         torch.manual_seed(k)
         assert torch.equal(compiled(x), expected)
+
+
+def test_the_mask_of_an_expanded_tensor():
+    for shape in ((1, 6), (5, 1)):
+        torch.manual_seed(0)
+        plain = F.dropout(torch.ones(5, 6), 0.5)
+        torch.manual_seed(0)
+        expanded = F.dropout(torch.ones(shape).expand(5, 6), 0.5)
+        assert torch.equal(expanded, plain) and expanded.is_contiguous()

@@ -117,3 +117,16 @@ def test_masked_scores_are_rounded_once():
     q = (x[:, 0] * 13).bfloat16()
     exact = (q * math.sqrt(0.5)).float() @ q.float().T + mask.float()
     assert torch.equal(weights[0], exact.bfloat16().softmax(-1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
+def test_slopes_of_robust_losses_at_infinity(loss, dtype):
+    def slope(x):
+        return torch.autograd.grad(loss(x, torch.zeros_like(x), reduction="sum"), x)[0]
+
+    x = torch.tensor([-math.inf, math.inf, 3.0, 0.5, math.nan] * 8, dtype=dtype).requires_grad_()
+    compiled = torch.compile(slope)
+    for function in (slope, compiled, compiled):
+        made = function(x).tolist()
+        assert made[:4] == [-1.0, 1.0, 1.0, 0.5] and math.isnan(made[4])

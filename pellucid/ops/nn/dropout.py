@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays.halves import HALVES
 from ...arrays.native import fused
-from ...arrays.numpy_cpu import namespace_of
+from ...arrays.numpy_cpu import namespace_of, overlaps_itself
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import check_writable, overwrite
@@ -64,9 +64,9 @@ def _mask_of(a: Any, p: float, kind: Any) -> Any:
     """A number for each element, drawn in the order in which the elements lie in memory: so PyTorch
     fills a tensor like the input.
     """
-    like: Any = (
-        a.shape if type(a) is not np.ndarray or a.flags.c_contiguous else np.empty_like(a, kind)
-    )
+    # row by row, too, where one element stands for several
+    plain = type(a) is not np.ndarray or a.flags.c_contiguous or overlaps_itself(a)
+    like: Any = a.shape if plain else np.empty_like(a, kind)
     return bernoulli(random.default_generator, like, 1.0 - p, kind)
 
 

@@ -240,8 +240,10 @@ def smooth_l1_loss(
             huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss"
         )
     d = (input - target).abs()
+    # no slope of what is not taken: 0 times infinity; but that of NaN
+    inside = F.where(d >= beta, 0.0, d)
     return reduce_loss(
-        F.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss"
+        F.where(d < beta, inside * inside * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss"
     )
 
 
@@ -285,9 +287,10 @@ def huber_loss(
         )
     d = (input - target).abs()
     near = d < delta
-    # no slope of what is not taken: 0 times infinity
+    # no slope of what is not taken: 0 times infinity; but that of NaN
     beyond = d if math.isfinite(delta) else F.where(near, 0.0, d)
-    loss = F.where(near, d * d * 0.5, (beyond - 0.5 * delta) * delta)
+    inside = F.where(d >= delta, 0.0, d)
+    loss = F.where(near, inside * inside * 0.5, (beyond - 0.5 * delta) * delta)
     if own.is_floating_point and loss.dtype is not own:
         loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
     return _reduce_weighted(loss, weight, reduction, "HuberLoss")
