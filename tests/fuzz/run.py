@@ -73,9 +73,9 @@ def main() -> int:
         failed += sum(report.failures.values())
         grave = report.failures["crash"] + report.failures["hang"]
         if sum(report.failures.values()) > floor.get(name, 0.0) * report.cases or (
-            grave and name != "operations"
+            grave and name not in ("operations", "trainings")
         ):
-            # in `operations` a crash may be PyTorch's, which computes in the same process
+            # in these a crash may be PyTorch's, which computes in the same process
             below = False
         print(f"{name}: {report.cases} cases in {report.seconds:.0f} s, seed {arguments.seed}")
         for group, count in report.failures.most_common():
