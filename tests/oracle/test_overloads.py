@@ -32,14 +32,15 @@ def test_short_entries_change_nothing():
     module = runpy.run_path(str(HERE / "overloads.py"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: list[list[tuple]] = [[], []]
+        found: list[list[tuple[str, str]]] = [[], []]
         for said in found:
-            module["run"](
-                part=(1, 6 * PART),
-                each=lambda *s, said=said: said.append((*map(repr, s[:1]), *s[1:2])),
-            )
-            module["shorten_at_once"]()
-        # the first call of each function, with its old entry, has made the short one
+
+            def each(call, kind, theirs, ours, said=said):
+                if kind != "warnings":  # some are given once
+                    said.append((repr(call), kind))
+
+            module["run"](part=(1, 6 * PART), each=each)
+            module["shorten_at_once"]()  # the next call of each function makes its entry
     assert found[0] == found[1]
 
 
