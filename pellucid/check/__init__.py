@@ -42,6 +42,7 @@ def check_script(
     settings: Settings | None = None,
     max_steps: int | None = None,
     measures: bool = False,
+    every_step: bool = False,
 ) -> CheckResult:
     """Check a PyTorch script in this process and return what was found; an exception of the script
     is in `failure`.
@@ -57,11 +58,17 @@ def check_script(
             `PELLUCID_CHECK`.
         max_steps: end the script after so many optimizer steps.
         measures: also gather losses, gradient norms, time and memory (`CheckResult.measures`).
+        every_step: record every step, also those that only repeat what was seen.
     """
     if engine == "pellucid":
         as_torch()
     session = Session(
-        engine, settings or read_settings(path), os.path.abspath(path), max_steps, measures
+        engine,
+        settings or read_settings(path),
+        os.path.abspath(path),
+        max_steps,
+        measures,
+        every_step=every_step,
     )
     argv, before = sys.argv[:], sys.modules.get("__main__")
     sys.argv[:] = [path, *args]

@@ -532,6 +532,16 @@ class Read:
 
 
 @dataclass(slots=True)
+class Glimpse:
+    """The loss of a step that is not recorded, before its backward."""
+
+    tensor: Any  # that a rule must not keep
+    loss: float
+    site: Site | None  # of the backward call
+    step: int
+
+
+@dataclass(slots=True)
 class Seeded:
     """A random stream was seeded. `library`: torch, numpy, random or generator."""
 

@@ -21,6 +21,7 @@ EVENTS = (
     "on_module_exit",
     "on_backward_begin",
     "on_backward",
+    "on_glimpse",
     "on_optimizer",
     "on_step_begin",
     "on_step",

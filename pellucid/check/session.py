@@ -38,6 +38,8 @@ class Session:
         raising: raise CheckError for a finding of severity error where it is found.
         told: called with each finding that is not silenced, and the step, when it is first found;
             one may turn out to be a symptom later.
+        every_step: record every step. Otherwise steps that only repeat what was seen are left out
+            (`recording.rest`), which needs a program that `recording.instrument` has compiled.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Session:
         rules: Iterable[type[Rule]] | None = None,
         raising: bool = False,
         told: Callable[[Finding, int], None] | None = None,
+        every_step: bool = True,
     ) -> None:
         self.settings = settings or Settings()
         self.script = script
@@ -65,6 +68,9 @@ class Session:
         self.failure: BaseException | None = None
         self.rules: list[Rule] = []
         self.measures = Measures(self.recorder) if measures else None
+        rest = self.recorder.rest
+        rest.allowed = not every_step and not measures
+        rest.every_step = lambda: self.ranks is not None and self.ranks.journal is not None
         self.raising = raising
         self.told = told
         self._began = 0.0

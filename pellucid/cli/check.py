@@ -140,6 +140,7 @@ def _check(
         options.max_steps,
         options.report is not None,
         told=_live if options.live else None,
+        every_step=options.every_step or not text,
     )
     follow = {
         "engine": options.engine,
@@ -181,6 +182,7 @@ def _check_ranks(
     ):
         each += [] if value is None else [option, str(value)]
     each += ["--live"] if options.live else []
+    each += ["--every-step"] if options.every_step else []
     with silencing(options.quiet):
         status = launch.run(
             [*(["-m"] if kind == "module" else []), name, *rest], options.nproc, each, options.stall
@@ -296,6 +298,11 @@ def _parser() -> argparse.ArgumentParser:
         "--live",
         action="store_true",
         help="also print each finding when it is first seen, for long runs",
+    )
+    parser.add_argument(
+        "--every-step",
+        action="store_true",
+        help="record every step; otherwise those that only repeat what was seen are left out",
     )
     parser.add_argument(
         "--timeout",

@@ -115,6 +115,7 @@ def _waits(
         select="D",
         ignore=None,
         live=False,
+        every_step=True,
         report=None,
         stall=launch.STALL,
     )

@@ -11,6 +11,7 @@ import pytest
 
 from pellucid.check import Rule
 from pellucid.check.events import VIEWS, ancestors, lineage
+from pellucid.check.recording import instrument
 from pellucid.check.rule import EVENTS
 from pellucid.check.session import Session
 
@@ -668,6 +669,97 @@ def case_numbers_of_things_that_come_and_go(torch, engine):
     rule = watch(engine, program)
     assert len(seen) < 200  # some memory was used again
     assert [event.number for event in of(rule, "on_optimizer")] == list(range(200))
+
+
+def _trained(torch, steps, at=None):
+    """A program of so many steps; in those of `at` it calls what is there."""
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    for step in range(steps):
+        if at is not None and step in at:
+            at[step](model)
+        optimizer.zero_grad()
+        loss = model(torch.ones(3, 2)).square().mean()
+        loss.backward()
+        optimizer.step()
+    return model
+
+
+def case_steps_that_repeat_are_not_recorded(torch, engine):
+    """The first steps, then those around 96, 128, 192 ...; the numbers of steps stay right, and
+    losses are seen in all of them."""
+    rule = watch(engine, lambda: _trained(torch, 300), every_step=False)
+    expected = [*range(64), *range(94, 98), *range(126, 130), *range(190, 194), *range(254, 258)]
+    assert [event.number for event in of(rule, "on_step")] == expected
+    assert [event.step for event in of(rule, "on_backward")] == expected
+    assert sorted({op.step for op in ops(rule, "linear")}) == expected
+    glimpses = of(rule, "on_glimpse")
+    assert [g.step for g in glimpses] == [n for n in range(300) if n not in expected]
+    assert {g.site for g in glimpses} == {of(rule, "on_backward")[0].site}
+    assert all(0 <= g.loss < 100 for g in glimpses)
+
+
+def case_every_step_is_recorded_unless_rests_are_allowed(torch, engine):
+    rule = watch(engine, lambda: _trained(torch, 100))
+    assert len(of(rule, "on_step")) == 100 and not of(rule, "on_glimpse")
+
+
+def case_a_new_block_ends_a_rest(torch, engine):
+    """Between two steps the next one is recorded whole; after gradients were cleared, its
+    operations are, but no backward is told of."""
+
+    def told(model):
+        instrument.blocks()
+
+    rule = watch(engine, lambda: _trained(torch, 100, {80: told}), every_step=False)
+    steps = [event.number for event in of(rule, "on_step")]
+    assert steps == [*range(64), *range(80, 88), *range(94, 98)]
+
+    def cleared(model):
+        model.zero_grad()
+        instrument.blocks()
+
+    rule = watch(engine, lambda: _trained(torch, 100, {80: cleared}), every_step=False)
+    assert 80 in {op.step for op in ops(rule, "linear")}
+    assert 80 not in {event.number for event in of(rule, "on_step")}
+    assert 81 in {event.number for event in of(rule, "on_step")}
+
+
+def case_a_rest_ends_for_a_batch_of_another_shape_and_a_jump_of_the_loss(torch, engine):
+    data = torch.utils.data
+
+    def program():
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 1e-6)
+        loader = data.DataLoader(data.TensorDataset(torch.ones(171, 2)), batch_size=2)
+        for number, (x,) in enumerate(loader):
+            loss = (model(x) - (1 if number != 70 else 1000)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    rule = watch(engine, program, every_step=False)
+    steps = {event.number for event in of(rule, "on_step")}
+    assert {71, 72, 73, 74} <= steps and not {66, 69, 70} & steps
+    assert 85 in steps and of(rule, "on_batch")[-1].values[0].shape == (1, 2)
+
+
+def case_what_a_variable_holds_after_a_rest_is_known(torch, engine):
+    """It was made as the one before it."""
+
+    def program():
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        for _ in range(70):
+            loss = model(torch.ones(3, 2)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        instrument.blocks()
+        loss.item()
+
+    rule = watch(engine, program, every_step=False)
+    assert of(rule, "on_read")[-1].value.producer.name == "mean"
 
 
 CASES = {

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...api import overriding
 from ...core.modes import local
+from ...core.tape import count
 from ...core.tensor import Tensor, version_of
 from ...dtypes import BY_NUMPY
 from .signatures import PROPERTIES, SILENT
@@ -100,6 +101,21 @@ class PellucidEngine:
         """Whether operations are recorded now."""
         return local.grad
 
+    def position(self) -> int:
+        """A number that grows by one with each call, and with each operation that is recorded for
+        backward.
+        """
+        return count()
+
+    def below(self, mode: Any) -> Any:
+        """The function modes that are active besides `mode`, which is the innermost; else None.
+        With None: all that are active.
+        """
+        modes = local.function_modes
+        if mode is None:
+            return modes
+        return modes[:-1] if modes and modes[-1] is mode else None
+
 
 class TorchEngine:
     """PyTorch, as it is installed."""
@@ -122,6 +138,7 @@ class TorchEngine:
         self.grad_enabled = self.torch.is_grad_enabled
         self.raw = self.torch._C.DisableTorchFunction  # no function mode is asked inside
         self._names: dict[Any, str] = {}
+        self._calls = 0
 
     def facts(self, t: Any) -> tuple[tuple[int, ...], Any, bool, bool, int]:
         """(shape, dtype, requires_grad, is_leaf, version)."""
@@ -137,6 +154,22 @@ class TorchEngine:
 
     def started(self) -> None:
         """Nothing is to be done when a function mode has begun."""
+
+    def position(self) -> int:
+        """A number that grows by one with each call, and with each operation that is recorded for
+        backward.
+        """
+        self._calls += 1
+        return self._calls + self.torch.autograd._get_sequence_nr()
+
+    def below(self, mode: Any) -> Any:
+        """The function modes that are active besides `mode`, which is the innermost; else None.
+        With None: all that are active.
+        """
+        modes = tuple(self.torch.overrides._get_current_function_mode_stack())
+        if mode is None:
+            return modes
+        return modes[:-1] if modes and modes[-1] is mode else None
 
     def requires_grad(self, t: Any) -> bool:
         """Whether operations on the tensor are recorded for backward."""

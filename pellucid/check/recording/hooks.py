@@ -136,6 +136,8 @@ class Hooks:
         instrument.listener = calls.converted
         self._undo.append((instrument, "results", instrument.results, True))
         instrument.results = calls.array_computed
+        self._undo.append((instrument, "blocks", instrument.blocks, True))
+        instrument.blocks = self.recorder.rest.news
         self._undo.append((instrument, "writes", instrument.writes, True))
         instrument.writes = calls.array_written
         self.replace(Module, "compile", lambda old: lambda self, *args, **kwargs: None)
@@ -261,7 +263,7 @@ class Hooks:
 
         def __deepcopy__(self: Any, memo: Any) -> Any:
             result = old(self, memo)
-            if not recorder.idle:
+            if not recorder.elsewhere:
                 recorder.copies[id(result)] = weakref.ref(result), recorder.site(2)
                 if recorder.stack:
                     recorder.copies_within.add(id(result))
@@ -277,7 +279,7 @@ class Hooks:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             old(self, *args, **kwargs)
-            if not recorder.idle:
+            if not recorder.elsewhere:
                 recorder.names.made(self, *recorder.site_and_caller(2))
                 if recorder.stack:
                     recorder.names.within.add(id(self))
@@ -366,7 +368,8 @@ class Hooks:
                 result = old(self, mode)
             finally:
                 hooks._inside -= 1
-            if not hooks._inside and not recorder.idle and recorder.wants("on_switch"):
+            told = not hooks._inside and not recorder.elsewhere and recorder.wants("on_switch")
+            if told and recorder.rest.switched(self, bool(mode)):
                 with recorder.reading():
                     path = recorder.names.module_path(self, self)
                 recorder.tell(
@@ -382,6 +385,7 @@ class Hooks:
 
         def zero_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
             if recorder.idle:
+                recorder.rest.touched = True
                 if hooks._step is not None and threading.get_ident() == recorder.thread:
                     hooks._step.zeroed = True
                     hooks._clears_own(hooks._step, recorder.site(2))
@@ -454,9 +458,11 @@ class Hooks:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             with recorder.quiet():
                 old(self, *args, **kwargs)
-            if not recorder.idle:
+            if not recorder.elsewhere:
                 hooks._watch_steps(type(self))
-                recorder.tell("on_optimizer", hooks.info(self))
+                info = hooks.info(self)
+                recorder.rest.made(info.site)
+                recorder.tell("on_optimizer", info)
 
         return __init__
 
@@ -464,7 +470,7 @@ class Hooks:
         recorder, hooks = self.recorder, self
 
         def load_state_dict(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.idle:
+            if recorder.elsewhere:
                 return old(self, *args, **kwargs)
             info = hooks.info(self)
             before = info.lrs()
@@ -487,11 +493,27 @@ class Hooks:
         recorder, hooks = self.recorder, self
 
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.idle or hooks._stepping:
+            if recorder.elsewhere or hooks._stepping:
                 return old(self, *args, **kwargs)
+            if recorder.resting:
+                return hooks._rest_step(old, self, args, kwargs)
             return hooks._run_step(old, self, args, kwargs)
 
         return step
+
+    def _rest_step(
+        self, old: Any, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A step in a rest, which is only counted."""
+        self._stepping += 1
+        try:
+            result = old(optimizer, *args, **kwargs)
+        finally:
+            self._stepping -= 1
+        info = self.info(optimizer)
+        info.steps += 1
+        self.recorder.step_done(info.number)
+        return result
 
     def _run_step(
         self, old: Any, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -552,7 +574,7 @@ class Hooks:
                 old(self, *args, **kwargs)
             finally:
                 hooks._schedules -= 1
-            if not hooks._schedules and not recorder.idle:
+            if not hooks._schedules and not recorder.elsewhere:
                 hooks._schedulers[self] = recorder.site(2)
 
         return __init__
@@ -561,7 +583,7 @@ class Hooks:
         recorder, hooks = self.recorder, self
 
         def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if recorder.idle or hooks._schedules:
+            if recorder.elsewhere or hooks._schedules:
                 return old(self, *args, **kwargs)
             optimizer = getattr(self, "optimizer", None)
             info = hooks.info(optimizer) if optimizer is not None else None
@@ -597,7 +619,7 @@ class Hooks:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             with recorder.quiet():
                 old(self, *args, **kwargs)
-            if not recorder.idle:
+            if not recorder.elsewhere:
                 recorder.tell("on_loader", hooks._loader(self))
 
         return __init__
@@ -607,7 +629,7 @@ class Hooks:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             old(self, *args, **kwargs)
-            if not recorder.idle:
+            if not recorder.elsewhere:
                 recorder.parts[self] = recorder.site(2)
 
         return __init__
@@ -616,9 +638,10 @@ class Hooks:
         recorder, hooks = self.recorder, self
 
         def __iter__(self: Any) -> Any:
-            if recorder.idle:
+            if recorder.elsewhere:
                 return old(self)
             info = hooks._loader(self)
+            recorder.rest.passing(info.site)
             info.name = info.name or recorder.names.variable(self)
             with recorder.quiet():
                 iterator = old(self)
@@ -637,28 +660,48 @@ class Hooks:
 
         def __next__(self: Any) -> Any:
             known = hooks._passes.get(self)
-            if recorder.idle or known is None:
+            if recorder.elsewhere or known is None:
                 return old(self)
             info, epoch, position, follow = known
+            if recorder.resting:
+                try:
+                    data = old(self)
+                except StopIteration:
+                    recorder.rest.passing(info.site)
+                    raise
+                known[2] += 1
+                recorder.rest.batch(info, data)
+                if recorder.resting:
+                    follow.taken.clear()
+                    return data
+                return hooks._batch(info, epoch, position, follow, data)
             if _of_library(info.dataset):
                 with recorder.quiet():
                     data = old(self)
             else:
                 data = old(self)
             known[2] += 1
-            if recorder.wants("on_batch"):
-                indices = follow.taken.pop(0) if follow.taken else None
-                with recorder.reading():
-                    values = tuple(recorder.values_in(data))
-                recorder.tell(
-                    "on_batch",
-                    Batch(info, epoch, position, values, indices, recorder.site(2), recorder.step),
-                )
-            else:
-                follow.taken.clear()
-            return data
+            recorder.rest.batch(info, data)
+            return hooks._batch(info, epoch, position, follow, data)
 
         return __next__
+
+    def _batch(
+        self, info: LoaderInfo, epoch: int, position: int, follow: _Follow, data: Any
+    ) -> Any:
+        """Tell of a batch."""
+        recorder = self.recorder
+        if recorder.wants("on_batch"):
+            indices = follow.taken.pop(0) if follow.taken else None
+            with recorder.reading():
+                values = tuple(recorder.values_in(data))
+            recorder.tell(
+                "on_batch",
+                Batch(info, epoch, position, values, indices, recorder.site(3), recorder.step),
+            )
+        else:
+            follow.taken.clear()
+        return data
 
     # ---- seeds -------------------------------------------------------------------------------------------------------
     def _seeded(self, old: Any, library: str) -> Any:
@@ -666,7 +709,7 @@ class Hooks:
 
         def seed(*args: Any, **kwargs: Any) -> Any:
             result = old(*args, **kwargs)
-            if not recorder.idle:
+            if not recorder.elsewhere:
                 given = args[0] if args else next(iter(kwargs.values()), None)
                 given = given if isinstance(given, (int, float, str)) else None
                 recorder.tell("on_seed", Seeded(library, given, recorder.site(2), recorder.step))

@@ -56,6 +56,8 @@ _NUMPY = ("np", "numpy")
 _NAME = "__pellucid_call__"
 _WRITE = "__pellucid_write__"
 _BINARY = "__pellucid_binary__"
+_REACHED = "__pellucid_reached__"
+_BLOCK = "__pellucid_block__"
 _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -68,6 +70,12 @@ listener: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
 
 writes: Callable[[Any, Any, bool], None] | None = None
 """What is told of writes into arrays while a program is watched."""
+
+blocks: Callable[[], None] | None = None
+"""What is told when a block of the program runs for the first time."""
+
+reached: list[bool] = []
+"""Of each block whether it has run."""
 
 results: Callable[[str, Any, Any, Any], None] | None = None
 """What is told of sums, differences and products in short whole numbers of NumPy's."""
@@ -102,6 +110,13 @@ def binary(sign: str, left: Any, right: Any) -> Any:
     ):
         results(sign, left, right, result)
     return result
+
+
+def block(number: int) -> None:
+    """A block runs for the first time."""
+    reached[number] = True
+    if blocks is not None:
+        blocks()
 
 
 class _Calls(ast.NodeTransformer):
@@ -212,7 +227,54 @@ def compiled(source: Any, filename: str) -> CodeType:
     setattr(builtins, _NAME, call)
     setattr(builtins, _WRITE, write)
     setattr(builtins, _BINARY, binary)
-    return compile(_Calls().visit(tree), filename, "exec", dont_inherit=True)
+    setattr(builtins, _REACHED, reached)
+    setattr(builtins, _BLOCK, block)
+    tree = _Calls().visit(tree)
+    _mark_blocks(tree)
+    return compile(tree, filename, "exec", dont_inherit=True)
+
+
+def _mark_blocks(tree: ast.AST) -> None:
+    """Put in front of each block that may not run, or not yet, what tells of its first run:
+    `__pellucid_reached__[17] or __pellucid_block__(17)`.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While, ast.If)):
+            _mark(node.body)
+            if node.orelse and not (len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)):
+                _mark(node.orelse)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            _mark(node.body)
+        elif isinstance(node, (ast.ExceptHandler, ast.match_case)):
+            _mark(node.body)
+        for part in ("body", "orelse", "finalbody"):
+            held = getattr(node, part, None)
+            if isinstance(held, list):
+                after = [k for k, s in enumerate(held) if isinstance(s, (ast.For, ast.While))]
+                for k in reversed(after):
+                    if k + 1 < len(held):
+                        held.insert(k + 1, _marker(held[k + 1]))
+
+
+def _mark(body: list[ast.stmt]) -> None:
+    first = body[0]
+    documented = (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    )
+    place = 1 if documented else 0
+    if place < len(body):
+        body.insert(place, _marker(body[place]))
+
+
+def _marker(at: ast.stmt) -> ast.Expr:
+    number = len(reached)
+    reached.append(False)
+    found: Any = ast.parse(f"{_REACHED}[{number}] or {_BLOCK}({number})").body[0]
+    for node in ast.walk(found):
+        ast.copy_location(node, at)
+    return found
 
 
 def loading(is_library: Callable[[str], bool]) -> Callable[[Any], Any]:

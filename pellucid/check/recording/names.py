@@ -202,6 +202,22 @@ class Names:
                                 return attribute if name == "self" else f"{name}.{attribute}"
         return None
 
+    def tensors(self, kind: Any) -> dict[tuple[Any, str], Any]:
+        """The tensors that the user's variables hold: of the script, and of the functions that are
+        running. By the code of the function (None: the script) and name.
+        """
+        main = sys.modules.get("__main__")
+        found: dict[tuple[Any, str], Any] = {
+            (frame.f_code, name): value
+            for frame in self._frames()
+            for name, value in locals_of(frame).items()
+            if isinstance(value, kind)
+        }
+        for name, value in vars(main).items() if main is not None else ():
+            if isinstance(value, kind):
+                found[None, name] = value
+        return found
+
     def _frames(self) -> Iterator[FrameType]:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:

@@ -37,12 +37,13 @@ from ..events import (
 )
 from ..rule import CheckError
 from .names import Names
+from .rest import Rest
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
 from .sites import Sites
 from .values import PLAIN, Values
 
 # whose frames stand between the program and the engine
-_BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py")
+_BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py", "rest.py")
 # operations older than so many rounds of steps (one step of each optimizer) forget their inputs
 KEPT_STEPS = 2
 LONGEST_ROUND = 64  # steps; an optimizer that steps less often does not count for a round
@@ -99,6 +100,8 @@ class Recorder(Sites, Values):
         }
         self.names = Names(self.is_library)
         self.paused = 0
+        self.resting = False  # steps that only repeat others are not recorded
+        self.rest = Rest(self)
         self.thread = threading.get_ident()
         self.notes: list[str] = []
         self.max_steps: int | None = None
@@ -151,14 +154,19 @@ class Recorder(Sites, Values):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is recorded now: a pause, or another thread."""
+        """Whether nothing is recorded now: a pause, a rest, or another thread."""
+        return self.resting or self.paused > 0 or threading.get_ident() != self.thread
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether this is another thread, or a pause; what happens seldom is told in a rest, too."""
         return self.paused > 0 or threading.get_ident() != self.thread
 
     # ---- telling -----------------------------------------------------------------------------------------------------
     def tell(self, event: str, record: Any) -> None:
         """Hand an event to the rules that want it."""
         handlers = self.handlers.get(event)
-        if handlers:
+        if handlers and not self.rest.untold(event):
             with self.reading():
                 self._hand(handlers, record)
 
@@ -217,9 +225,23 @@ class Recorder(Sites, Values):
     def stop(self) -> None:
         """End watching."""
         if self._mode is not None:
-            self._mode.__exit__(None, None, None)
+            if self.resting:
+                self.rest.over()
+                self.resting = False
+            else:
+                self._mode.__exit__(None, None, None)
             self._mode = None
             _running.discard(self)
+
+    def asleep(self, resting: bool) -> None:
+        """Begin or end a rest: without the function mode a program runs at its own speed."""
+        if resting:
+            self._mode.__exit__(None, None, None)
+            self.resting = True
+            return
+        self.resting = False
+        self._mode.__enter__()
+        self.engine.started()
 
     @contextmanager
     def away(self) -> Iterator[None]:
@@ -503,14 +525,20 @@ class Recorder(Sites, Values):
         last, _ = self._rounds.get(optimizer, (self.step - 1, 1))
         self._rounds[optimizer] = (self.step, min(self.step - last, LONGEST_ROUND))
         self.step += 1
-        self.forget_old()
+        if not self.resting:
+            self.forget_old()
+        self.rest.stepped(optimizer)
         if self.max_steps is not None and self.step >= self.max_steps:
             raise StopRun
 
+    def steps_of_round(self) -> int:
+        """In how many steps each optimizer steps once."""
+        waits = [max(gap, self.step - last) for last, gap in self._rounds.values()]
+        return max((wait for wait in waits if wait <= LONGEST_ROUND), default=1)
+
     def forget_old(self) -> None:
         """Let operations from before the last rounds of steps forget their inputs."""
-        waits = [max(gap, self.step - last) for last, gap in self._rounds.values()]
-        steps = max((wait for wait in waits if wait <= LONGEST_ROUND), default=1)
+        steps = self.steps_of_round()
         ops, calls, first = self._ops, self.calls, self.step - KEPT_STEPS * steps
         while ops and ops[0].step < first:
             self._forget(ops.popleft())
@@ -651,6 +679,10 @@ class Recorder(Sites, Values):
             )
         self._fresh = True
         self._backwards += 1
+        if how == "backward" and len(roots) == 1 and roots[0].numel == 1:
+            loss = roots[0].numpy()
+            if loss is not None:
+                self.rest.seen(float(loss.reshape(-1)[0].real))
         self.tell("on_backward", record)
         return result
 

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Batch, LoaderInfo, Op, Read, Site, Value, Written, ancestors
+from ...events import (
+    VIEWS,
+    Backward,
+    Batch,
+    Glimpse,
+    LoaderInfo,
+    Op,
+    Read,
+    Site,
+    Value,
+    Written,
+    ancestors,
+)
 from ...recording.signatures import RANDOM
 from ...rule import Rule, cause_site
 from ..source.places import birthplace, given
@@ -54,6 +66,8 @@ class LossAtChance(Rule):
     def __init__(self) -> None:
         self._curves: dict[tuple[Site | None, int], _Curve] = {}
         # by number of the loss: chance, classes, labels drawn anew
+        # by place of the backward call: the only curve that it belongs to, None where there are more
+        self._curve_at: dict[Site | None, _Curve | None] = {}
         self._looked: dict[int, tuple[float, int, bool]] = {}
         # by number of a loader: which of its tensors are random labels
         self._loaders: dict[int, list[bool]] = {}
@@ -104,6 +118,8 @@ class LossAtChance(Rule):
             if len(self._curves) >= 20:
                 return
             curve = self._curves[key] = _Curve(site, op.name if op is not None else "the loss")
+        if self._curve_at.setdefault(event.site, curve) is not curve:
+            self._curve_at[event.site] = None
         value = float(array.reshape(-1)[0])
         if len(curve.losses) < 100_000:
             curve.losses.append(value)
@@ -113,6 +129,13 @@ class LossAtChance(Rule):
             curve.chance.append(looked[0])
             curve.classes = looked[1]
             curve.fresh |= looked[2]
+
+    def on_glimpse(self, event: Glimpse) -> None:
+        """The loss of a step that was not recorded."""
+        curve = self._curve_at.get(event.site)
+        if curve is not None and len(curve.losses) < 100_000:
+            curve.losses.append(event.loss)
+            curve.steps.append(event.step)
 
     def _constant(self, event: Backward) -> None:
         """Matrices that begin with the same number everywhere, two or more in a row: no unit ever

@@ -6,11 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Backward, Cleared, Failure, Op, Read, Step, Update, Value, ancestors
+from ...events import (
+    Backward,
+    Cleared,
+    Failure,
+    Glimpse,
+    Op,
+    Read,
+    Step,
+    Update,
+    Value,
+    ancestors,
+)
 from ...rule import Rule
 from ..losses.origin import origin
 from ..source.memory import UNFILLED, unwritten
 from ..source.origins import divided_at
+from .unseen import born, parameters_bad
 
 # elements; larger results are looked at in the first three steps and at powers of two
 LOOKED_AT = 1 << 16
@@ -141,6 +153,7 @@ class NanBorn(Rule):
         self._growth: _Cause | None = None  # told in the end when no other rule says why
         self._last: Value | None = None  # the last single number that is none
         self._done = False
+        self._unseen: _Cause | None = None  # of a step that was not recorded
         self._backwards = 0
 
     # ---- forward -----------------------------------------------------------------------------------------------------
@@ -396,6 +409,52 @@ class NanBorn(Rule):
             True,
         )
 
+    def on_glimpse(self, event: Glimpse) -> None:
+        """The loss of a step that was not recorded."""
+        if self._done or self._unseen is not None or np.isfinite(event.loss):
+            return
+        word = "NaN" if event.loss != event.loss else "Inf"
+        evidence: dict[str, Any] = {"kind": word, "step": event.step, "backward_at": event.site}
+        if parameters_bad(event.tensor):
+            self._unseen = _Cause(
+                event.site,
+                f"{word} has appeared in the gradients of this backward, while the loss was finite.",
+                evidence,
+                "scale the loss down or clip; `pellucid check --every-step` names the operation",
+                True,
+            )
+            return
+        found = born(event.tensor)
+        if found is None:
+            self._unseen = _Cause(
+                event.site,
+                f"the loss becomes {word} in step {event.step}, with finite parameters.",
+                evidence,
+                "look at the data of that step; `pellucid check --every-step` names the operation",
+                True,
+            )
+            return
+        told = ""
+        if found.argument is not None:
+            evidence["argument"] = list(found.argument)
+            told = f": its argument goes from {_short(found.argument[0])} to {_short(found.argument[1])}"
+        self._unseen = _Cause(
+            found.site or event.site,
+            f"{word} appears in {found.name}{told}; the loss becomes {word}.",
+            {**evidence, "operation": found.name},
+            FIX.get(found.name, GENERAL),
+            found.name in GROWTH or found.name == "exp",
+        )
+
+    def _after_rest(self, values: list[Value]) -> None:
+        """Gradients of a step that was not recorded were used, if parameters are no numbers now."""
+        cause = self._unseen
+        if cause is not None and any(
+            (array := v.numpy()) is not None and not _finite(array) for v in values
+        ):
+            self._unseen = None
+            self._tell(cause)
+
     def on_clear(self, event: Cleared) -> None:
         """Nobody used them: a loop that skips bad batches."""
         if self._waiting:
@@ -410,7 +469,9 @@ class NanBorn(Rule):
         """Gradients are used. A GradScaler leaves out steps with gradients that are not finite,
         which is as it should be.
         """
-        if self._waiting:
+        if self._unseen is not None and not self._done:
+            self._after_rest(event.optimizer.params())
+        if self._waiting and not self._done:
             self._used(event.optimizer.params())
 
     def on_update(self, event: Update) -> None:
@@ -460,6 +521,10 @@ class NanBorn(Rule):
 
     def finish(self) -> None:
         """Divergence, if nobody else has told why; and programs that never step."""
+        if not self._done and self._unseen is not None:
+            recorder = self.session.recorder
+            leaves = [leaf for ref in recorder.leaves.values() if (leaf := ref()) is not None]
+            self._after_rest([recorder.value(leaf) for leaf in leaves])
         if not self._done and self.step == 0:
             cause = self._waiting[0].cause if self._waiting else None
             if cause is None and not self._backwards and self._last is not None:
