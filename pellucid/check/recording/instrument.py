@@ -39,8 +39,10 @@ MAKERS = frozenset({"sample", "Parameter"})
 COMPOSITES = frozenset({"pad_sequence"})
 """Functions of the library's that are told as one operation."""
 
-WATCHED = frozenset("hash default_rng RandomState Random".split())
-"""Functions that are told when they are called: what they give differs from run to run."""
+WATCHED = frozenset("hash default_rng RandomState Random clip_grad_norm_ clip_grad_value_".split())
+"""Functions that are told when they are called: those that give something else in every run, and
+those whose order matters.
+"""
 
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())
 _KINDS = frozenset(

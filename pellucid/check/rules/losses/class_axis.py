@@ -214,6 +214,8 @@ class ClassDimMisplaced(Rule):
             if made is None or made.name not in ("argmax", "max", "topk") or labels.numel == 1:
                 continue
             scores, dim = made.args.get("input"), made.args.get("dim")
+            if isinstance(scores, Value) and dim is None and self._of_all(made, scores, labels, op):
+                return
             if not isinstance(scores, Value) or not isinstance(dim, int) or labels.producer is made:
                 continue
             found = class_axis(scores)
@@ -236,6 +238,32 @@ class ClassDimMisplaced(Rule):
                 fix=f"use `dim={found[0]}`",
             )
             return
+
+    def _of_all(self, made: Op, scores: Value, labels: Value, op: Op) -> bool:
+        """`argmax()` without an axis gives one place in all the scores of a batch."""
+        rows = labels.shape[0] if labels.ndim else 0
+        if (
+            made.name != "argmax"
+            or scores.ndim < 2
+            or rows < 2
+            or scores.shape[0] != rows
+            or labels.is_floating_point
+            or labels.dtype == "bool"
+            or labels.producer is not None
+            and labels.producer.name == "arange"
+        ):
+            return False
+        self.report(
+            made.site,
+            f"argmax without `dim` gives one place among all {scores.numel} numbers of {list(scores.shape)}; it is compared with {rows} labels.",
+            evidence={
+                "shape": list(scores.shape),
+                "labels": list(labels.shape),
+                "compared_at": str(op.site),
+            },
+            fix="choose a class for each row: `argmax(dim=1)`",
+        )
+        return True
 
     def _beside_one_hot(self, op: Op) -> None:
         a = op.args.get("input")

@@ -67,6 +67,7 @@ class LabelDtype(Rule):
         self._lossy: dict[int, tuple[Site | None, str, dict[str, Any]]] = {}
         self._sampled = Sampled()
         self._tensors: dict[int, list[Value] | None] = {}  # by number of a loader
+        self._cut_tensors: dict[int, list[Value]] = {}  # by the same
         # lossy casts since the last batch, by the type of the result
         self._recent: dict[str, int] = {}
         # id of a tensor that a loader gave -> the cast of a sample in it
@@ -141,6 +142,15 @@ class LabelDtype(Rule):
         self._owned[event.number] = {
             id(a) for a in getattr(dataset, "__dict__", {}).values() if isinstance(a, np.ndarray)
         }
+        kind, value = self.session.engine.Tensor, self.session.recorder.value
+        held = [value(t) for t in getattr(dataset, "__dict__", {}).values() if isinstance(t, kind)]
+        # tensors of the data set's own that fractions were cut off in
+        self._cut_tensors[event.number] = [
+            v
+            for v in held
+            if v.producer is not None
+            and self._lossy.get(v.producer.number, ("", ""))[1] == "truncates"
+        ]
         tensors = getattr(dataset, "tensors", None)
         self._tensors[event.number] = (
             [self.session.recorder.value(t) for t in tensors]
@@ -158,7 +168,7 @@ class LabelDtype(Rule):
         # samples that the data set's own code has cast, put together without a trace
         if tensors is None:
             for given in event.values:
-                found = recent.get(given.dtype)
+                found = recent.get(given.dtype) or self._cut_before(event, given)
                 if found is None and given.dtype == "int64" and whole and given.numel <= 4096:
                     found = self._all_cut(given, whole)
                 # PyTorch's collation makes tensors of numbers by an operation
@@ -319,6 +329,17 @@ class LabelDtype(Rule):
                     number = -self.session.recorder.number()
                     self._lossy[number] = entry[3], "truncates", entry[2]
                     self._cast_batches[given.id] = number
+
+    def _cut_before(self, event: Batch, given: Value) -> int | None:
+        """The cast that a batch's numbers went through when the data set was made."""
+        for held in self._cut_tensors.get(event.loader.number, ()):
+            before, array = held.numpy(), given.numpy()
+            fits = given.is_floating_point and given.ndim and given.shape[1:] == held.shape[1:]
+            if not fits or before is None or array is None or array.size < 2:
+                continue
+            if np.isin(array, before).all() and held.producer is not None:
+                return held.producer.number
+        return None
 
     def _all_cut(self, given: Value, whole: set[int]) -> int | None:
         """The key of a number cut to a whole one, if a batch has no other numbers than such."""

@@ -183,12 +183,14 @@ class MemoryGrowth(Rule):
                 for item in items[:: max(1, len(items) // 16)]
                 for t in _tensors(item, self.session.recorder)
             ]
-            used = sum(
-                v.id in self._later
+            # those of steps that were not recorded are not known
+            known = [
+                v
                 for t in looked
-                if (v := self.session.recorder.values.get(id(t))) is not None
-            )
-            if size < 4 * self.LARGE or used > 0.3 * len(looked):
+                if (v := self.session.recorder.values.get(id(t))) is not None and v.tensor is t
+            ]
+            used = sum(v.id in self._later for v in known)
+            if size < 4 * self.LARGE or used > 0.3 * (len(known) or len(looked)):
                 self._filled.pop(key, None)
                 continue
             place = puts(key, [file, *self.session.recorder.files(self.session.script)])

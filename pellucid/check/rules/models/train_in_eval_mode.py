@@ -53,6 +53,7 @@ class TrainInEvalMode(Rule):
         self._waiting: dict[int, _EvalPass] = {}
         self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
         self._begun: dict[int, Site | None] = {}  # where it was put into train mode last
+        self._once: set[int] = set()  # ids of modules that were ever put into train mode
         self._switches = Switches()
 
     def on_switch(self, event: Switched) -> None:
@@ -61,6 +62,7 @@ class TrainInEvalMode(Rule):
         self._evals.pop(id(event.module), None)
         if event.training:
             self._begun[id(event.module)] = event.site
+            self._once.add(id(event.module))
         else:
             self._evals[id(event.module)] = event.site
 
@@ -138,6 +140,15 @@ class TrainInEvalMode(Rule):
         site = self._evals.get(id(op.module.module)) if op.module is not None else None
         return defaulted(site) if site is not None and _never_measured(op) else None
 
+    def _copied(self, module: Any) -> Site | None:
+        """Where a module was copied from one in eval mode, if nobody has put it into train mode
+        since.
+        """
+        if module is None or id(module) in self._once:
+            return None
+        first = next(iter(module.parameters()), None)
+        return self.session.recorder.copied(first) if first is not None else None
+
     def _used(self, stepped: set[int], who: str) -> None:
         if not self._waiting:
             return
@@ -151,6 +162,9 @@ class TrainInEvalMode(Rule):
             call = found.call
             made = self._evals.get(id(call.module))
             place = (_cause_of(made) or _left_at(made)) if made is not None else None
+            copied = self._copied(call.module)
+            if copied is not None and made is not None:
+                place = copied
             begun = self._begun.get(id(call.module))
             if (
                 place is None

@@ -127,7 +127,8 @@ class ParamUnused(Rule):
         made: dict[int, set[int]] = {}
         last: dict[int, Op] = {}
         in_loss = {op.number for op in ancestors(event.roots)}
-        for op in recorder.ops_of_step():
+        ops = recorder.ops_of_step()
+        for op in ops:
             # it comes to the loss, cut from its graph: that is told where it is cut
             if op.number in in_loss:
                 for v in op.inputs:
@@ -148,7 +149,10 @@ class ParamUnused(Rule):
         loss = next((v.producer for v in event.roots if v.producer is not None), None)
         for i in last.keys() & waiting.keys():
             op = last[i]
-            self._dropped[i] = dropped_at(op, loss), waiting[i].name, op
+            place = dropped_at(op, loss)
+            if place is op.site:
+                place = _given_back(op, ops) or place
+            self._dropped[i] = place, waiting[i].name, op
 
     def on_step(self, event: Step) -> None:
         """Something is trained."""
@@ -250,3 +254,19 @@ class ParamUnused(Rule):
             and not overridden(recorder, root, path)
         ]
         self._found[id(root)] = unused, recorder.names.root_name(root)
+
+
+def _given_back(op: Op, ops: list[Op]) -> Site | None:
+    """The call of a module that gives back what an operation has made, as nothing comes after it
+    there: what is lost is lost where that was called. None for an operation that stands alone.
+    """
+    later: set[int] = set()
+    for o in ops:
+        call = o.module if o.number > op.number else None
+        while call is not None:
+            later.add(id(call))
+            call = call.parent
+    call, site = op.module, None
+    while call is not None and call.parent is not None and id(call) not in later:
+        call, site = call.parent, call.site
+    return site

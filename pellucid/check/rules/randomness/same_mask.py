@@ -104,7 +104,8 @@ class SameMask(Rule):
     def on_call(self, event: Called) -> None:
         """A stream is made: with the same seed again and again it gives the same numbers."""
         given = [*event.args, *event.kwargs.values()]
-        if event.name != "hash" and given and all(isinstance(a, (int, str, tuple)) for a in given):
+        made = event.name in ("default_rng", "RandomState", "Random")
+        if made and given and all(isinstance(a, (int, str, tuple)) for a in given):
             self._begins(
                 event.site,
                 (event.name, *given),
@@ -368,6 +369,9 @@ class SameMask(Rule):
                 and noise.shape == x.shape
                 and x.ndim > 1
                 and noise.numel >= SEEN
+                and self._masks.get(noise.number) != [-1]
+                # `x + f(x)`: the input itself
+                and all(v.id != noise.id for o in ancestors([x], limit=200) for v in o.inputs)
             ):
                 self._again(noise, op, self._is_noise)
 

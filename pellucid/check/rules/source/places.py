@@ -722,3 +722,18 @@ def note_caller(recorder: Any, op: Any, held: dict[int, Any]) -> None:
     # not a hook, which no line calls
     if caller is not None and (asked or site.code.co_name in caller.text):
         held[op.number] = caller
+
+
+def replaced_method(recorder: Any, name: str, values: list[Any]) -> Place | None:
+    """Where the program's own class of a model with these parameters defines a method in the place
+    of the library's, without calling that; None where it does not.
+    """
+    wanted = {id(t) for v in values if (t := v.tensor) is not None}
+    for module in recorder.names.alive():
+        code = getattr(getattr(type(module), name, None), "__code__", None)
+        if code is None or recorder.is_library(code.co_filename):
+            continue
+        asked = {"grad", name, "_zero_grads"} & set(code.co_names)
+        if not asked and any(id(p) in wanted for p in module.parameters()):
+            return Place(code.co_filename, code.co_firstlineno)
+    return None

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...events import Backward, Cleared, Failure, Op, OptimizerInfo, Site, Step, Update, Value
 from ...rule import Rule
-from ..source.places import Place, ended_at, tree, uncalled
+from ..source.places import Place, ended_at, replaced_method, tree, uncalled
 
 
 class _Used:
@@ -163,6 +163,16 @@ class MissingZeroGrad(Rule):
                     "used_at": str(site),
                 },
                 fix="call it: `zero_grad()`",
+            )
+            return
+        own_way = replaced_method(self.session.recorder, "zero_grad", values)
+        if own_way is not None:
+            self.report(
+                own_way,
+                f"this `zero_grad` takes the place of the library's and clears no gradients: those of {who} are never cleared, so each "
+                "step uses the sum of all gradients so far.",
+                evidence={"step": self.step, "parameters": len(stale), "used_at": str(site)},
+                fix="call `super().zero_grad()` in it",
             )
             return
         wrong = self._wrong

@@ -233,7 +233,11 @@ def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (
             node.end_lineno or 0
         ):
-            found += [(node.lineno, d.lineno) for d in node.decorator_list if _switches_off(d)]
+            found += [
+                (node.lineno, d.lineno)
+                for d in node.decorator_list
+                if _switches_off(d) or _wraps_without(root, d)
+            ]
     if found:
         shown = max(found)[1]
         return _decided(file, root, shown) or Place(file, shown)
@@ -250,6 +254,38 @@ def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
             if place is not None:
                 return place
     return switched_off(root, file, line)
+
+
+def _wraps_without(root: ast.AST, decorator: ast.expr) -> bool:
+    """Whether a decorator of the file's own calls what it decorates without gradients."""
+    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+    maker = next(
+        (
+            n
+            for n in ast.walk(root)
+            if isinstance(n, ast.FunctionDef)
+            and isinstance(name, ast.Name)
+            and n.name == name.id
+            and n.args.args
+        ),
+        None,
+    )
+    if maker is None:
+        return False
+    return any(
+        isinstance(block, ast.With)
+        and any(_switches_off(item.context_expr) for item in block.items)
+        and any(isinstance(n, ast.Call) and _called_inside(maker, n) for n in ast.walk(block))
+        for block in ast.walk(maker)
+    )
+
+
+def _called_inside(maker: ast.FunctionDef, call: ast.Call) -> bool:
+    """Whether a call is of an argument that the maker of a decorator, or a function in it, was
+    given.
+    """
+    given = {a.arg for f in ast.walk(maker) if isinstance(f, ast.FunctionDef) for a in f.args.args}
+    return isinstance(call.func, ast.Name) and call.func.id in given
 
 
 def _functions(root: ast.AST, line: int) -> list[ast.FunctionDef]:

@@ -95,12 +95,16 @@ class DeadUnits(Rule):
         self._owners: dict[int, Site | None] = {}
         self._now: dict[int, _Unit] = {}  # by number of the operation, since the last backward
         self._judged = 0
+        # by id of a module: the places that call it
+        self._callers: dict[int, set[Site | None]] = {}
         # by place of a ReLU of numbers that cannot be above zero: the steps
         self._flat: dict[Site | None, list[int]] = {}
 
     def on_op(self, op: Op) -> None:
         """Which units are on."""
         out, x = op.output, op.args.get("input")
+        if op.module is not None and not op.direct and len(self._callers) < 1000:
+            self._callers.setdefault(id(op.module.module), set()).add(op.module.site)
         if op.name in ("maximum", "mul", "where"):
             x = _by_hand(op)
         if (
@@ -239,6 +243,9 @@ class DeadUnits(Rule):
         beginning; the optimizer, when they went off in training; else the activation."""
         if held.final:
             site, names = cause_site(held.op), self.session.recorder.names
+            call = held.op.module
+            if call is not None and len(self._callers.get(id(call.module), ())) > 1:
+                return call.site  # one module for several layers: this call is one too many
             # what is wrong is that the last layer has one, too
             several = sum(names.site_of(m) == site for m in names.alive()) > 1
             return site if several else called_at(site) or site

@@ -1,0 +1,176 @@
+"""A model of sequences that sees the very token that it is to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Op, Site, Value, ancestors, lineage
+from ...rule import Rule, cause_site
+
+LONG = 6  # tokens of a sequence
+MANY = 48  # tokens of a batch
+KINDS = 4  # different tokens
+TIMES = 3  # steps
+
+_SCALED = VIEWS | {"div", "mul", "clone", "float", "to", "clamp"}
+
+
+class TargetVisible(Rule):
+    """Targets that are the inputs at the same place, or the next inputs where attention has no
+    causal mask.
+    """
+
+    slug = "target-visible"
+    id = "PL903"
+    severity = "error"
+    summary = "the model sees the token that it is to predict"
+    supersedes = ("loss-at-chance",)
+    ops = ("cross_entropy", "nll_loss", "embedding")
+
+    def __init__(self) -> None:
+        # by number of an embedding: its tokens, which may be gone when the loss is computed
+        self._tokens: dict[int, Any] = {}
+        self._seen: dict[tuple[Site | None, str], int] = {}  # by place and kind: how often
+        self._looked: dict[Site | None, int] = {}
+
+    def on_op(self, op: Op) -> None:
+        """A loss over the tokens of sequences."""
+        if op.name == "embedding":
+            self._note(op)
+            return
+        scores, target = op.args.get("input"), op.args.get("target")
+        if (
+            not op.grad_enabled
+            or not isinstance(scores, Value)
+            or not isinstance(target, Value)
+            or not scores.requires_grad
+            or target.is_floating_point
+            or target.numel < MANY
+        ):
+            return
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        if looked > 8:
+            return
+        wanted = target.numpy()
+        if wanted is None:
+            return
+        wanted = wanted.reshape(-1)
+        ignored = op.args.get("ignore_index", -100)
+        known = wanted != ignored
+        if known.mean() < 0.9 or len(np.unique(wanted[known])) < KINDS:
+            return
+        made = list(ancestors([scores], limit=20_000))
+        given = [(o, self._tokens[o.number]) for o in made if o.number in self._tokens]
+        rows = [(o, ids) for o, ids in given if ids.ndim == 2 and ids.size == wanted.size]
+        for o, ids in rows:
+            if ids.shape[1] < LONG:
+                continue
+            table = wanted.reshape(ids.shape)
+            inside = known.reshape(ids.shape)
+            if np.array_equal(ids[inside], table[inside]):
+                others = any(not np.array_equal(i, ids) for _, i in given if i.shape == ids.shape)
+                if not others and _position_by_position(made, o, ids.shape):
+                    self._count(op, op.site, "same", ids.shape)
+            elif (inside[:, :-1] & (table[:, :-1] != ids[:, 1:])).sum() == 0:
+                open_to_all = next(_unmasked(made, o, ids.shape[1]), None)
+                if open_to_all is not None:
+                    self._count(op, cause_site(open_to_all), open_to_all.name, ids.shape)
+
+    def _note(self, op: Op) -> None:
+        ids = next((v for v in op.inputs if not v.is_floating_point), None)
+        if (
+            not op.grad_enabled
+            or self.step > 64
+            or ids is None
+            or ids.ndim != 2
+            or ids.numel > 1 << 16
+        ):
+            return
+        while len(self._tokens) >= 16:
+            del self._tokens[next(iter(self._tokens))]
+        array = ids.numpy()
+        if array is not None:
+            self._tokens[op.number] = array.copy()
+
+    def _count(self, op: Op, site: Any, kind: str, shape: tuple[int, ...]) -> None:
+        count = self._seen[site, kind] = self._seen.get((site, kind), 0) + 1
+        if count != TIMES:
+            return
+        evidence = {"tokens": list(shape), "loss": str(op.site), "step": self.step}
+        if kind == "same":
+            self.report(
+                site,
+                "the targets are the input tokens themselves, each at its own place: the model learns to copy its input.",
+                evidence=evidence,
+                fix="shift the targets by one: inputs `tokens[:, :-1]`, targets `tokens[:, 1:]`",
+            )
+        elif kind in ("lstm", "gru", "rnn"):
+            self.report(
+                site,
+                f"the targets are the next input tokens, and this {kind} runs in both directions: it has read them.",
+                evidence=evidence,
+                fix="make it run forward only, `bidirectional=False`",
+            )
+        else:
+            self.report(
+                site,
+                "the targets are the next input tokens, and this attention has no causal mask: every place sees the token that it is to predict.",
+                evidence=evidence,
+                fix="mask what comes later: `is_causal=True`, or `attn_mask=nn.Transformer.generate_square_subsequent_mask(length)`",
+            )
+
+
+def _position_by_position(made: list[Op], embedded: Op, shape: tuple[int, ...]) -> bool:
+    """Whether all that is made of the tokens keeps their places: no state of a whole sequence stands
+    between them and the scores.
+    """
+    count, length = shape
+    behind = {embedded.number}
+    for op in reversed(made):
+        for v in op.inputs:
+            if v.producer is not None and v.producer.number in behind:
+                behind.add(op.number)
+                if v.is_floating_point and not {length, count * length} & set(v.shape):
+                    return False
+    return True
+
+
+def _unmasked(made: list[Op], embedded: Op, length: int) -> Iterator[Op]:
+    """Operations behind the scores that mix all places of these tokens."""
+    for op in made:
+        if op.name == "scaled_dot_product_attention":
+            free = op.arg("attn_mask") is None and not op.arg("is_causal", False)
+            mixes = free and all(
+                isinstance(v := op.args.get(k), Value) and v.ndim > 2 and v.shape[-2] == length
+                for k in ("query", "key")
+            )
+        elif op.name == "multi_head_attention_forward":
+            query, key = op.args.get("query"), op.args.get("key")
+            mixes = (
+                op.arg("attn_mask") is None
+                and not op.arg("is_causal", False)
+                and isinstance(query, Value)
+                and isinstance(key, Value)
+                and length in query.shape[:2]
+                and query.shape == key.shape
+            )
+        elif op.name == "softmax":
+            x = op.args.get("input")
+            mixes = (
+                isinstance(x, Value)
+                and x.ndim > 2
+                and x.shape[-2:] == (length, length)
+                and any(
+                    o.name in ("matmul", "bmm", "einsum") and len(o.inputs) == 2
+                    for o in lineage(x, _SCALED, 6)
+                )
+            )
+        elif op.name in ("lstm", "gru", "rnn"):
+            mixes = bool(op.arg("bidirectional", False))
+        else:
+            continue
+        if mixes and any(o is embedded for o in ancestors(op.inputs, limit=20_000)):
+            yield op

@@ -1,0 +1,74 @@
+"""Gradient clipping that clips nothing: nothing is handed to it, or there is nothing to clip yet."""
+
+from __future__ import annotations
+
+import inspect
+
+from ...events import Backward, Called, Cleared, Site, Step, Update
+from ...rule import Rule
+
+CLIPS = ("clip_grad_norm_", "clip_grad_value_")
+OFTEN = 3  # calls without effect, and none with one
+
+
+class ClippingWithoutEffect(Rule):
+    """`clip_grad_norm_` of a generator that is used up, after the step, or before the backward."""
+
+    slug = "clipping-without-effect"
+    id = "PL312"
+    severity = "error"
+    summary = "gradients are clipped when there is nothing to clip"
+    supersedes = ("lr-absurd", "exploding-gradient")
+
+    def __init__(self) -> None:
+        self._fresh: set[int] = set()  # ids of leaves whose gradients no step has used yet
+        # by place: calls without and with something to clip; whether its argument was used up
+        self._calls: dict[Site, tuple[int, int, bool]] = {}
+
+    def on_call(self, event: Called) -> None:
+        """Gradients are clipped."""
+        if event.name not in CLIPS or event.site is None:
+            return
+        given = event.args[0] if event.args else event.kwargs.get("parameters")
+        used_up = (
+            inspect.isgenerator(given) and inspect.getgeneratorstate(given) == inspect.GEN_CLOSED
+        )
+        empty, full, _ = self._calls.get(event.site, (0, 0, False))
+        nothing = used_up or not self._fresh
+        self._calls[event.site] = empty + nothing, full + (not nothing), used_up
+
+    def on_backward(self, event: Backward) -> None:
+        """Gradients are there."""
+        self._fresh.update(a.value.id for a in event.accumulated)
+
+    def on_step(self, event: Step) -> None:
+        """Gradients are used."""
+        self._fresh -= {v.id for v in event.optimizer.params()}
+
+    def on_update(self, event: Update) -> None:
+        """A gradient is used by hand."""
+        self._fresh.discard(event.value.id)
+
+    def on_clear(self, event: Cleared) -> None:
+        """Gradients are gone."""
+        self._fresh -= {v.id for v in event.values}
+
+    def finish(self) -> None:
+        """Places that never had anything to clip."""
+        for site, (empty, full, used_up) in self._calls.items():
+            if empty < OFTEN or full:
+                continue
+            if used_up:
+                self.report(
+                    site,
+                    "the generator of parameters that is clipped here is used up: something else has gone over it before, so nothing is clipped.",
+                    evidence={"calls": empty},
+                    fix="call `model.parameters()` again, or keep a list: `list(model.parameters())`",
+                )
+            else:
+                self.report(
+                    site,
+                    "gradients are clipped here before backward computes them, or after the step has used them: each step uses them unclipped.",
+                    evidence={"calls": empty},
+                    fix="clip between `backward()` and `step()`",
+                )
