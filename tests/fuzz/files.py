@@ -901,6 +901,7 @@ def prepare() -> None:
     warnings.simplefilter("ignore")
     for words in ("hints", "overloads"):  # read when the first error is made
         importlib.import_module(f"pellucid.api.messages.{words}")
+    importlib.import_module("pellucid.api.entries")
     torch.ops.aten.add.overloads()  # reads the schemas
     importlib.import_module("unicodedata")  # read for the first name that is not ASCII
     importlib.import_module("pellucid.ops._overloads").listed()
