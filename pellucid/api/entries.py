@@ -67,7 +67,7 @@ def outer():
         missing__ = 'not given'
         if more__:
             left__ = len(more__){named}
-            if left__:
+            if left__{kind}:
                 long__ = 'the long way'
                 return long__(({names}), rest__, more__)
         if {unknown}:
@@ -90,6 +90,10 @@ _NAMED = """
                 left__ -= 1"""
 
 
+# `dtype=`, and nothing else by name, goes the short way.
+_KIND = " and (len(more__) > 1 or type(more__.get('by name')) not in 'dtype')"
+
+
 class _Seen(set[Any]):
     """Classes of arguments that were taken; a constant of code, which compares by identity."""
 
@@ -106,12 +110,14 @@ class _Entry(NamedTuple):
         defaults: of those that the function has; MISSING where there is none.
         unknown: which calls the tests do not know, as an expression.
         rest: are further arguments handed on?
+        kind: may `dtype=` be given, and is handed on?
     """
 
     names: tuple[str, ...]
     defaults: tuple[Any, ...]
     unknown: str
     rest: bool
+    kind: bool = False
 
 
 def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: Calls) -> None:
@@ -128,7 +134,7 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
     entry = _entry(function, calls.path)
     if entry is None:
         return
-    names, defaults, unknown, rest = entry
+    names, defaults, unknown, rest, kind = entry
     listed = "".join(f"{name}, " for name in names)
     call, run = _handed_to(getattr(function, "positional", function), names)
     arguments = [
@@ -140,13 +146,15 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
         parameters=f"{listed}{'/, ' if names else ''}*rest__, **more__",
         names=listed,
         named="".join(_NAMED.format(name, names=listed) for name in (*names[1:], *names[:1])),
+        kind=_KIND if kind else "",
         unknown=unknown,
         call=call,
-        arguments=", ".join([*arguments, *["*rest__"] * rest]),
+        arguments=", ".join([*arguments, *["*rest__"] * rest, *["**more__"] * kind]),
     )
     long, seen = twin(wrapper), _Seen()
     constants = _CLASSES | {
         "classes seen": seen,
+        "by name": "dtype",
         "not given": MISSING,
         "the function": run,
         "the long way": _long(long, function, calls, seen, entry),
@@ -180,11 +188,14 @@ def _entry(function: Any, path: str) -> _Entry | None:
     names = [p.name for p in places]
     defaults: list[Any] = [MISSING if p.default is p.empty else p.default for p in places]
     signatures = [slots(s) for s in known.signatures]
+    kinds = {s.kind for p in signatures for s in p if s.keyword and s.own == "dtype"}
+    kind = kinds == {"torch.dtype"} and "dtype" not in names and not known.inner
     if star and len(names) >= first:
         by_place = [[s for s in parts if not s.keyword] for parts in signatures]
         if len(names) == first and ["tuple of ints"] in [[s.kind for s in p] for p in by_place]:
             tests = f"type(rest__[0]) is int or len(rest__) == 1 and {_INTS.format('rest__[0]')}"
-            return _Entry(tuple(names), tuple(defaults), f"not (rest__ and ({tests}))", True)
+            unknown = f"not (rest__ and ({tests}))"
+            return _Entry(tuple(names), tuple(defaults), unknown, True, kind and not names)
         more = [s.own for s in by_place[0] if not s.optional][len(names) - first :]
         if not any(hasattr(builtins, n) for n in more):
             names, defaults = names + more, defaults + [MISSING] * len(more)
@@ -208,7 +219,8 @@ def _entry(function: Any, path: str) -> _Entry | None:
     classes = "".join(f"type({name}), " for name in names)
     seen = f"not more__ and ({classes}) in 'classes seen'"
     unknown = "rest__" if "True" in ways else f"rest__ or not ({' or '.join([*ways, seen])})"
-    return _Entry(tuple(names), tuple(defaults), unknown, False)
+    whole = kind and len(ways) == 1 and MISSING in defaults
+    return _Entry(tuple(names), tuple(defaults), unknown, False, whole)
 
 
 def _way(

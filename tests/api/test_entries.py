@@ -132,3 +132,16 @@ def test_every_function_can_have_one(space):
             cells = dict(zip(made.__code__.co_freevars, made.__closure__, strict=True))
             if cells["calls"].cell_contents.path:
                 shorten(made, made, cells["function"].cell_contents, Calls(f"{space}.{name}"))
+
+
+def test_a_dtype_by_name_goes_the_short_way():
+    for name, args in (("zeros", ((2, 3),)), ("ones", (2, 3)), ("full", ((2,), 1.5))):
+        made = short(f"torch.{name}")
+        assert "by name" not in str(made.__code__.co_consts)  # every word was put in place
+        assert made(*args, dtype=torch.float64).dtype == torch.float64
+        assert made(*args, dtype=None).dtype == torch.float32
+        with pytest.raises(TypeError, match="must be torch.dtype, not int"):
+            made(*args, dtype=3)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+            made(*args, dtype=torch.float64, foo=1)
+        assert made(*args, dtype=torch.int64, device="cpu").dtype == torch.int64
