@@ -23,7 +23,7 @@ from ..core.tensor import Parameter
 from ..devices import Size, device, layout, memory_format
 from ..dtypes import dtype
 from ..errors import retried
-from ..ops._overloads import SHORT, WRAPPERS, by_place, given, overloads
+from ..ops._overloads import LONG, SHORT, WRAPPERS, by_place, given, inner, overloads
 from .exchange import twin
 from .messages.signatures import OF_NUMBERS, Slot, slots
 
@@ -331,6 +331,9 @@ def _long(
         return result
 
     return way
+
+
+LONG.append(inner(_long, "way"))
 
 
 def _failed(long: FunctionType, calls: Calls) -> Callable[[Exception], Any]:

@@ -439,11 +439,13 @@ def _noticing(*args: Any, **kwargs: Any) -> Any:
     `__torch_function__`, and functions that PyTorch writes in C stay functions in it.
     """
     made = _build_class(*args, **kwargs)
-    if isinstance(made, type) and not str(made.__module__).startswith("pellucid."):
-        members = vars(made)
+    if not isinstance(made, type):
+        return made
+    members = type.__dict__["__dict__"].__get__(made)  # past what its metaclass says
+    home = members.get("__module__")
+    if not str(home).startswith("pellucid."):
         if "__torch_function__" in members and not issubclass(made, Tensor):
             _ask_for(made)
-        home = made.__module__
         for name in [
             name
             for name, value in members.items()

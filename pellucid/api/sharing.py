@@ -72,6 +72,11 @@ def share_memory_(self: Tensor) -> Tensor:
 
 @method()
 def is_shared(self: Tensor) -> bool:
-    """Whether the tensor lies in memory that other processes can share; see `share_memory_`."""
+    """Whether the tensor lies in memory that other processes can share; see `share_memory_`.
+
+    >>> import pellucid as torch
+    >>> torch.tensor([1.0]).is_shared(), torch.tensor([1.0]).share_memory_().is_shared()
+    (False, True)
+    """
     tracing.unkept(WHERE)
     return map_of(self._array) is not None

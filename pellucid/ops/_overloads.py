@@ -48,7 +48,7 @@ def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
     return wrapper
 
 
-def _inner(function: Callable[..., Any], name: str) -> Any:
+def inner(function: Callable[..., Any], name: str) -> Any:
     """The code of the function `name` that a function makes."""
     return next(
         code for code in function.__code__.co_consts if getattr(code, "co_name", "") == name
@@ -56,15 +56,18 @@ def _inner(function: Callable[..., Any], name: str) -> Any:
 
 
 WITH_OUT, CHECKED, IN_PLACE = (
-    _inner(with_out, "wrapper"),
-    _inner(checked, "wrapper"),
-    _inner(inplace_form, "method"),
+    inner(with_out, "wrapper"),
+    inner(checked, "wrapper"),
+    inner(inplace_form, "method"),
 )
 forwarding.add(IN_PLACE)
 # around functions of namespaces; their variables are `function`, `args` and `kwargs`
 WRAPPERS = (WITH_OUT, CHECKED)
 # codes of short entries (`api.entries`): the calls and the function
 SHORT: dict[CodeType, tuple[Calls, Any]] = {}
+# code of what does the calls that short entries do not know; its variables are those of `checked`
+# but `run` for the function
+LONG: list[CodeType] = []
 
 
 class Called(NamedTuple):
@@ -83,6 +86,9 @@ def called(frame: FrameType) -> Called | None:
     if frame.f_code in WRAPPERS:
         found = frame.f_locals
         return Called(found["calls"].path, found["function"], found["args"], found["kwargs"])
+    if frame.f_code in LONG and "kwargs" in frame.f_locals:
+        found = frame.f_locals
+        return Called(found["calls"].path, found["run"], found["args"], found["kwargs"])
     if frame.f_code in SHORT and "long__" not in frame.f_locals:
         calls, function = SHORT[frame.f_code]
         return Called(calls.path, function, *given(frame))

@@ -3,6 +3,7 @@
 import pytest
 
 import pellucid as torch
+from pellucid import errors
 from pellucid._names import Calls
 from pellucid.api.entries import shorten
 from pellucid.api.exchange import done_by, twin
@@ -145,3 +146,13 @@ def test_a_dtype_by_name_goes_the_short_way():
         with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
             made(*args, dtype=torch.float64, foo=1)
         assert made(*args, dtype=torch.int64, device="cpu").dtype == torch.int64
+
+
+def test_old_forms_are_told_by_the_path_they_were_called_by():
+    made, texts = short("torch.add"), set()
+    for _ in range(3):  # the third goes past the wrapper
+        errors.WARNED.clear()
+        with pytest.warns(UserWarning, match="This overload of add is deprecated") as caught:
+            made(x, 2, x)
+        texts.add(str(caught[0].message).splitlines()[1])
+    assert texts == {"\tadd(Tensor input, Number alpha, Tensor other, *, Tensor out = None)"}

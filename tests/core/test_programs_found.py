@@ -428,3 +428,13 @@ def test_a_leaf_that_takes_a_view_on_itself_stays_a_leaf():
     assert p.is_leaf and p.requires_grad
     (p * torch.ones(3, 2)).sum().backward()
     assert p.grad.shape == (3, 2)
+
+
+def test_sizes_change_in_place_in_inference_mode_while_views_are_alive():
+    x = torch.zeros(3, 4)
+    view = x.unsqueeze(0)
+    with torch.inference_mode():
+        x.swapaxes_(0, 1)
+        x.unsqueeze(0).add_(1)
+    assert x.shape == (4, 3)
+    assert torch.equal(view, torch.ones(1, 3, 4))

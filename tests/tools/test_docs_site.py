@@ -5,7 +5,6 @@ HTML is made by `make docs`.
 from __future__ import annotations
 
 import builtins
-import doctest
 import re
 import sys
 from pathlib import Path
@@ -230,22 +229,10 @@ class TestReference:
         assert len(places) > 900
         assert [place for place in places if not 1 <= place[1] <= lengths[place[0]]] == []
 
-    def test_examples_that_are_made_say_what_happens(self, entries):
-        """Those of docstrings run as doctests; these are run here again."""
-        made = {
-            e.names[0]: "\n".join(reference.made_example(e))
-            for e in entries
-            if ">>>" not in (e.function.__doc__ or "")
-        }
-        made = {name: text for name, text in made.items() if text}
-        assert len(made) > 40 and "torch.tensor([-1.0, 0.5, 2.0])" in made["torch.is_inference"]
-        for name, text in made.items():
-            case = doctest.DocTestParser().get_doctest(
-                text.replace("```python", "").replace("```", ""), {}, name, None, 0
-            )
-            report = []
-            doctest.DocTestRunner(verbose=False).run(case, out=report.append)
-            assert report == [], name
+    def test_functions_have_examples(self, entries):
+        """All but those that PyTorch removed or that refuse, and a few settings."""
+        without = [e.names[0] for e in entries if ">>>" not in (e.function.__doc__ or "")]
+        assert len(without) <= 47, without
 
     def test_errors_are_those_of_the_calls_shown(self, entries):
         by_name = {e.names[0]: e for e in entries}

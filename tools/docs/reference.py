@@ -417,68 +417,9 @@ def function_text(entry: Entry, errors: bool = True) -> Iterator[str]:
     yield ""
     about = inspect.getdoc(entry.function) or ""
     yield from docstring(about)
-    if ">>>" not in about:
-        yield from made_example(entry)
     if errors:
         yield from mistakes.table(mistakes.of_function(entry))
     yield from facts(entry)
-
-
-# Functions of one tensor whose result is an address, or without an argument says nothing.
-WITHOUT_EXAMPLE = set(
-    "const_data_ptr data_ptr new new_empty new_ones new_zeros resize_ set_ storage storage_type untyped_storage".split()
-)
-
-
-def made_example(entry: Entry) -> Iterator[str]:
-    """An example for a function of one tensor whose docstring has none: the call, and what it
-    really gives.
-    """
-    try:
-        parameters = list(inspect.signature(entry.function).parameters.values())
-    except (TypeError, ValueError):
-        return
-    needed = [
-        p
-        for p in parameters
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    own = entry.names[0].rpartition(".")[2]
-    if (
-        not parameters
-        or [p.name for p in needed] not in (["input"], ["self"], ["x"])
-        or own in WITHOUT_EXAMPLE
-    ):
-        return
-    for argument in ("torch.tensor([-1.0, 0.5, 2.0])", "torch.tensor([[1.0, 2.0], [3.0, 4.0]])"):
-        call = (
-            f"{argument}.{own}()"
-            if entry.names[0].startswith("Tensor.")
-            else f"{qualified(entry)}({argument})"
-        )
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                before = pellucid.get_rng_state()
-                shown = repr(eval(call, {"torch": pellucid}))
-        except Exception:
-            continue  # not for this argument
-        if pellucid.equal(before, pellucid.get_rng_state()):  # else it is random
-            yield from [
-                "```python",
-                ">>> import pellucid as torch",
-                f">>> {call}",
-                shown,
-                "```",
-                "",
-            ]
-        return
-
-
-def qualified(entry: Entry) -> str:
-    """A function's first name as it is written after `import pellucid as torch`."""
-    name = entry.names[0]
-    return name if name.startswith("torch.") else f"torch.{name}"
 
 
 def facts(entry: Entry) -> Iterator[str]:

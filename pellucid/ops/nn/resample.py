@@ -23,6 +23,7 @@ from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...dtypes import channels_last
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from .._format import in_format
 from .._rules import require_tensor
@@ -274,7 +275,7 @@ def _check_kind(x: Tensor, mode: str, kind: str, antialias: bool) -> None:
     elif (
         mode in ("nearest", "nearest-exact", "bilinear")
         and x.ndim == 4
-        and x.is_contiguous(memory_format="channels_last")
+        and x.is_contiguous(memory_format=channels_last)
     ):
         what = f"upsample_{mode.replace('-', '_')}2d_channels_last"
     else:

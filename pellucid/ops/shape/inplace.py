@@ -10,7 +10,7 @@ from typing import Any
 from ...core.inplace import bump, check_writable, refresh_views
 from ...core.modes import enable_grad, inference_mode, local
 from ...core.public import FUNCTIONS, METHODS
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, make_tensor
 from ...errors import UnsupportedError, forwarding
 from . import storage as view_storage
 from .squeeze import squeeze_of_tensor, unsqueeze
@@ -51,7 +51,8 @@ def _inplace(
                 raise UnsupportedError(
                     f"{name}: views of this tensor are alive; their relation to it would be lost"
                 )
-            back = inverse(result.detach(), before.shape, *args, **named)._view
+            with inference_mode(False):  # where views know their base
+                back = inverse(make_tensor(after), before.shape, *args, **named)._view
             for view in (v._view for v in own):
                 view.chain = (*back.chain, *view.chain)  # type: ignore[union-attr]
         self._array = after
