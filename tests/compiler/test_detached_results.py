@@ -1,8 +1,10 @@
 """Results that look into a tensor that requires grad without being part of its graph."""
 
+import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid.compiler.run.results import _view
 
 
 @pytest.mark.parametrize("through_view", [False, True])
@@ -33,3 +35,13 @@ def test_a_view_made_without_gradients_may_not():
         view, _ = function(torch.ones(1))
         with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
             view.mul_(2)
+
+
+def test_a_view_without_elements_lies_anywhere():
+    base = torch.zeros(1, 0, 4)
+    made = _view(base, np.empty((1, 0, 4), np.float32))
+    assert made.shape == (1, 0, 4)
+    assert made.storage_offset() == 0
+    compiled = torch.compile(lambda w: w.unsafe_chunk(2)[0])
+    for _ in range(4):
+        assert compiled(base).shape == (1, 0, 4)

@@ -177,7 +177,9 @@ def _view(base: Tensor, array: ndarray) -> Tensor:
     size = array.itemsize
     if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
         return wrap(array)
-    start = storage_offset_of(base) + (address(array) - address(base._array)) // size
+    start = storage_offset_of(base)
+    if array.size:  # memory without elements lies anywhere
+        start += (address(array) - address(base._array)) // size
     with no_grad():
         return as_strided(base, array.shape, [step // size for step in array.strides], start)
 
