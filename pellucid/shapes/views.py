@@ -210,7 +210,9 @@ def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Sha
     if list(sizes).count(-1) < 2:
         try:
             split = infer_size(sizes, size)
-        except RuntimeError:
+        except RuntimeError as error:
+            if "can be any value" in str(error):
+                raise ShapeError(f"unflatten got an unexpected error:\n{error}") from None
             raise ShapeError(
                 f"unflatten: Provided sizes {text(sizes)} don't multiply up to the size of dim {number} ({size}) "
                 "in the input tensor"

@@ -403,3 +403,20 @@ def test_vectors_of_the_rest_have_no_gradient():
     vh = torch.linalg.svd(a, full_matrices=False).Vh
     (vh.square() * torch.arange(3.0)[:, None]).sum().backward()
     assert torch.allclose(whole, a.grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+def test_cholesky_of_nan_is_refused(dtype):
+    nan = float("nan")
+    for rows, lower, upper in (
+        ([[nan, 0], [0, 1.0]], 1, 1),
+        ([[1.0, 0], [nan, 1.0]], 2, 0),
+        ([[1.0, nan], [0, 1.0]], 0, 2),
+        ([[1.0, 0], [0, nan]], 2, 2),
+    ):
+        x = torch.tensor([rows, [[2.0, 0], [0, 2.0]]], dtype=dtype)
+        assert torch.linalg.cholesky_ex(x).info.tolist() == [lower, 0]
+        assert torch.linalg.cholesky_ex(x, upper=True).info.tolist() == [upper, 0]
+        if lower:
+            with pytest.raises(torch.linalg.LinAlgError, match=rf"Batch element 0.*order {lower}"):
+                torch.linalg.cholesky(x)

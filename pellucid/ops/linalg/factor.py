@@ -52,6 +52,10 @@ def cholesky_arrays(a: Any, upper: bool) -> tuple[Any, Any]:
     except np.linalg.LinAlgError:
         (potrf,) = lapack("potrf", a)
         made, info = loop(lambda x: potrf(x, lower=1, clean=1), lower)
+    info = np.asarray(info, _INFO)
+    unknown = np.isnan(np.diagonal(made, axis1=-2, axis2=-1))
+    if unknown.any():  # LAPACK compares, and NaN compares with nothing
+        info = np.where((info == 0) & unknown.any(-1), unknown.argmax(-1) + 1, info)
     return (made.mT.conj() if upper else made), np.asarray(info, _INFO)
 
 
