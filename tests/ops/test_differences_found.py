@@ -975,3 +975,9 @@ def test_joined_tensors_lie_in_rows_whatever_the_order_of_the_operands():
     assert torch.cat([columns.clone().requires_grad_(), columns], 1).stride() == (8, 1)
     images = torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last)
     assert torch.cat([images, images]).stride() == (48, 1, 12, 3)
+
+
+def test_numbers_without_dimensions_give_way_in_block_diag():
+    made = torch.block_diag(torch.ones(2, 2), torch.tensor(2.0, dtype=torch.float64))
+    assert made.dtype == torch.float32
+    assert torch.block_diag(torch.ones(1, 1), torch.tensor(1j)).dtype == torch.complex64

@@ -302,7 +302,7 @@ def block_diag(*tensors: Any) -> Tensor:
         matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
     if not matrices:
         return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))
-    kind = common_dtype(matrices)
+    kind = common_dtype(tensors)  # numbers without dimensions give way
     width, left, rows = sum(m._array.shape[1] for m in matrices), 0, []
     for m in matrices:
         wide = m._array.shape[1]
