@@ -295,6 +295,9 @@ def __rtruediv__(self: Any, other: Any) -> Any:
     return A.mul.Tensor(A.reciprocal(self), other)
 
 
+ROUTES["__rdiv__"] = __rtruediv__  # its other name
+
+
 @route
 def __rpow__(self: Any, other: Any) -> Any:
     return A.pow(other, self)

@@ -35,7 +35,13 @@ from ..overrides import TorchFunctionMode
 from ..random import fork_rng
 from .function import CompileError, CompileWarning, _outside
 
-_SWAPPED = {"__radd__": "add", "__rsub__": "sub", "__rmul__": "mul", "__rtruediv__": "truediv"}
+_SWAPPED = {
+    "__radd__": "add",
+    "__rsub__": "sub",
+    "__rmul__": "mul",
+    "__rtruediv__": "truediv",
+    "__rdiv__": "truediv",
+}
 _SWAPPED |= {"__rpow__": "pow", "__rmatmul__": "matmul", "__rfloordiv__": "floordiv"}
 
 

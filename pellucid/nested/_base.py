@@ -20,7 +20,7 @@ _POINTWISE = (
     "clamp clip clamp_min clamp_max masked_fill where lerp addcmul addcdiv fill zero pow square sqrt rsqrt reciprocal neg abs sub mul "
     "div true_divide add rsub floor_divide remainder fmod eq ne lt le gt ge logical_and logical_or logical_xor logical_not isnan isinf "
     "isfinite isclose bitwise_and bitwise_or bitwise_xor bitwise_not __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ "
-    "__rtruediv__ __pow__ __rpow__ __mod__ __floordiv__ __neg__ __pos__ __abs__ __invert__ __and__ __or__ __xor__ __eq__ __ne__ __lt__ "
+    "__rtruediv__ __rdiv__ __pow__ __rpow__ __mod__ __floordiv__ __neg__ __pos__ __abs__ __invert__ __and__ __or__ __xor__ __eq__ __ne__ __lt__ "
     "__le__ __gt__ __ge__ __iadd__ __isub__ __imul__ __itruediv__ __ipow__"
 ).split()
 # Functions that copy, convert or make anew, with the same arrangement.
