@@ -516,10 +516,13 @@ def retried(
     tensors. Where that is what was given, the error is raised in PyTorch's words.
     """
     again = None
-    if fit is not None and isinstance(error, _NOT_OF_VALUES):
-        again = fit(calls.path, args, kwargs)
-    if again is None:
-        raise of_arguments(error, calls.path, args, kwargs)
+    try:
+        if fit is not None and isinstance(error, _NOT_OF_VALUES):
+            again = fit(calls.path, args, kwargs)
+        if again is None:
+            raise of_arguments(error, calls.path, args, kwargs)
+    finally:
+        del error  # its traceback has this frame: what the frames hold would live until collected
     return function(*again[0], **again[1])
 
 

@@ -273,7 +273,7 @@ def _handed_to(function: Any, names: tuple[str, ...]) -> tuple[str, Any]:
         listed, outer = ", ".join(names), "" if call else found[0]
         text = f"    def alike({listed}):\n        return {found[0]}{call}({listed})"
         scope: dict[str, Any] = {}
-        exec(f"def outer({outer}):\n{text}\n    return alike", scope)
+        exec(compiled(f"def outer({outer}):\n{text}\n    return alike"), scope)
         alike = scope["outer"](*[None] * (not call)).__code__
         if all(getattr(alike, part) == getattr(code, part) for part in _PARTS):
             return call, function.__globals__[found[0]] if call else function.__closure__[
@@ -338,6 +338,9 @@ LONG.append(inner(_long, "way"))
 
 def _failed(long: FunctionType, calls: Calls) -> Callable[[Exception], Any]:
     def failed(error: Exception) -> Any:
-        return retried(long, calls, error, *given(sys._getframe(1)))
+        try:
+            return retried(long, calls, error, *given(sys._getframe(1)))
+        finally:
+            del error  # its traceback has this frame
 
     return failed

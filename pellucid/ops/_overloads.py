@@ -98,6 +98,8 @@ def called(frame: FrameType) -> Called | None:
 def given(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call that a short entry runs, by place and by name as they were given."""
     found, names = frame.f_locals, frame.f_code.co_varnames[: frame.f_code.co_argcount]
+    if type(found) is dict:  # the frame keeps it, and the error has the frame
+        found.pop("error__", None)
     return by_place([found[name] for name in names], names, found["rest__"], found["more__"])
 
 

@@ -1,5 +1,8 @@
 """Short entries of functions that are called often: the same results, refusals and texts."""
 
+import gc
+import weakref
+
 import pytest
 
 import pellucid as torch
@@ -156,3 +159,25 @@ def test_old_forms_are_told_by_the_path_they_were_called_by():
             made(x, 2, x)
         texts.add(str(caught[0].message).splitlines()[1])
     assert texts == {"\tadd(Tensor input, Number alpha, Tensor other, *, Tensor out = None)"}
+
+
+@pytest.mark.parametrize("made", [torch.logaddexp2, short("torch.exp")])
+def test_a_call_that_failed_leaves_nothing_alive(made):
+    class Raises(torch.autograd.graph.saved_tensors_hooks):
+        def __init__(self):
+            super().__init__(self.pack, lambda t: t)
+
+        def pack(self, t):
+            raise ValueError("stop")
+
+    def fail():
+        held = torch.ones(2, requires_grad=True)
+        with Raises(), pytest.raises(ValueError, match="stop"):
+            made(*[held * 1] * (2 if made is torch.logaddexp2 else 1))
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert fail()() is None
+    finally:
+        gc.enable()
