@@ -2,24 +2,5 @@
 
 from __future__ import annotations
 
-from ..compiler.ahead import (
-    aot_function,
-    aot_module,
-    aot_module_simplified,
-    default_partition,
-    make_boxed_compiler,
-    make_boxed_func,
-    min_cut_rematerialization_partition,
-    nop,
-)
-
-__all__ = [
-    "aot_function",
-    "aot_module",
-    "aot_module_simplified",
-    "default_partition",
-    "make_boxed_compiler",
-    "make_boxed_func",
-    "min_cut_rematerialization_partition",
-    "nop",
-]
+from .aot_autograd import *  # noqa: F403
+from .aot_autograd import __all__ as __all__

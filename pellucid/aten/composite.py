@@ -323,8 +323,8 @@ def square(input: Any) -> Any:
 
 
 # ---- copies and views --------------------------------------------------------------------------
-@route
-def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+def conversion(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of `Tensor.to` by name: a tensor stands for its dtype and device."""
     options = dict(kwargs)
     for x in args:
         if isinstance(x, Tensor):
@@ -336,7 +336,12 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
             options.setdefault("non_blocking" if "non_blocking" not in options else "copy", x)
         elif x is not None:
             options.setdefault("dtype", x)
-    return _converted(self, **options)
+    return options
+
+
+@route
+def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return _converted(self, **conversion(args, kwargs))
 
 
 def _converted(

@@ -42,6 +42,14 @@ REDUCTIONS = ("none", "mean", "sum")
 _whole = builtins.slice(None)
 
 
+def reduction_number(reduction: Any, *others: Any) -> int | None:
+    """How operators number a loss's `reduction`; None for an unknown one, or where one of the
+    other arguments (the deprecated flags, weights) is given."""
+    if reduction not in REDUCTIONS or any(v is not None for v in others):
+        return None
+    return REDUCTIONS.index(reduction)
+
+
 def _gradients(
     function: Callable[..., Tensor], inputs: Sequence[Tensor | None], g: Tensor
 ) -> list[Tensor | None]:

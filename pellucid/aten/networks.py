@@ -7,7 +7,7 @@ from typing import Any
 from ..devices import device
 from ..dtypes import BY_NUMPY, finfo, strided, uint8
 from .composite import A, in_graph, product, route
-from .computed import REDUCTIONS
+from .computed import REDUCTIONS, reduction_number
 
 
 @route
@@ -318,12 +318,6 @@ def scaled_dot_product_attention(
     )[0]
 
 
-def _reduction(reduction: Any, rest: dict[str, Any]) -> int | None:
-    if any(v is not None for v in rest.values()):
-        return None
-    return REDUCTIONS.index(reduction) if reduction in REDUCTIONS else None
-
-
 @route
 def nll_loss(
     input: Any,
@@ -334,7 +328,7 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    how = _reduction(reduction, {"a": size_average, "b": reduce})
+    how = reduction_number(reduction, size_average, reduce)
     if how is None or input._array.ndim not in (1, 2, 4):
         return NotImplemented
     operator = A.nll_loss2d_forward if input._array.ndim == 4 else A.nll_loss_forward
@@ -372,7 +366,7 @@ def _pair(name: str) -> Any:
         *rest: Any,
         **more: Any,
     ) -> Any:
-        how = _reduction(reduction, {"a": size_average, "b": reduce, "c": more.pop("weight", None)})
+        how = reduction_number(reduction, size_average, reduce, more.pop("weight", None))
         if how is None or input._array.shape != target._array.shape:
             return NotImplemented
         return getattr(A, name)(input, target, how, *rest, *more.values())
@@ -393,7 +387,7 @@ def l1_loss(
     reduction: str = "mean",
     weight: Any = None,
 ) -> Any:
-    how = _reduction(reduction, {"a": size_average, "b": reduce, "c": weight})
+    how = reduction_number(reduction, size_average, reduce, weight)
     if how is None:
         return NotImplemented
     made = A.abs(A.sub.Tensor(input, target))
@@ -420,7 +414,7 @@ def binary_cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    how = _reduction(reduction, {"a": size_average, "b": reduce})
+    how = reduction_number(reduction, size_average, reduce)
     return NotImplemented if how is None else A.binary_cross_entropy(input, target, weight, how)
 
 
@@ -434,7 +428,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
-    how = _reduction(reduction, {"a": size_average, "b": reduce})
+    how = reduction_number(reduction, size_average, reduce)
     return (
         NotImplemented
         if how is None

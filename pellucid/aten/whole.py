@@ -17,7 +17,7 @@ from ..devices import device
 from ..dtypes import BY_NUMPY
 from . import composite
 from .composite import A
-from .computed import REDUCTIONS
+from .computed import reduction_number
 
 # public name -> what the function is as one operator; NotImplemented for what is taken apart
 WHOLE: dict[str, Callable[..., Any]] = {}
@@ -33,7 +33,7 @@ def called(name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, A
     own = WHOLE.get(name)
     if own is not None:
         return own(*args, **kwargs)
-    if name in composite.ROUTES and name.startswith("__") and name not in WHOLE:
+    if name in composite.ROUTES and name.startswith("__"):
         return NotImplemented
     return composite.by_operator(name, namespace, args, kwargs, whole=True)
 
@@ -402,13 +402,6 @@ def grid_sample(
 
 
 # ---- losses ------------------------------------------------------------------------------------
-def _how(reduction: str, *old: Any) -> int | None:
-    """The number of a reduction; None where the deprecated flags say something else."""
-    if reduction not in REDUCTIONS or any(flag is not None for flag in old):
-        return None
-    return REDUCTIONS.index(reduction)
-
-
 @whole
 def cross_entropy(
     input: Any,
@@ -420,7 +413,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    how = _how(reduction, size_average, reduce)
+    how = reduction_number(reduction, size_average, reduce)
     if how is None:
         return NotImplemented
     return A.cross_entropy_loss.default(input, target, weight, how, ignore_index, label_smoothing)
@@ -436,7 +429,7 @@ def nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    how = _how(reduction, size_average, reduce)
+    how = reduction_number(reduction, size_average, reduce)
     if how is None:
         return NotImplemented
     return A.nll_loss_nd.default(input, target, weight, how, ignore_index)
@@ -451,7 +444,7 @@ def _pair(name: str) -> Any:
         reduction: str = "mean",
         weight: Any = None,
     ) -> Any:
-        how = _how(reduction, size_average, reduce, weight)
+        how = reduction_number(reduction, size_average, reduce, weight)
         same = input._array.shape == target._array.shape
         return (
             getattr(A, name).default(input, target, how)
@@ -476,7 +469,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Any:
     batch = reduction == "batchmean"
-    how = _how("sum" if batch else reduction, size_average, reduce)
+    how = reduction_number("sum" if batch else reduction, size_average, reduce)
     if how is None:
         return NotImplemented
     made = A.kl_div(input, target, how, log_target=log_target)
@@ -493,7 +486,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:
-    how = _how(reduction, size_average, reduce)
+    how = reduction_number(reduction, size_average, reduce)
     if how is None:
         return NotImplemented
     return A.binary_cross_entropy_with_logits.default(input, target, weight, pos_weight, how)
@@ -607,17 +600,7 @@ def split(self: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 # ---- conversions -------------------------------------------------------------------------------
 @whole
 def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-    options = dict(kwargs)
-    flags = ["non_blocking", "copy"]
-    for x in args:
-        if isinstance(x, Tensor):
-            options |= {"dtype": BY_NUMPY[x._array.dtype], "device": x.device}
-        elif isinstance(x, (str, device)):
-            options["device"] = x
-        elif isinstance(x, bool):
-            options[flags.pop(0)] = x
-        elif x is not None:
-            options["dtype"] = x
+    options = composite.conversion(args, kwargs)
     where, kind = options.pop("device", None), options.pop("dtype", None)
     if where is None:
         return self if kind is None else A.to.dtype(self, kind, **options)

@@ -30,6 +30,7 @@ from ..fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..nn.modules._hooks import register_module_forward_hook, register_module_forward_pre_hook
+from ..ops.shape._sizes import element_strides
 from ..random import fork_rng
 from .dynamic_shapes import names
 
@@ -111,10 +112,11 @@ class _Tracer(PythonKeyTracer):
 
     def track(self, value: Any, proxy: Any) -> None:
         super().track(value, proxy)
-        proxy.node.meta.clear() if proxy.node.op == "placeholder" else None
+        if proxy.node.op == "placeholder":
+            proxy.node.meta.clear()
         array = value._array
         kind = dtypes.BY_NUMPY[array.dtype]
-        steps = tuple([s // max(array.itemsize, 1) for s in array.strides])
+        steps = element_strides(array)
         self.recording.seen[proxy.node.name] = Seen(
             tuple(array.shape), kind, steps, bool(value._rg)
         )

@@ -24,6 +24,7 @@ from ..core.tensor import Tensor
 from ..devices import device
 from ..errors import UnsupportedError
 from ..fx.node import Node
+from ..ops.shape._sizes import element_strides
 from ..serialization import save as save_tensors
 from .exported_program import ExportedProgram
 from .graph_signature import ConstantArgument, InputKind
@@ -110,15 +111,11 @@ def _payload(
             "path_name": path,
             "is_param": name in parameters,
             "use_pickle": False,
-            "tensor_meta": _meta(whole.shape, t.dtype, _steps(whole), bool(t._rg)),
+            "tensor_meta": _meta(whole.shape, t.dtype, element_strides(whole), bool(t._rg)),
         }
         if path == f"{stem}_{k}":
             put(f"data/{folder}/{path}", whole.tobytes())
     put(f"data/{folder}/model_{folder}_config.json", json.dumps({"config": config}))
-
-
-def _steps(array: np.ndarray[Any, Any]) -> tuple[int, ...]:
-    return tuple([s // max(array.itemsize, 1) for s in array.strides])
 
 
 def _meta(shape: Any, dtype: Any, strides: Any, grad: bool) -> dict[str, Any]:
@@ -228,7 +225,7 @@ class _Writer:
     def describe(self, node: Node) -> None:
         """Write down what a node's tensor looks like."""
         value: Any = node.meta["val"]
-        steps = [s // max(value._array.itemsize, 1) for s in value._array.strides]
+        steps = element_strides(value._array)
         self.tensors[node.name] = _meta(value.shape, value.dtype, steps, bool(value._rg))
 
     def node(self, node: Node) -> dict[str, Any]:
