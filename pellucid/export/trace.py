@@ -16,50 +16,16 @@ from typing import Any
 import numpy as np
 
 from ..aten.overload import OpOverload, Tag, ops
-from ..core.tensor import Tensor, make_tensor
+from ..core.tensor import Tensor
 from ..errors import UserError
 from ..fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from ..fx.node import Node
 from .capture import Recording, Seen, State, record
 from .dynamic_shapes import Axis, Dynamic
+from .probes import further_points, other_points, other_size, other_values
 from .sizes import Expression, Point, Symbol, ValueRanges, renamed, solve
 
 aten: Any = ops.aten
-
-
-# ---- other inputs ------------------------------------------------------------------------------
-def other_values(t: Tensor, how: str) -> Tensor:
-    """A tensor of the same kind with other values.
-
-    Args:
-        how: "shifted" by a little, "negated", or in another "order".
-    """
-    array = t._array
-    if not isinstance(array, np.ndarray):
-        return t
-    made = array.reshape(-1)[::-1].reshape(array.shape).copy()
-    if how != "order":
-        if array.dtype.kind == "b":
-            made = ~array
-        elif array.dtype.kind in "iu":
-            made = np.where(made > 0, made - 1, made).astype(array.dtype)
-        else:
-            factor, more = (0.75, 0.125) if how == "shifted" else (-0.5, 0.0)
-            kind = array.dtype
-            made = (made * np.asarray(factor, kind) + np.asarray(more, kind)).astype(kind)
-    return make_tensor(made)
-
-
-def other_size(t: Tensor, sizes: dict[int, int]) -> Tensor:
-    """A tensor of other sizes along some dimensions, its values repeated."""
-    array = t._array
-    if not isinstance(array, np.ndarray):
-        shape = tuple([sizes.get(axis, n) for axis, n in enumerate(array.shape)])
-        made: Tensor = t.new_empty(shape)
-        return made
-    for axis, size in sizes.items():
-        array = np.take(array, np.arange(size) % max(array.shape[axis], 1), axis=axis)
-    return make_tensor(np.array(array, order="C"))
 
 
 class Differs(Exception):  # noqa: N818
@@ -184,35 +150,12 @@ def _has_sizes_from_values(recording: Recording) -> bool:
     )
 
 
-# By how much each dynamic size changes in further runs: quotients all different, so that what is
-# seen to change tells which size it follows.
-_STEPS = ((3, 8), (5, 7), (2, 11), (9, 4), (6, 13), (12, 5), (7, 16), (10, 3))
-
-
 def _elsewhere(
     runs: _Runs, first: dict[str, int], bounds: dict[str, tuple[int, int | None]], base: Recording
 ) -> tuple[list[Point], list[Recording]]:
-    """Runs with other dynamic sizes, and the sizes of all of them.
-
-    Sizes have a limit above more often when they are large (positions that were learned), below
-    when they are small; and some must be multiples of a power of two (images that are halved
-    several times).
-    """
+    """Runs with other dynamic sizes, and the sizes of all of them."""
     error: Exception | None = None
-    up = all(size < 24 for size in first.values())
-    tries = [(1, 1), (-1, 1)] if up else [(-1, 1), (1, 1)]
-    tries += [(1, 2), (-1, 2), (1, 4), (-1, 4), (1, 8), (1, 16), (1, 32), (0, 0)]
-    for sign, unit in tries:
-        points: list[Point] = [first]
-        for j in (0, 1):
-            at = {
-                name: _moved(size, sign * unit * _STEPS[k % len(_STEPS)][j], bounds[name], j)
-                for k, (name, size) in enumerate(first.items())
-            }
-            if None not in at.values() and at not in points:
-                points.append(at)  # type: ignore[arg-type]
-        if len(points) < 3 and (unit or len(points) < 2 or _tied(points[1], bounds)):
-            continue
+    for points in other_points(first, bounds):
         try:
             recordings = [base] + [runs.at(p) for p in points[1:]]
         except Exception as caught:  # the first one tells most about the function
@@ -225,21 +168,6 @@ def _elsewhere(
         _at_the_ends(runs, first, bounds, base)
         return points, recordings
     raise _violated(first, error)
-
-
-def _tied(at: Point, bounds: dict[str, tuple[int, int | None]]) -> bool:
-    """Whether sizes cannot be told apart, or are not hemmed in by bounds."""
-    return len(set(at.values())) < len(at) or any(bounds[name][1] is None for name in at)
-
-
-def _moved(size: int, step: int, bounds: tuple[int, int | None], turn: int) -> int | None:
-    """A size `step` away, None where that is outside of the bounds; any other size for a step of 0."""
-    low, high = max(bounds[0], 2), bounds[1]
-    inside = lambda n: n != size and n >= low and (high is None or n <= high)
-    if step:
-        return size + step if inside(size + step) else None
-    near = [n for n in (high, low, size + 1, size - 1) if n is not None and inside(n)]
-    return near[turn % len(near)] if near else None
 
 
 def _at_the_ends(
@@ -438,7 +366,7 @@ def _merged(
         arguments = _compare(recordings, points, "a dynamic size")
     except Differs:
         # Quotients need more points to be told apart.
-        more = [{n: s + d * k for n, s in points[0].items()} for k, d in ((3, 2), (5, 2), (7, 3))]
+        more = further_points(points[0])
         with contextlib.suppress(Exception):
             recordings = [*recordings, *[runs.at(p) for p in more]]
             points = [*points, *more]

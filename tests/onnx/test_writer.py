@@ -448,7 +448,7 @@ def test_sizes_that_follow_from_the_batch():
     data = exported(Function(function), (X[:, :, 0],), dynamic_axes={"x0": {0: "n"}})
     shapes = [shape for _, shape in check_structure(data, 18).outputs.values()]
     assert shapes[1] == ("3*n", 8)
-    assert shapes[7] == ("n-1", 3, 8)
+    assert shapes[7] == ("n - 1", 3, 8)
     check_results(data, function, (X[:, :, 0],), (torch.randn(5, 3, 8),))
 
 
@@ -458,10 +458,21 @@ def test_sizes_after_a_stride():
     assert next(iter(check_structure(data, 18).outputs.values()))[1] == (
         1,
         4,
-        "output_0_dim_2",
-        "output_0_dim_3",
+        "((h - 1)//4)",
+        "((w - 1)//4)",
     )
     check_results(data, model, (torch.randn(1, 3, 31, 27),))
+
+
+def test_numbers_that_follow_from_a_size_after_a_stride():
+    def function(x):
+        y = F.avg_pool1d(x, 3, stride=2)
+        return y.reshape(1, 2, 3, y.shape[2]), torch.zeros(y.shape[2]) + x[0, 0, 0]
+
+    x = torch.randn(1, 6, 9)
+    data = exported(Function(function), (x,), dynamic_axes={"x0": {2: "t"}})
+    for length in (3, 4, 8, 31):
+        check_results(data, function, (x,), (torch.randn(1, 6, length),))
 
 
 def test_what_has_no_translation_is_listed_at_once():

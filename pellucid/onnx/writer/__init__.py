@@ -15,13 +15,14 @@ from pellucid.core import source
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Tensor, make_tensor
 from pellucid.errors import ArgumentValueError, UnsupportedError
+from pellucid.export.sizes import Expression
 
 from . import wire
 from .errors import OnnxExporterError, UnsupportedOperatorError
 from .graph import Context, Graph, Node, translate
 from .listing import lines
 from .read import read_model
-from .trace import Ref, Size, Trace, flatten, named_state, record_checked, refs, run_step
+from .trace import Ref, Trace, flatten, named_state, record_checked, refs, run_step
 
 __all__ = [
     "OnnxExporterError",
@@ -203,7 +204,7 @@ def _dynamic(
 
 def _open(tree: Any) -> bool:
     """Whether nested parameters contain a dynamic or an unknown size."""
-    if isinstance(tree, Size):
+    if isinstance(tree, Expression):
         return True
     if isinstance(tree, Ref):
         return False

@@ -11,10 +11,11 @@ import numpy as np
 from pellucid.arrays import numpy_cpu
 from pellucid.core.inplace import replay
 from pellucid.core.primitive import PRIMITIVES
+from pellucid.export.sizes import Expression
 
 from . import wire
 from .errors import UnsupportedOperatorError
-from .trace import Ref, Size, Step, Trace
+from .trace import Ref, Step, Trace
 
 
 @dataclass
@@ -39,10 +40,10 @@ class Graph:
         self.taken: set[str] = set()
         self.pool: dict[Any, str] = {}  # constants by content
         self.axes: dict[str, tuple[int, int]] = {}  # dynamic size -> (input value, axis)
-        self.sizes_known: dict[Size, str] = {}
+        self.sizes_known: dict[Expression, str] = {}
         for value in trace.inputs:
             for axis, n in enumerate(trace.shapes[value]):
-                if isinstance(n, Size):
+                if isinstance(n, Expression):
                     self.axes.setdefault(n.names[0], (value, axis))
 
     def fresh(self, stem: str) -> str:
@@ -71,7 +72,7 @@ class Graph:
         self.nodes.append(Node(op, list(inputs), outputs, kept))
         return outputs[0] if count == 1 else outputs
 
-    def size(self, n: Size) -> str:
+    def size(self, n: Expression) -> str:
         """A dynamic size as an int64 tensor of shape (1,)."""
         name = self.sizes_known.get(n)
         if name is None:
@@ -87,17 +88,19 @@ class Graph:
                 name = self.emit("Mul", [name, self.const(np.array([n.factor]))])
             if n.offset:
                 name = self.emit("Add", [name, self.const(np.array([n.offset]))])
+            if n.divisor != 1:
+                name = self.emit("Div", [name, self.const(np.array([n.divisor]))])
             self.sizes_known[n] = name
         return name
 
     def ints(self, numbers: Sequence[Any]) -> str:
         """Integers, some of them perhaps dynamic sizes, as an int64 tensor of one dimension."""
         if any(n is None for n in numbers):
-            raise UnsupportedOperatorError("a size that is no multiple of a dynamic one")
-        if not any(isinstance(n, Size) for n in numbers):
+            raise UnsupportedOperatorError("a size that does not follow from the dynamic ones")
+        if not any(isinstance(n, Expression) for n in numbers):
             return self.const(np.array([int(n) for n in numbers], np.int64))
         parts = [
-            self.size(n) if isinstance(n, Size) else self.const(np.array([n], np.int64))
+            self.size(n) if isinstance(n, Expression) else self.const(np.array([n], np.int64))
             for n in numbers
         ]
         return self.emit("Concat", parts, axis=0) if len(parts) > 1 else parts[0]
@@ -167,7 +170,7 @@ class Context:
 
     def number(self, x: Any) -> str:
         """A number as a constant of the arguments' dtype; a dynamic size as what computes it."""
-        if isinstance(x, Size):
+        if isinstance(x, Expression):
             return self.cast(self.emit("Squeeze", self.graph.size(x), self.ints([0])), self.dtype)
         return self.const(np.asarray(x).astype(self.dtype))
 
@@ -225,9 +228,9 @@ class Context:
                 raise self.refuse("to a shape with a size of 0 needs opset 14")
             return self.emit("Reshape", name, self.ints(target), allowzero=allow)
         for k, n in enumerate(target):
-            if isinstance(n, Size) and k < len(before) and before[k] == n:
+            if isinstance(n, Expression) and k < len(before) and before[k] == n:
                 target[k] = 0
-        left = [k for k, n in enumerate(target) if isinstance(n, Size)]
+        left = [k for k, n in enumerate(target) if isinstance(n, Expression)]
         if len(left) == 1:
             target[left[0]] = -1
         elif left:
@@ -283,7 +286,7 @@ class Context:
 
     def is_size(self, x: Any) -> bool:
         """Whether a number in the parameters is a dynamic size."""
-        return isinstance(x, Size)
+        return isinstance(x, Expression)
 
     def part_written(self) -> str:
         """A base in which the part that a chain of views shows has new values: their places in the

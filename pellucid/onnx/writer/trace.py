@@ -7,7 +7,7 @@ and what no operation made is a parameter, a buffer or a constant.
 A constant could hide something that was computed from the inputs outside the engine, and a size
 could hide the batch. So `record_checked` runs the function more than once: with other input values
 (everything recorded must be the same), and with other sizes along the dynamic axes (every size that
-differs must be a multiple of them).
+differs must follow from them).
 """
 
 from __future__ import annotations
@@ -26,33 +26,20 @@ from pellucid.core.modes import no_grad
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.core.tensor import Tensor, make_tensor
 from pellucid.errors import UnsupportedError
+from pellucid.export.probes import (
+    STEPS,
+    further_points,
+    other_points,
+    other_size,
+    other_values,
+)
+from pellucid.export.sizes import Expression, Point, solve
 
 
 class Ref(NamedTuple):
     """A value of the trace, by its number."""
 
     value: int
-
-
-class Size(NamedTuple):
-    """A size that follows from dynamic sizes, given by name: `factor` times their product, plus
-    `offset`.
-    """
-
-    factor: int
-    names: tuple[str, ...]
-    offset: int = 0
-
-    def at(self, sizes: dict[str, int]) -> int:
-        """The size for given dynamic sizes."""
-        out = self.factor
-        for name in self.names:
-            out *= sizes[name]
-        return out + self.offset
-
-    def __str__(self) -> str:
-        product = "*".join([*([str(self.factor)] if self.factor != 1 else []), *self.names])
-        return product + (f"{self.offset:+d}" if self.offset else "")
 
 
 @dataclass
@@ -73,7 +60,7 @@ class Trace:
     """Steps in order, with what the values are."""
 
     steps: list[Step] = field(default_factory=list)
-    # of every value; a `Size` for a dynamic size, None if unknown
+    # of every value; an `Expression` for a dynamic size, None if unknown
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
     dtypes: list[np.dtype[Any]] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
@@ -344,36 +331,6 @@ def record(
 
 
 # ---- checks by repetition --------------------------------------------------------------------
-def other_values(array: Any, moderate: bool = False) -> Any:
-    """Values of the same kind in another order, and changed as well (unless `moderate`), so that
-    sums and extremes differ too.
-    """
-    out = array.reshape(-1)[::-1].reshape(array.shape).copy()
-    if moderate:
-        return out
-    if array.dtype.kind == "b":
-        return ~array
-    if array.dtype.kind in "iu":
-        return np.where(out > 0, out - 1, out).astype(array.dtype)
-    return (out * np.asarray(0.75, array.dtype) + np.asarray(0.125, array.dtype)).astype(
-        array.dtype
-    )
-
-
-def other_size(array: Any, sizes: dict[int, int]) -> Any:
-    """The array with other sizes along some axes, its values repeated."""
-    for axis, size in sizes.items():
-        array = np.take(array, np.arange(size) % max(array.shape[axis], 1), axis=axis)
-    return np.array(array, order="C")
-
-
-def map_tensors(tree: Any, change: Callable[[int, Any], Any]) -> Any:
-    """Arguments with the array of the k-th tensor replaced by `change(k, array)`."""
-    leaves: list[Any] = []
-    spec = flatten(tree, leaves)
-    return unflatten(spec, [make_tensor(change(k, t._array)) for k, t in enumerate(leaves)])
-
-
 def record_checked(
     function: Callable[..., Any],
     named_state: dict[str, Tensor],
@@ -385,60 +342,62 @@ def record_checked(
 
     Raises:
         UnsupportedError: something recorded depends on the values of the inputs, or on a dynamic
-            size in another way than as a multiple.
+            size in a way that no `Expression` gives.
     """
-    args, kwargs = tuple(args), dict(kwargs)
     dynamic = {k: axes for k, axes in (dynamic or {}).items() if axes}
-    first = _first_sizes(args, kwargs, dynamic)
+    leaves: list[Tensor] = []
+    structure = flatten([list(args), dict(kwargs)], leaves)
+    first = _first_sizes(leaves, dynamic)
 
-    def resized(sizes: dict[str, int]) -> Any:
-        return map_tensors(
-            [list(args), kwargs], lambda k, a: other_size(a, _sizes(dynamic, k, sizes))
-        )
+    def run(sizes: Point, change: Callable[[Tensor], Tensor] = lambda t: t) -> Trace:
+        resized = [
+            other_size(t, {axis: sizes[name] for axis, name in dynamic.get(k, {}).items()})
+            for k, t in enumerate(leaves)
+        ]
+        return record(function, named_state, *unflatten(structure, [change(t) for t in resized]))
 
-    start = resized(first)
-    trace = record(function, named_state, *start)
+    trace = run(first)
     again = None
-    for moderate in (False, True):
-        change = partial(other_values, moderate=moderate)
+    for how in ("shifted", "order"):
         try:
-            again = record(function, named_state, *map_tensors(start, lambda k, a: change(a)))  # noqa: B023
+            again = run(first, partial(other_values, how=how))
             break
         except Exception:
             # not every function takes every value; the same ones in another order must do
-            if moderate:
+            if how == "order":
                 raise
     assert again is not None
     merge([trace, again], [], "the values of the inputs")
-    if dynamic:
-        points, others = _elsewhere(
-            lambda sizes: record(function, named_state, *resized(sizes)), first
-        )
-        merge([trace, *others], points, "a dynamic size")
-    return trace
+    return _with_sizes(run, first) if dynamic else trace
 
 
-def _elsewhere(
-    run: Callable[[dict[str, int]], Trace], first: dict[str, int]
-) -> tuple[list[dict[str, int]], list[Trace]]:
-    """Two more recordings with other dynamic sizes, and the points of all three.
+def _with_sizes(run: Callable[[Point], Trace], first: Point) -> Trace:
+    """The trace with the sizes that follow from dynamic ones."""
+    points, others = _elsewhere(run, first)
+    what = "a dynamic size"
+    failure: NotImplementedError | None = None
+    trace = run(first)
+    try:
+        merge([trace, *others], points, what)
+        if not any(None in shape for shape in trace.shapes):
+            return trace
+    except NotImplementedError as error:
+        failure = error
+    try:  # quotients take more runs to be told apart
+        more = further_points(first)
+        finer = run(first)
+        merge([finer, *others, *[run(p) for p in more]], points + more, what)
+    except Exception:
+        if failure is not None:
+            raise failure from None
+        return trace
+    return finer
 
-    Sizes have a limit above more often when they are large (positions that were learned), below
-    when they are small; and some must be multiples of a power of two (images that are halved
-    several times).
-    """
-    up = all(size < 24 for size in first.values())
-    tries = [(1, 1), (-1, 1)] if up else [(-1, 1), (1, 1)]
-    tries += [(1, 2), (-1, 2), (1, 4), (-1, 4), (1, 8), (1, 16), (1, 32)]
+
+def _elsewhere(run: Callable[[Point], Trace], first: Point) -> tuple[list[Point], list[Trace]]:
+    """The points at which the function is recorded, and the recordings at all but the first."""
     error: Exception | None = None
-    for sign, unit in tries:
-        points = [first] + [
-            {
-                name: max(size + sign * unit * STEPS[k % len(STEPS)][j], 2)
-                for k, (name, size) in enumerate(first.items())
-            }
-            for j in (0, 1)
-        ]
+    for points in other_points(first, dict.fromkeys(first, (0, None))):
         try:
             return points, [run(sizes) for sizes in points[1:]]
         except Exception as caught:  # the first one tells most about the function
@@ -447,19 +406,8 @@ def _elsewhere(
     raise error
 
 
-# By how much each dynamic size changes in the two further recordings: quotients all different, so
-# that what is seen to change tells which size it follows.
-STEPS = ((3, 8), (5, 7), (2, 11), (9, 4), (6, 13))
-
-
-def _sizes(dynamic: dict[int, dict[int, str]], k: int, sizes: dict[str, int]) -> dict[int, int]:
-    return {axis: sizes[name] for axis, name in dynamic.get(k, {}).items()}
-
-
-def _first_sizes(args: Any, kwargs: Any, dynamic: dict[int, dict[int, str]]) -> dict[str, int]:
+def _first_sizes(leaves: list[Tensor], dynamic: dict[int, dict[int, str]]) -> Point:
     """The dynamic sizes as given; but 1 is avoided, which broadcasts."""
-    leaves: list[Any] = []
-    flatten([list(args), kwargs], leaves)
     first: dict[str, int] = {}
     for k, axes in dynamic.items():
         for axis, name in axes.items():
@@ -482,43 +430,16 @@ def _differs(what: str, where: str) -> Exception:
     )
 
 
-def follow(seen: list[int], points: list[dict[str, int]]) -> Size | None:
-    """How a size that was seen changing follows from the dynamic sizes, if it does."""
-    names = list(points[0]) if points else []
-    for name in names:
-        at = [p[name] for p in points]
-        if at[1] != at[0]:
-            factor, rest = divmod(seen[1] - seen[0], at[1] - at[0])
-            found = Size(factor, (name,), seen[0] - factor * at[0])
-            if (
-                rest == 0
-                and factor > 0
-                and all(found.at(p) == n for p, n in zip(points, seen, strict=True))
-            ):
-                return found
-    for i, name in enumerate(names):
-        for other in names[i:]:
-            factor, rest = divmod(seen[0], points[0][name] * points[0][other])
-            found = Size(factor, (name, other))
-            if (
-                rest == 0
-                and factor > 0
-                and all(found.at(p) == n for p, n in zip(points, seen, strict=True))
-            ):
-                return found
-    return None
-
-
-def merge(traces: list[Trace], points: list[dict[str, int]], what: str) -> None:
+def merge(traces: list[Trace], points: list[Point], what: str) -> None:
     """Compare traces of one function, made at `points` of the dynamic sizes; what differs becomes a
-    `Size` in the first.
+    an `Expression` in the first.
     """
     trace, others = traces[0], traces[1:]
 
     def size(seen: list[int], where: str) -> Any:
         if seen.count(seen[0]) == len(seen):
             return seen[0]
-        found = follow(seen, points)
+        found = solve(seen, points)
         if found is None:
             raise _differs(what, where)
         return found
@@ -642,7 +563,7 @@ def run_step(step: Step, values: dict[int, Any], sizes: dict[str, int]) -> Any:
     def filled(part: Any) -> Any:
         if isinstance(part, Ref):
             return values[part.value]._array
-        if isinstance(part, Size):
+        if isinstance(part, Expression):
             return part.at(sizes)
         if isinstance(part, (tuple, list)):
             return type(part)([filled(item) for item in part])
