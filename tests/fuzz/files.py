@@ -868,7 +868,7 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
     elif event == "compile" and arguments[1] == "<unknown>":
         pass  # NumPy parses the header of an array with ast.literal_eval: nothing is executed
     elif event in ("compile", "exec") and (
-        running or of_archive(event, *arguments[:1], arguments[-1])
+        running or is_known(event, *arguments[:1], arguments[-1])
     ):
         pass
     elif running and event == "import":
@@ -877,15 +877,16 @@ def watch(event: str, arguments: tuple[Any, ...]) -> None:
         events.append(f"{event} {arguments!r}"[:200])
 
 
-def of_archive(event: str, what: Any, name: Any) -> bool:
-    """Whether this is checked code of a TorchScript archive, or makes a named tuple of it."""
+def is_known(event: str, what: Any, name: Any) -> bool:
+    """Whether this is code that the library writes for its own calls, checked code of a TorchScript
+    archive, or makes a named tuple of it.
+    """
+    file = str(name) if event == "compile" else what.co_filename
+    if file.startswith(os.path.dirname(torch.__file__)):
+        return True
     if event == "compile":
-        return (
-            isinstance(what, ast.Module)
-            or bytes(what).startswith(b"lambda _cls,")
-            or str(name).startswith(os.path.dirname(torch.__file__))  # of the library's own
-        )
-    return what.co_filename.endswith(" of an archive>") or any(
+        return isinstance(what, ast.Module) or bytes(what).startswith(b"lambda _cls,")
+    return file.endswith(" of an archive>") or any(
         getattr(inner, "co_names", None) == ("_tuple_new",) for inner in what.co_consts
     )
 
