@@ -22,7 +22,7 @@ from ..core.modes import local, no_grad, state
 from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, method, public, tensor_property
-from ..core.tensor import Parameter, Tensor, make_tensor
+from ..core.tensor import Parameter, Tensor, hand_out_copies, make_tensor
 from ..errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -570,6 +570,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             op="numpy",
             hint="NumPy cannot record gradients: call detach() first when you only want the values",
         )
+    if self._ver is not None and self._ver.borrowers is not None:
+        hand_out_copies(self._ver)
     array = _read(self, "numpy")
     if array.dtype not in _NATIVE:
         raise ArgumentTypeError(f"Got unsupported ScalarType {self.dtype.scalar_type_name}")

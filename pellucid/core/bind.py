@@ -562,6 +562,9 @@ def record(
     node.dtype = [t._array.dtype for t in made] if several else made[0]._array.dtype
     node.seq = count()
     node.source = source.capture(2)
+    if plan.borrowed and versions:
+        for n in plan.borrowed:
+            node.borrow(version_of(tensors[plan.entries[n][1]]))
     for step in thread.stack.recorded:
         step(node)
     return node

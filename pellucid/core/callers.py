@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy import ndarray
@@ -64,7 +65,7 @@ def record({args}, r, p, aux=None):
     else:
         n.code = None
         n.lasti = 0
-{results}
+{borrowed}{results}
 """
 _ONE_RESULT = """
     n.shape = r.shape
@@ -139,6 +140,10 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         )
     else:
         results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
+    borrowed = [
+        f"    if v{i}.borrowers is None:\n        v{i}.borrowers = [ref(n)]\n    else:\n        n.borrow(v{i})\n"
+        for _, i in [plan.entries[k] for k in plan.borrowed]
+    ]
     code = _RECORDER.format(
         args=", ".join(names),
         edges="".join(e + ", " for e in edges),
@@ -148,6 +153,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         if len(guards) == 1
         else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
+        borrowed="".join(borrowed),
         results=results,
     )
     scope: dict[str, Any] = {
@@ -165,6 +171,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         "version_of": version_of,
         "wrap": wrap,
         "config": config,
+        "ref": ref,
     }
     exec(compiled(code), scope)
     return scope["record"]

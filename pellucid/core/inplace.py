@@ -26,7 +26,14 @@ from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
 from .tape import joined
-from .tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor, version_of
+from .tensor import (
+    FAST_TYPES,
+    OutputSlot,
+    Tensor,
+    hand_out_copies,
+    make_tensor,
+    version_of,
+)
 
 Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
 
@@ -143,13 +150,17 @@ def check_writable(t: Tensor, name: str) -> None:
 
 
 def check_mode(t: Tensor, name: str) -> None:
-    """Refuse to write to a tensor of inference mode outside of it."""
+    """Refuse to write to a tensor of inference mode outside of it; then whoever borrows the memory
+    takes a copy.
+    """
     if t._x is not None and t._x.get("inference") and not local.inference:
         raise GraphError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
             "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
             op=name,
         )
+    if t._ver is not None and t._ver.borrowers is not None:
+        hand_out_copies(t._ver)
 
 
 def check_view(t: Tensor, name: str) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from ..arrays import numpy_cpu
@@ -43,7 +43,7 @@ _DESCRIPTIONS = frozenset({"shape", "dtype", "shapes", "out_shape", "out_dtype"}
 class Plan:
     """How one operation is differentiated for one pattern of arguments that need a gradient."""
 
-    __slots__ = ("backward", "entries", "needs", "saves_nothing", "versioned")
+    __slots__ = ("backward", "borrowed", "entries", "needs", "saves_nothing", "versioned")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class Plan:
         backward: Callable[..., tuple[Any, ...]],
         needs: tuple[bool | None, ...] = (),
         kept: int | None = None,  # the argument that is not freed
+        borrows: Container[int] = (),  # arguments of which a copy is taken before a write
     ) -> None:
         # of each argument: whether it wants a gradient, None where there is no tensor
         self.needs = needs
@@ -61,6 +62,9 @@ class Plan:
         # Positions of saved values that can be overwritten (the others are shapes and dtypes).
         self.versioned = tuple(
             k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins")
+        )
+        self.borrowed = tuple(
+            k for k, (kind, i) in enumerate(entries) if kind == "in" and i in borrows
         )
 
 
@@ -110,6 +114,7 @@ class Primitive:
     advice: str = ""
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
     linked: tuple[tuple[str, bool], ...] = ()
+    borrows: tuple[str, ...] = ()
     # of a Function: why gradients of some leaves alone are refused
     partial_backward: str | None = None
     call: Callable[..., Any]
@@ -190,7 +195,8 @@ class Primitive:
         # the hot path. Under this file's name, so that nobody takes it for a line of the user's.
         exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
         kept = None if self.kept is None else self.args.index(self.kept)
-        return Plan(entries, scope["backward"], needs, kept)
+        borrows = [self.args.index(name) for name in self.borrows]
+        return Plan(entries, scope["backward"], needs, kept, borrows)
 
     def _entry(self, word: str) -> tuple[str, int] | None:
         if word == "out":
@@ -249,6 +255,7 @@ def defop(
     advice: str = "",
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
     linked: str = "",
+    borrows: str = "",
     aten: Callable[..., Any] | None = None,
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
@@ -320,6 +327,8 @@ def defop(
         linked: the arguments (and "out", the result) that recorded gradients stay connected to,
             though their values may not depend on them: a second derivative by them is zeros, or
             None for `name?`.
+        borrows: the saved arguments of which PyTorch keeps something computed in their place, so that
+            they may be written to before backward: the node takes a copy before the write.
         aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in
             the namespace `A` (`torch.ops.aten`). None: the one of its own name, with the parameters
             by their names.
@@ -345,6 +354,7 @@ def defop(
         "kernel": kernel or f"{name}_cpu",
         "traits": frozenset(traits.split()),
         "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
+        "borrows": tuple(borrows.split()),
         "batch": batch or ("elementwise" if elementwise else None),
     }
     op = Primitive(**fields)

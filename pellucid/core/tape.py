@@ -10,12 +10,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import dtypes
-from ..errors import GraphError
-from . import source
+from . import source, tracing
+from .display import gone
 from .modes import state
 from .primitive import TENSORS, Primitive
-from .tensor import OutputSlot, Tensor, make_tensor, version_of
+from .tensor import OutputSlot, Tensor, Version, make_tensor, version_of
 
 count = itertools.count(1).__next__
 
@@ -110,17 +109,32 @@ class Node:
         """
         return (self.ext or {}).get("role", "forward")
 
+    # ---- memory that is borrowed -------------------------------------------------------------
+    def borrow(self, version: Version) -> None:
+        """Keep memory whose writes `version` counts only until the next one."""
+        others = version.borrowers or ()
+        if len(others) > 8:
+            others = [r for r in others if r() is not None]
+        version.borrowers = [*others, weakref.ref(self)]
+
+    def copy_borrowed(self, version: Version) -> None:
+        """Take a copy of what was borrowed, since somebody is about to write there."""
+        if not self.saved or sum([v.count for v in self.versions]) != self.total:
+            return  # freed, or overwritten by somebody who did not ask
+        saved, versions = list(self.saved), list(self.versions)
+        for k in self.plan.borrowed:
+            at = self.plan.versioned.index(k)
+            if versions[at : at + 1] == [version] and type(saved[k]) is not Packed:
+                saved[k] = Packed(make_tensor(tracing.copied(saved[k])), lambda value: value)
+                versions[at] = Version()
+        self.saved, self.versions = tuple(saved), tuple(versions)
+        self.total = sum([v.count for v in versions])
+        self.extra()["packed"] = True
+
     def needs(self) -> tuple[bool, ...]:
         """Which arguments want a gradient."""
         return tuple(edge is not None for edge in self.inputs)
 
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after "
-    "calling backward."
-)
 
 _node_types: dict[str, type] = {}
 
@@ -330,12 +344,12 @@ def opened(value: Any) -> Any:
 def check_saved(node: Node) -> None:
     """Raise unless what the node kept is still there and unchanged."""
     if node.saved is None:
-        raise GraphError(FREED, op=node.op.grad_name, hint=_freed_hint(node))
+        raise gone.freed(node)
     total = 0
     for version in node.versions:
         total += version.count
     if total != node.total:
-        raise _overwritten(node)
+        raise gone.overwritten(node)
 
 
 def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
@@ -346,81 +360,10 @@ def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
     node = result._node
     if node is not None:
         node = node.node if type(node) is OutputSlot else node
-        versions = tuple([version_of(t) for t in tensors])
-        node.versions = (*node.versions, *versions)
-        node.total += sum([v.count for v in versions])
+        guard = node.guard
+        for t in tensors:
+            version = t._ver or version_of(t)
+            guard = (*guard, version) if type(guard) is tuple else (guard, version)
+            node.total += version.count
+        node.guard = guard
     return result
-
-
-def _freed_hint(node: Node) -> str:
-    advice = (
-        "to carry state from one step to the next, detach() it; "
-        "for two losses, add them and call backward once"
-    )
-    made, freed = (
-        _place(node.line),
-        _place(source.describe(node.total if isinstance(node.total, tuple) else None)),
-    )
-    facts = [f"{node.op.grad_name} was recorded at {made}"] if made is not None else []
-    facts += [f"its saved values were freed by backward at {freed}"] if freed is not None else []
-    return "; ".join([" and ".join(facts), advice] if facts else [advice])
-
-
-def _place(line: Any) -> str | None:
-    """A line of the program as `file:number`, without its text."""
-    return None if line is None else str(line).split("  ", 1)[0]
-
-
-def _overwritten(node: Node) -> Exception:
-    """The error for a saved value that was overwritten, naming both operations."""
-    changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
-    version = changed[0]
-    array: Any = None
-    maker = ""
-    plan = node.plan
-    assert node.saved is not None
-    for position, v in zip(plan.versioned, node.versions, strict=False):
-        if v is version:
-            array = node.saved[position]
-            maker = (
-                _maker(node, plan.entries[position])
-                if plan.entries[position][0] in ("in", "out")
-                else ""
-            )
-    # or a list of arrays
-    name = dtypes.BY_NUMPY[array.dtype].scalar_type_name if hasattr(array, "dtype") else "Float"
-    shape = list(getattr(array, "shape", ()))
-    # Only the sum of the counts is kept: writes since then are shared out among those that were
-    # ever written to.
-    expected = max(
-        0,
-        version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)),
-    )
-    writer, site = version.writer or ("an in-place operation", None)
-    lines = []
-    made = node.line
-    lines.append(f"{node.op.grad_name} saved it" + (f" at {made}" if made else ""))
-    wrote = source.describe(site)
-    lines.append(f"{writer} overwrote it" + (f" at {wrote}" if wrote else ""))
-    return GraphError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{name}Tensor {shape}]{maker} is at version {version.count}; expected version {expected} instead. Hint: enable anomaly "
-        "detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
-        "check_nan=False).",
-        op=node.op.grad_name,
-        notes=lines,
-        hint=f"use the out-of-place form of {writer}, or clone() the tensor before writing to it",
-    )
-
-
-def _maker(node: Node, entry: tuple[str, int]) -> str:
-    """PyTorch's words for where a saved value came from: ', which is output 0 of Exp,'."""
-    edge: Any = node if entry[0] == "out" else node.inputs[entry[1]]
-    source_node, index = (
-        (edge.node, edge.index)
-        if type(edge) is OutputSlot
-        else (edge, entry[1] if edge is node else 0)
-    )
-    if not isinstance(source_node, Node):
-        return ""
-    return f", which is output {index} of {source_node.op.grad_name.partition('Backward')[0]},"

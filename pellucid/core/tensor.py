@@ -27,6 +27,8 @@ class Version:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
+    # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)
+    borrowers: list[weakref.ref[Any]] | None = None
 
 
 class InferenceVersion(Version):
@@ -181,6 +183,8 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same values without history; writes to it are not seen by autograd."""
+        if self._ver is not None and self._ver.borrowers is not None:
+            hand_out_copies(self._ver)
         result: Tensor = make_tensor(self._array)
         if state.slow:
             observe.notify("data_taken", self, result)
@@ -303,6 +307,15 @@ def version_of(tensor: Tensor) -> Version:
     if version is None:
         version = tensor._ver = Version()
     return version
+
+
+def hand_out_copies(version: Version) -> None:
+    """Let nodes that borrow the memory take a copy: somebody is about to write there, or gets it
+    past the counter.
+    """
+    borrowers, version.borrowers = version.borrowers, None
+    for node in filter(None, [ref() for ref in borrowers or ()]):
+        node.copy_borrowed(version)
 
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:

@@ -34,6 +34,7 @@ class Version:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None
+    borrowers: list[weakref.ref[Any]] | None = None
 
 class InferenceVersion(Version):
 
@@ -870,6 +871,9 @@ def _inherits(view: View) -> bool:
     ...
 
 def version_of(tensor: Tensor) -> Version:
+    ...
+
+def hand_out_copies(version: Version) -> None:
     ...
 
 def set_requires_grad(tensor: Tensor, value: bool) -> None:

@@ -65,7 +65,8 @@ def input_mask(input: Tensor, mask: Tensor) -> Tensor:
                 "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"
             )
         mask = broadcast_to(mask, input.shape)
-    return mask.to(dtypes.bool_)
+    # a copy: the gradient does not read what is written to the mask later
+    return mask.to(dtypes.bool_, copy=True)
 
 
 def _limit(kind: dtypes.dtype, sign: int) -> float | None:

@@ -73,6 +73,8 @@ def is_written_directly(x: Any) -> bool:
     """
     if type(x) not in FAST_TYPES or state.slow or x._view is not None or x._x is not None:
         return False
+    if x._ver is not None and x._ver.borrowers is not None:
+        return False
     return type(x._array) is ndarray and x._array.flags.carray and not (x._rg and local.grad)
 
 

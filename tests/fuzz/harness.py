@@ -42,7 +42,16 @@ from typing import Any
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
-FUZZERS = ("operations", "compiled", "programs", "trainings", "transforms", "changes", "files")
+FUZZERS = (
+    "operations",
+    "writes",
+    "compiled",
+    "programs",
+    "trainings",
+    "transforms",
+    "changes",
+    "files",
+)
 # then a fresh one: what a case leaves behind may not decide about a later one for ever
 CASES_A_PROCESS = 1000
 SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process

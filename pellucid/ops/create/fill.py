@@ -122,6 +122,7 @@ def zero_(self: Tensor) -> Tensor:
         and not (self._rg and local.grad)
         and self._view is None
         and self._x is None
+        and (self._ver is None or self._ver.borrowers is None)
         and self._array.flags.writeable
         and not overlaps_itself(self._array)
     ):

@@ -10,6 +10,7 @@ from numpy import ndarray
 from ... import shapes
 from ...arrays.scatter import KERNEL_SIZE, gather_along, short_way, take_by
 from ...core import tracing
+from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -152,6 +153,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{len(a)} dimensions for input, and {len(b)} dimensions for indices"
         )
     dim = shapes.normalize_dim(dim, len(a))
+    if input._rg and local.grad:
+        indices = indices.clone()  # the gradient reads positions that nobody else writes to
     alike = a[:dim] == b[:dim] and a[dim + 1 :] == b[dim + 1 :]
     if alike and is_direct(input) and is_direct(indices) and inside(indices._array, a[dim]):
         return gather(input, dim, indices)

@@ -259,7 +259,8 @@ def scaled_dot_product_attention(
     if kind in HALVES:  # scores of two bytes would be off by more than the weights are apart
         q, k, v = (F.cast(t, dtype=_F32) for t in (q, k, v))
         bias = None if bias is None else F.cast(bias, dtype=_F32)
-    scores = F.matmul(q, k.transpose(-2, -1)) * factor
+    root = math.sqrt(abs(factor))
+    scores = F.matmul(q * math.copysign(root, factor), (k * root).transpose(-2, -1))
     if is_causal:
         mask = constant(np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool))
         scores = F.where(wrap(mask), scores, -math.inf)

@@ -43,6 +43,7 @@ def direct_form(
             and not (self._rg and local.grad)
             and self._view is None
             and self._x is None
+            and (self._ver is None or self._ver.borrowers is None)
             and (
                 self._array.dtype.char in "fd"
                 or counts

@@ -352,6 +352,7 @@ cross_entropy_op = defop(
     vjp={"input": _ce_vjp},
     grad_name="NllLoss",
     host=True,
+    borrows="input",
     variant=lambda n: f"{_nll_title(value_at(n.inputs[0])[0])}Backward0",
     autocast="float32",
     traits="saturates",
