@@ -131,7 +131,17 @@ _DETACH = Primitive(name="detach", grad_name="Detach", title="detach")
 
 @public(methods="=")
 def detach_(input: Tensor) -> Tensor:
-    """Take the tensor itself out of the graph, making it a leaf."""
+    """Take this tensor out of the graph, which makes it a leaf, and return it.
+
+    Raises:
+        RuntimeError: the tensor is a view; use `detach()`.
+
+    >>> import pellucid as torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> y = w * 2
+    >>> y.detach_().requires_grad, y.is_leaf
+    (False, True)
+    """
     if input._view is not None:
         raise GraphError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "

@@ -21,7 +21,7 @@ from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
 from . import observe, source, tracing
 from .bind import OPERANDS, record
-from .display import refusals
+from .display import examples, refusals
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -448,7 +448,7 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
-    method.__doc__ = f"In-place version of :func:`{function.__name__}`: writes the result into this tensor and returns it."
+    method.__doc__ = examples.of_inplace(function.__name__, name, function.__doc__)
     return method
 
 

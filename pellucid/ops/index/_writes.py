@@ -13,6 +13,7 @@ from ...arrays import numpy_cpu
 from ...arrays.numpy_cpu import apart, overlaps_itself, writable
 from ...core import tracing
 from ...core.bind import NUMBERS, wrap
+from ...core.display import examples
 from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
@@ -117,7 +118,7 @@ def both_forms(
         return write(self, name + "_", op, others, params)
 
     function.__name__, inplace.__name__ = name, name + "_"
-    function.__doc__, inplace.__doc__ = doc, f"In-place version of :func:`{name}`."
+    function.__doc__, inplace.__doc__ = doc, examples.of_inplace(name, name + "_", doc)
     METHODS[name], METHODS[name + "_"] = function, inplace
     FUNCTIONS["torch"][name] = with_out(function, "exact", f"torch.{name}") if out else function
 

@@ -385,7 +385,13 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 
 def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
-    """Put `values` at the places that the index tensors pick; see :func:`index_put`."""
+    """Write `values` into this tensor at the given indices, `self[indices] = values`; see :func:`index_put`.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros(3)
+    >>> x.index_put_((torch.tensor([0, 2, 2]),), torch.tensor([1.0, 2.0, 3.0]), accumulate=True)
+    tensor([1., 0., 5.])
+    """
     spec, tensors, values = _arguments(self, indices, values, "index_put_")
     return put_(self, tensors, spec, values, accumulate, "index_put_")
 

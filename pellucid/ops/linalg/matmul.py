@@ -564,7 +564,7 @@ def addmm(
     """`beta * input + alpha * (mat1 @ mat2)` with `input` broadcast to the product's shape.
 
     >>> import pellucid as torch
-    >>> torch.addmm(torch.ones(1), torch.eye(2), torch.ones(2, 1))
+    >>> torch.addmm(torch.ones(2, 1), torch.eye(2), torch.ones(2, 1))
     tensor([[2.],
             [2.]])
     """
@@ -625,9 +625,9 @@ def addr(
     """`beta * input + alpha * outer(vec1, vec2)`.
 
     >>> import pellucid as torch
-    >>> torch.addr(torch.zeros(1), torch.tensor([1.0, 2.0]), torch.tensor([3.0]))
-    tensor([[3.],
-            [6.]])
+    >>> torch.addr(torch.ones(2, 1), torch.tensor([1.0, 2.0]), torch.tensor([3.0]))
+    tensor([[4.],
+            [7.]])
     """
     if rest:
         return former(
@@ -699,8 +699,8 @@ def baddbmm(
     """`beta * input + alpha * (batch1 @ batch2)` for stacks of matrices.
 
     >>> import pellucid as torch
-    >>> torch.baddbmm(torch.ones(1, 1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1)).flatten()
-    tensor([4., 4.])
+    >>> torch.baddbmm(torch.ones(1, 1, 1), torch.ones(1, 1, 3), torch.ones(1, 3, 1))
+    tensor([[[4.]]])
     """
     if rest:
         return former(

@@ -142,8 +142,10 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """`input / other`; integers give floats.
 
     >>> import pellucid as torch
-    >>> torch.true_divide(torch.tensor([1, 2]), 2)
+    >>> torch.true_divide(torch.tensor([1.0, 2.0]), 2)
     tensor([0.5000, 1.0000])
+    >>> torch.true_divide(torch.tensor([1, 2]), 2).dtype
+    torch.float32
     """
     return div_op.call(input, other)
 

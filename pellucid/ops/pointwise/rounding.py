@@ -266,8 +266,8 @@ nextafter = binary(
         "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
     },
     doc="The next number after `input` towards `other`.",
-    example="torch.nextafter(torch.tensor([1.0]), torch.tensor([2.0])) > 1",
-    shows="tensor([True])",
+    example="torch.nextafter(torch.tensor([1.0], dtype=torch.float16), torch.tensor([2.0], dtype=torch.float16))",
+    shows="tensor([1.0010], dtype=torch.float16)",
 )
 
 Frexp = named("frexp", "mantissa exponent")

@@ -207,7 +207,7 @@ def _accumulated_in_place(function: Any) -> None:
             )
         return function(self, dim, dtype=None if self.dtype.is_floating_point else self.dtype)
 
-    within.__name__ = function.__name__
+    within.__name__, within.__doc__ = function.__name__, function.__doc__
     name = function.__name__ + "_"
     METHODS[name] = FUNCTIONS["torch"][name] = inplace_form(numpy_names(within), name)
 

@@ -18,11 +18,19 @@ from .transpose import t, transpose
 
 
 def _inplace(
-    name: str, function: Callable[..., Tensor], inverse: Callable[..., Tensor] | None = None
+    name: str,
+    function: Callable[..., Tensor],
+    example: tuple[str, str, str],
+    inverse: Callable[..., Tensor] | None = None,
 ) -> None:
-    """`name` of Tensor; `inverse` makes the tensor as it was from the result: so its views, which
-    know it as it was, come from it now.
+    """Define the method `name` of Tensor.
+
+    Args:
+        example: a shape, a call of the method for a tensor of this shape, and what it gives.
+        inverse: restores the tensor as it was from the result. Its views, which were made from the tensor
+            as it was, come from the restored one from then on.
     """
+    shape, call, shows = example
 
     def method(self: Tensor, *args: Any, **named: Any) -> Tensor:
         check_writable(self, name)
@@ -69,9 +77,14 @@ def _inplace(
 
     method.__name__ = name
     forwarding.update((method.__code__, apply.__code__))
-    method.__doc__ = (
-        f"In-place `{name.removesuffix('_')}`: changes the sizes and strides of the tensor itself."
-    )
+    method.__doc__ = f"""In-place version of :func:`{name.removesuffix("_")}`: changes the sizes and strides of this tensor,
+    not its memory, and returns it.
+
+    >>> import pellucid as torch
+    >>> x = torch.zeros({shape})
+    >>> x.{call}.shape, x.stride()
+    {shows}
+    """
     METHODS[name] = method
     if name == "as_strided_":
         FUNCTIONS["torch"][name] = method
@@ -87,7 +100,30 @@ for _name, _function in {
     "swapdims_": METHODS["swapdims"],
     "t_": t,
 }.items():
-    _inplace(_name, _function, _again(_function))  # twice is as before
-_inplace("squeeze_", squeeze_of_tensor, lambda x, shape, *args, **named: x.view(shape))
-_inplace("unsqueeze_", unsqueeze, lambda x, shape, *args, **named: x.view(shape))
-_inplace("as_strided_", view_storage.as_strided)
+    _inplace(
+        _name,
+        _function,
+        (
+            "2, 3",
+            f"{_name}()" if _name == "t_" else f"{_name}(0, 1)",
+            "(torch.Size([3, 2]), (1, 3))",
+        ),
+        _again(_function),  # twice is as before
+    )
+_inplace(
+    "squeeze_",
+    squeeze_of_tensor,
+    ("2, 1, 3", "squeeze_(1)", "(torch.Size([2, 3]), (3, 1))"),
+    lambda x, shape, *args, **named: x.view(shape),
+)
+_inplace(
+    "unsqueeze_",
+    unsqueeze,
+    ("2, 3", "unsqueeze_(0)", "(torch.Size([1, 2, 3]), (6, 3, 1))"),
+    lambda x, shape, *args, **named: x.view(shape),
+)
+_inplace(
+    "as_strided_",
+    view_storage.as_strided,
+    ("6", "as_strided_((2, 2), (3, 1))", "(torch.Size([2, 2]), (3, 1))"),
+)
