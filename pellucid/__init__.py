@@ -330,6 +330,9 @@ _attach.LENT["foreach"] = lambda name: getattr(
     _importlib.import_module(f"{_HOME}._foreach"), name, None
 )
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
+_attach.LENT["recurrent"] = lambda name: _importlib.import_module(
+    f"{__name__}.nn._recurrent"
+).FUNCTIONS.get(name)
 _attach.LENT["sharded"] = lambda name: _importlib.import_module(f"{__name__}.sharded.{name}")
 _attach.LENT["compile"] = lambda *args, **kwargs: __getattr__("compile")(*args, **kwargs)
 

@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 
 from . import dtypes
 from .aten import checks as _checks
+from .aten import dispatch as _dispatch
 from .aten import overload as _overload
 from .aten.annotations import infer_schema as infer_schema
 from .core.function import Function
@@ -91,15 +92,25 @@ def _found(op: Any) -> _overload.OpOverload:
 
 
 def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
-    """Add an operator by its schema; `impl` gives it what computes it.
+    """Define an operator by its schema. `torch.library.impl` then registers the functions that compute it.
 
     Args:
         qualname: namespace and name, such as "mylib::op".
         schema: arguments and result, such as "(Tensor x) -> Tensor".
+        lib: the library that owns the definition; the operator is removed together with it.
+        tags: accepted as in PyTorch.
 
     Raises:
         ValueError: the name has no namespace.
-        RuntimeError: there is such an operator already.
+        RuntimeError: the operator exists already.
+
+    >>> import pellucid as torch
+    >>> torch.library.define("docs_define::half", "(Tensor x) -> Tensor")
+    >>> @torch.library.impl("docs_define::half", "cpu")
+    ... def half(x):
+    ...     return x / 2
+    >>> torch.ops.docs_define.half(torch.tensor([3.0]))
+    tensor([1.5000])
     """
     if not isinstance(qualname, str):
         raise ArgumentValueError(
@@ -117,10 +128,19 @@ def define(qualname: str, schema: Any, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Register what computes an operator on kinds of devices ("cpu", "default", ...), or for one of
-    PyTorch's dispatch keys.
+    """Register the function that computes an operator, as a call or (without `func`) as a decorator.
 
-    Without `func`, a decorator.
+    Args:
+        qualname: namespace and name of the operator.
+        types: a kind of device ("cpu"), several of them, "default" for all devices, or one of PyTorch's dispatch keys.
+        func: the function; it is called with the operator's arguments.
+        lib: the library that owns the registration; it is removed together with it.
+
+    >>> import pellucid as torch
+    >>> torch.library.define("docs_impl::clip01", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_impl::clip01", "cpu", lambda x: x.clamp(0, 1))
+    >>> torch.ops.docs_impl.clip01(torch.tensor([-1.0, 0.5, 3.0]))
+    tensor([0.0000, 0.5000, 1.0000])
     """
     kinds = (types,) if isinstance(types, str) else tuple(types)
 
@@ -200,6 +220,9 @@ class Library:
             op = op_name
         else:
             op = _found(op_name if "::" in op_name else f"{self.ns}::{op_name}")
+        if fn is fallthrough_kernel:  # without a kernel for this key, the next key's is called
+            op.py_kernels.pop(key, None)
+            return
         op.py_kernels[key] = _with_keyset(fn) if with_keyset else fn
         self._kernels.append((op, key))
 
@@ -239,15 +262,30 @@ def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> NoReturn:
-    """Stands for "the next kernel" in `Library.impl`; calling it is refused."""
+    """Pass this to `Library.impl` to leave calls for a dispatch key to the next key. It cannot be called.
+
+    >>> import pellucid as torch
+    >>> library = torch.library.Library("docs_fall", "DEF")
+    >>> _ = library.define("twice(Tensor x) -> Tensor")
+    >>> library.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+    >>> library.impl("twice", torch.library.fallthrough_kernel, "AutogradCPU")
+    >>> torch.ops.docs_fall.twice(torch.ones(1))
+    tensor([2.])
+    """
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 def get_kernel(op: Any, dispatch_key: Any) -> Callable[..., Any]:
-    """What computes an operator for a dispatch key.
+    """Return the function that computes an operator for a dispatch key.
 
     Raises:
-        RuntimeError: nothing does.
+        RuntimeError: nothing is registered for this key.
+
+    >>> import pellucid as torch
+    >>> torch.library.define("docs_kernel::plus1", "(Tensor x) -> Tensor")
+    >>> torch.library.impl("docs_kernel::plus1", "cpu", lambda x: x + 1)
+    >>> torch.library.get_kernel("docs_kernel::plus1", "CPU")(torch.zeros(2))
+    tensor([1., 1.])
     """
     found = _found(op)
     key = getattr(dispatch_key, "name", dispatch_key)
@@ -260,8 +298,20 @@ def get_kernel(op: Any, dispatch_key: Any) -> Callable[..., Any]:
 def register_kernel(
     op: Any, device_types: Any, func: Any = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Register what computes an operator on kinds of devices; None: on all. Without `func`, a
-    decorator.
+    """Register the function that computes an operator on one or more kinds of devices (None: on all).
+
+    Without `func`, this is a decorator. `custom_op` registers the decorated function already; use this
+    for an additional device.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs_kernels::square", mutates_args=(), device_types="cuda")
+    ... def square(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * x
+    >>> @torch.library.register_kernel("docs_kernels::square", "cpu")
+    ... def _(x):
+    ...     return x.pow(2)
+    >>> square(torch.tensor([3.0]))
+    tensor([9.])
     """
     kinds = ("default",) if device_types is None else device_types
     return impl(op, kinds, func, lib=lib)
@@ -276,11 +326,22 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = False,
 ) -> Any:
-    """Register what says the shapes and dtypes of the results, on tensors without data (device
-    "meta"). Without `func`, a decorator.
+    """Register the function that computes the shapes and dtypes of an operator's results from tensors without data.
 
-    The operator may be defined later (in PyTorch it must be there): packages whose compiled
-    operators are not loaded stay importable.
+    Export, compilation and the "meta" device need it. Without `func`, this is a decorator. The operator may be
+    defined later than its fake function (PyTorch requires it first), so that packages whose compiled
+    operators cannot be loaded remain importable.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs_fake::pairs", mutates_args=())
+    ... def pairs(x: torch.Tensor) -> torch.Tensor:
+    ...     return torch.combinations(x)
+    >>> @torch.library.register_fake("docs_fake::pairs")
+    ... def _(x):
+    ...     n = x.shape[0]
+    ...     return x.new_empty(n * (n - 1) // 2, 2)
+    >>> pairs(torch.empty(5, device="meta")).shape
+    torch.Size([10, 2])
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -297,7 +358,7 @@ def register_fake(
 def impl_abstract(
     qualname: Any, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1
 ) -> Any:
-    """The older name of `register_fake`."""
+    """The old name of `register_fake`, which has an example."""
     return register_fake(qualname, func, lib=lib)
 
 
@@ -347,10 +408,24 @@ def register_autograd(
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
-    """Register how `vmap` runs an operator: `func(info, in_dims, *args)` returns (results, their
-    batch dimensions).
+    """Register how `vmap` runs an operator on a batch. Without `func`, this is a decorator.
 
-    Without `func`, a decorator. An operator without it runs sample by sample.
+    Args:
+        op: the operator's name, its overload, or the definition that `custom_op` returned.
+        func: `func(info, in_dims, *args)` returns the results and their batch dimensions. `info.batch_size` is the
+            size of the batch; `in_dims` has each argument's batch dimension, or None.
+
+    An operator without such a rule runs once for each sample.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs_vmap::row_sum", mutates_args=())
+    ... def row_sum(x: torch.Tensor) -> torch.Tensor:
+    ...     return x.sum(-1)
+    >>> @torch.library.register_vmap("docs_vmap::row_sum")
+    ... def _(info, in_dims, x):
+    ...     return row_sum(x.movedim(in_dims[0], 0)), 0
+    >>> torch.vmap(row_sum)(torch.ones(2, 3))
+    tensor([3., 3.])
     """
 
     def register(function: Callable[..., Any]) -> None:
@@ -364,8 +439,21 @@ def register_vmap(op: Any, func: Any = None, /, *, lib: Library | None = None) -
 def register_autocast(
     op: Any, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
 ) -> None:
-    """Register the dtype that floating-point arguments are cast to inside of `autocast` on a
-    device.
+    """Register the dtype to which `autocast` casts an operator's floating-point arguments on a device.
+
+    Args:
+        op: the operator's name, its overload, or the definition that `custom_op` returned.
+        device_type: "cpu" or "cuda".
+        cast_inputs: the dtype.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs_cast::same", mutates_args=())
+    ... def same(x: torch.Tensor) -> torch.Tensor:
+    ...     return x.clone()
+    >>> torch.library.register_autocast("docs_cast::same", "cpu", torch.bfloat16)
+    >>> with torch.autocast("cpu"):
+    ...     print(same(torch.ones(2)).dtype)
+    torch.bfloat16
     """
     from .amp.autocast_mode import autocast, is_autocast_enabled
 
@@ -391,8 +479,30 @@ def register_autocast(
 def register_torch_dispatch(
     op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Register what a class with `__torch_dispatch__` does with an operator:
-    `func(mode or class, func, types, args, kwargs)`.
+    """Register what a mode or a tensor subclass with `__torch_dispatch__` does with an operator.
+
+    Args:
+        op: the operator's name, its overload, or the definition that `custom_op` returned.
+        torch_dispatch_class: the mode or the subclass, exactly: classes derived from it are not affected.
+        func: called as `func(mode or class, func, types, args, kwargs)` instead of `__torch_dispatch__`.
+            Without it, this is a decorator.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils._python_dispatch import TorchDispatchMode
+    >>> class Count(TorchDispatchMode):
+    ...     calls = 0
+    >>> @torch.library.custom_op("docs_mode::double", mutates_args=())
+    ... def double(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> @torch.library.register_torch_dispatch("docs_mode::double", Count)
+    ... def _(mode, func, types, args, kwargs):
+    ...     mode.calls += 1
+    ...     return func(*args, **kwargs)
+    >>> x = torch.ones(1)
+    >>> with Count() as count:
+    ...     y = double(double(x))
+    >>> y, count.calls
+    (tensor([4.]), 2)
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -416,7 +526,11 @@ def _differentiable(op: _overload.OpOverload) -> None:
 
     def forward(*args: Any) -> Any:
         places = args[: len(args) - len(keywords)]
-        return op._below(*places, **dict(zip(keywords, args[len(places) :], strict=True)))
+        named = dict(zip(keywords, args[len(places) :], strict=True))
+        if not _dispatch.takes(places, named):
+            return op._below(*places, **named)
+        with _dispatch.passed_autograd():
+            return _dispatch.handled(op, places, named)
 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         if rules.get("setup_context") is None:
@@ -457,7 +571,16 @@ def _differentiable(op: _overload.OpOverload) -> None:
 
 # ---- operators from functions --------------------------------------------------------------------
 class CustomOpDef:
-    """What `custom_op` returns: an operator with its rules. Called, it runs the operator."""
+    """An operator defined by `custom_op`, with methods that register its rules. Call it like a function.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs_def::scale", mutates_args=())
+    ... def scale(x: torch.Tensor, factor: float) -> torch.Tensor:
+    ...     return x * factor
+    >>> _ = scale.register_fake(lambda x, factor: torch.empty_like(x))
+    >>> scale(torch.ones(2), 3.0), scale(torch.empty(2, device="meta"), 3.0).device
+    (tensor([3., 3.]), device(type='meta'))
+    """
 
     def __init__(
         self, namespace: str, name: str, schema: str, fn: Callable[..., Any], tags: Any = ()
@@ -571,14 +694,13 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """An operator from a function of Python. Without `fn`, a decorator.
+    """Define an operator by a Python function. Without `fn`, this is a decorator.
 
     Args:
         name: namespace and name, such as "mylib::op".
         mutates_args: the names of the arguments that the function writes to, or "unknown".
-        device_types: kinds of devices that the function computes on; None: all.
-        schema: the operator's schema without its name; made from the annotations where it is left
-            out.
+        device_types: the kinds of devices that the function is for. Default: None, all of them.
+        schema: the operator's schema without its name. Default: None, inferred from the annotations.
 
     Raises:
         ValueError: the name has no namespace, or there is no schema for the annotations.
@@ -616,19 +738,22 @@ class _FakeContext:
 
 
 def get_ctx() -> _FakeContext:
-    """The context of a function registered with `register_fake`."""
+    """Return the context of the running function that `register_fake` registered.
+
+    Its `new_dynamic_size()`, a size that depends on values, is not supported: sizes are Python numbers here.
+    """
     return _FakeContext()
 
 
 def wrap_triton(triton_kernel: Callable[..., Any], /) -> NoReturn:
-    """Refused: there is no Triton."""
+    """Not supported, since there is no Triton: always raises an error."""
     raise UnsupportedError("torch.library.wrap_triton is not supported: there is no Triton here")
 
 
 def triton_op(
     name: str, fn: Any = None, /, *, mutates_args: str | Iterable[str], schema: str | None = None
 ) -> NoReturn:
-    """Refused: there is no Triton."""
+    """Not supported, since there is no Triton: always raises an error. Use `custom_op`."""
     raise UnsupportedError("torch.library.triton_op is not supported: there is no Triton here")
 
 
@@ -647,31 +772,29 @@ def opcheck(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> dict[str, Any]:
-    """Check an operator on arguments: what it writes to is in its schema, its results' shapes are
-    those of its fake, gradients flow.
+    """Test a custom operator on sample arguments.
+
+    Four properties are checked: the operator writes only to arguments that its schema marks as
+    written, its gradient is registered for autograd, the function registered by `register_fake` predicts the shapes
+    and dtypes of the results, and a backward pass reaches the arguments.
+
+    Args:
+        op: the operator, or the definition that `custom_op` returned.
+        args, kwargs: sample arguments.
+        test_utils: the names of the checks to run. Default: all four.
+        raise_exception: raise the first error. Default: True; with False the errors are in the result.
+        atol, rtol: accepted.
 
     Returns:
-        "SUCCESS" or the error for each of the checks.
+        A dictionary with "SUCCESS" or the error for each check.
+
+    >>> import pellucid as torch
+    >>> @torch.library.custom_op("docs_check::double", mutates_args=())
+    ... def double(x: torch.Tensor) -> torch.Tensor:
+    ...     return x.mul_(2).clone()  # writes to its argument, but the schema does not say so
+    >>> _ = double.register_fake(lambda x: torch.empty_like(x))
+    >>> result = torch.library.opcheck(double, (torch.ones(2),), raise_exception=False)
+    >>> [name for name, outcome in result.items() if outcome != "SUCCESS"]
+    ['test_schema']
     """
-    found, kwargs = _found(op), dict(kwargs or {})
-    checks = {
-        "test_schema": _checks._check_schema,
-        "test_autograd_registration": _checks._check_autograd,
-        "test_faketensor": _checks._check_fake,
-        "test_aot_dispatch_dynamic": _checks._check_backward,
-    }
-    wanted = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
-    results: dict[str, Any] = {}
-    for name in wanted:
-        if name not in checks:
-            raise ArgumentValueError(f"{name} is not one of the checks {list(checks)}")
-        try:
-            checks[name](found, args, kwargs)
-            results[name] = "SUCCESS"
-        except Exception as error:
-            if raise_exception:
-                raise RuntimeError(
-                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
-                ) from error
-            results[name] = error
-    return results
+    return _checks.run(_found(op), args, dict(kwargs or {}), test_utils, raise_exception)

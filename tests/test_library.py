@@ -8,6 +8,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import Tensor, library
+from pellucid.utils._python_dispatch import TorchDispatchMode
 
 
 def test_schemas():
@@ -140,3 +141,51 @@ def test_libraries():
         assert torch.ops.tests4.later(torch.ones(2, device="meta")).shape == (3,)
     with pytest.raises(NotImplementedError, match="Triton"):
         library.wrap_triton(len)
+
+
+def test_modes_and_subclasses_are_asked_about_custom_operators():
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(("mode", str(func)))
+            return func(*args, **(kwargs or {}))
+
+    class Sub(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(("type", str(func)))
+            return torch.zeros(3)
+
+    def rule(handler, func, types, args, kwargs):
+        seen.append(("rule", type(handler).__name__))
+        return torch.zeros(2)
+
+    @library.custom_op("asked::double", mutates_args=())
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    seen, x = [], torch.ones(1)
+    with Mode():
+        assert double(x).tolist() == [2.0]
+    assert double(torch.ones(2).as_subclass(Sub)).tolist() == [0.0] * 3
+    assert seen == [("mode", "asked.double.default"), ("type", "asked.double.default")]
+    seen.clear()
+    library.register_torch_dispatch("asked::double", Mode, rule)
+    library.register_torch_dispatch("asked::double", Sub, rule)
+    with Mode():
+        assert double(x).tolist() == [0.0] * 2
+    with type("Other", (Mode,), {})():  # a rule is for exactly its class
+        assert double(x).tolist() == [2.0]
+    assert double(torch.ones(2).as_subclass(Sub)).tolist() == [0.0] * 2
+    assert seen == [
+        ("rule", "Mode"),
+        ("mode", "asked.double.default"),
+        ("rule", type(Sub).__name__),
+    ]
+
+
+def test_a_fallthrough_kernel_leaves_the_call_to_the_next_key():
+    with library._scoped_library("falls", "DEF") as lib:
+        lib.define("twice(Tensor x) -> Tensor")
+        lib.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+        lib.impl("twice", library.fallthrough_kernel, "AutogradCPU")
+        assert torch.ops.falls.twice(torch.ones(1)).tolist() == [2.0]

@@ -7,6 +7,7 @@ from typing import Any
 from ..core.modes import enable_grad
 from ..core.tape import Node
 from ..core.tensor import Tensor
+from ..errors import ArgumentValueError
 from . import overload as _overload
 
 
@@ -85,3 +86,29 @@ def _check_backward(op: Any, args: Any, kwargs: Any) -> None:
         made = [t for t in _tensors([op(*args, **kwargs)]) if t.requires_grad]
     for k, t in enumerate(made):
         t.sum().backward(retain_graph=k + 1 < len(made))
+
+
+def run(op: Any, args: Any, kwargs: Any, names: Any, raise_exception: bool) -> dict[str, Any]:
+    """The outcome of each of the named checks: "SUCCESS" or the error."""
+    results: dict[str, Any] = {}
+    for name in (names,) if isinstance(names, str) else tuple(names):
+        if name not in _CHECKS:
+            raise ArgumentValueError(f"{name} is not one of the checks {list(_CHECKS)}")
+        try:
+            _CHECKS[name](op, args, kwargs)
+            results[name] = "SUCCESS"
+        except Exception as error:
+            if raise_exception:
+                raise RuntimeError(
+                    f"opcheck(op, ...): {name} failed with {error} (scroll up for stack trace)"
+                ) from error
+            results[name] = error
+    return results
+
+
+_CHECKS = {
+    "test_schema": _check_schema,
+    "test_autograd_registration": _check_autograd,
+    "test_faketensor": _check_fake,
+    "test_aot_dispatch_dynamic": _check_backward,
+}

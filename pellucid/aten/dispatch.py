@@ -150,6 +150,18 @@ class Unhandled(TypeError):
     """
 
 
+def _asked(
+    handler: Any, kind: type, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What a mode or a type of tensors makes of an operator: by the rule that `register_torch_dispatch`
+    gave the operator for exactly this class, else by its `__torch_dispatch__`.
+    """
+    rule = func.py_kernels.get(kind)
+    if rule is not None:
+        return rule(handler, func, types, args, kwargs)
+    return handler.__torch_dispatch__(func, types, args, kwargs)
+
+
 def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An operator below autograd: by the innermost mode, else by a type of the arguments, else
     computed.
@@ -159,12 +171,12 @@ def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     modes = thread.modes
     if modes:
         with only(modes[:-1]):
-            made = modes[-1].__torch_dispatch__(func, types, args, kwargs)
+            made = _asked(modes[-1], type(modes[-1]), func, types, args, kwargs)
         if made is not NotImplemented:
             return made
     for value in found:
         with only(()):
-            made = type(value).__torch_dispatch__(func, types, args, kwargs)
+            made = _asked(type(value), type(value), func, types, args, kwargs)
         if made is not NotImplemented:
             return made
     if found:

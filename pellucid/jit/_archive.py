@@ -130,14 +130,27 @@ def load(
 ) -> Any:
     """Read a module that `torch.jit.save` wrote, here or in PyTorch.
 
-    A file of this library's imports the module's class: read such files only from those you trust.
-    A file of PyTorch's (TorchScript) brings its own code, a small Python, which is checked and runs
-    over the operations here. It can call operators and its own functions, and nothing else.
+    A file written by Pellucid imports the module's class, so read such files only from sources you trust.
+    A file written by PyTorch (TorchScript) contains its own code in a small subset of Python. This code is checked, can call
+    only operators and its own functions, and runs on the operations here.
+
+    Args:
+        f: a path, or an object with `read`.
+        map_location: the device for the tensors.
+        _extra_files: a dictionary whose keys are names given to `save`; its values are replaced by what the file holds, as bytes.
 
     Raises:
-        ValueError: no such file.
-        NotImplementedError: the code has what is not supported.
-        pickle.UnpicklingError, RuntimeError: a damaged file.
+        ValueError: there is no such file.
+        NotImplementedError: the code uses something that is not supported.
+        pickle.UnpicklingError, RuntimeError: the file is damaged.
+
+    >>> import pellucid as torch
+    >>> import io
+    >>> file, note = io.BytesIO(), {"note.txt": ""}
+    >>> torch.jit.save(torch.jit.script(torch.nn.ReLU()), file, _extra_files={"note.txt": "v1"})
+    >>> _ = file.seek(0)
+    >>> torch.jit.load(file, _extra_files=note)(torch.tensor([-1.0, 2.0])), note
+    (tensor([0., 2.]), {'note.txt': b'v1'})
     """
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):

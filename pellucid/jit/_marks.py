@@ -35,7 +35,16 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
 
 def unused(fn: T) -> T:
-    """Return the function as it is."""
+    """Mark a function that TorchScript should not compile; returns it unchanged. In PyTorch a scripted module
+    raises an error when it calls such a function; here the function runs.
+
+    >>> import pellucid as torch
+    >>> @torch.jit.unused
+    ... def log(x):
+    ...     return f"mean {x.mean():.1f}"
+    >>> log(torch.tensor([1.0, 2.0]))
+    'mean 1.5'
+    """
     return fn
 
 
@@ -45,17 +54,45 @@ def _drop(fn: T) -> T:
 
 
 def export(fn: T) -> T:
-    """Return the method as it is."""
+    """Mark a method for TorchScript; returns it unchanged, since scripted modules keep all of their methods.
+
+    >>> import pellucid as torch
+    >>> class Scaler(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x
+    ...     @torch.jit.export
+    ...     def scale(self, x):
+    ...         return x * 10
+    >>> torch.jit.script(Scaler()).scale(torch.ones(2))
+    tensor([10., 10.])
+    """
     return fn
 
 
 def interface(obj: T) -> T:
-    """Return the class as it is."""
+    """Mark a class as a TorchScript interface; returns it unchanged.
+
+    >>> import pellucid as torch
+    >>> @torch.jit.interface
+    ... class Encoder:
+    ...     def encode(self, x: torch.Tensor) -> torch.Tensor: ...
+    >>> Encoder.__name__
+    'Encoder'
+    """
     return obj
 
 
 def script_method(fn: T) -> T:
-    """Return the method as it is."""
+    """Mark a method of a `ScriptModule` subclass; returns it unchanged.
+
+    >>> import pellucid as torch
+    >>> class Doubler(torch.jit.ScriptModule):
+    ...     @torch.jit.script_method
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> Doubler()(torch.ones(1))
+    tensor([2.])
+    """
     return fn
 
 
@@ -100,7 +137,12 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 
 class Attribute(NamedTuple):
-    """A value with its TorchScript type."""
+    """A value with its TorchScript type, for attributes of scripted modules. The type is not used here.
+
+    >>> import pellucid as torch
+    >>> torch.jit.Attribute(0.5, float).value
+    0.5
+    """
 
     value: Any
     type: Any
@@ -118,13 +160,26 @@ def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
 
 
 def wait(future: Future[T]) -> T:
-    """The result of `fork`."""
+    """Return the result of a call that `fork` started.
+
+    >>> import pellucid as torch
+    >>> future = torch.jit.fork(torch.add, torch.ones(2), 1)
+    >>> torch.jit.wait(future)
+    tensor([2., 2.])
+    """
     return future.wait()
 
 
 @contextmanager
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Run the block: a scripted function runs as Python either way."""
+    """Accept PyTorch's switch for its graph optimizer. Scripted functions run as Python, with or without it.
+
+    >>> import pellucid as torch
+    >>> square = torch.jit.script(lambda x: x * x)
+    >>> with torch.jit.optimized_execution(False):
+    ...     print(square(torch.tensor(3.0)))
+    tensor(9.)
+    """
     yield
 
 
@@ -138,21 +193,44 @@ def fuser(name: str) -> Iterator[None]:
 
 @contextmanager
 def strict_fusion() -> Iterator[None]:
-    """Run the block: `torch.compile` is what fuses here."""
+    """Accept PyTorch's check that a block is fused completely. Nothing is fused in TorchScript here; use
+    `torch.compile(fullgraph=True)`.
+
+    >>> import pellucid as torch
+    >>> with torch.jit.strict_fusion():
+    ...     print(torch.ones(2).exp().log())
+    tensor([1.0000, 1.0000])
+    """
     yield
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Accept a strategy; there is nothing that follows it. Returns it."""
+    """Accept a strategy for PyTorch's fuser and return it. It has no effect here.
+
+    >>> import pellucid as torch
+    >>> torch.jit.set_fusion_strategy([("STATIC", 2), ("DYNAMIC", 2)])
+    [('STATIC', 2), ('DYNAMIC', 2)]
+    """
     return strategy
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Accept the setting; there is nothing that follows it."""
+    """Accept PyTorch's switch for oneDNN Graph. It has no effect here; `onednn_fusion_enabled` remains False.
+
+    >>> import pellucid as torch
+    >>> torch.jit.enable_onednn_fusion(True)
+    >>> torch.jit.onednn_fusion_enabled()
+    False
+    """
 
 
 def onednn_fusion_enabled() -> bool:
-    """False."""
+    """Whether oneDNN Graph fuses operations: always False, since it is not used here.
+
+    >>> import pellucid as torch
+    >>> torch.jit.onednn_fusion_enabled()
+    False
+    """
     return False
 
 

@@ -273,11 +273,21 @@ def freeze(
     optimize_numerics: bool = True,
     preserve_parameters: bool = False,
 ) -> Any:
-    """The module in eval mode with its parameters as they are now, which no longer are in its
-    `state_dict`.
+    """Return a copy of a scripted module in evaluation mode whose parameters are constants: they need no gradient and are
+    not in its `state_dict`.
+
+    Args:
+        mod: a `ScriptModule` in evaluation mode.
+        preserved_attrs: names of attributes that the frozen module keeps.
+        optimize_numerics, preserve_parameters: accepted, without effect.
 
     Raises:
-        RuntimeError: for what is no ScriptModule, or is in training mode.
+        RuntimeError: `mod` is not a ScriptModule, or is in training mode.
+
+    >>> import pellucid as torch
+    >>> model = torch.jit.script(torch.nn.Linear(2, 1).eval())
+    >>> list(model.state_dict()), list(torch.jit.freeze(model).state_dict())
+    (['weight', 'bias'], [])
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
@@ -315,8 +325,12 @@ class FrozenModule(ScriptModule):
 
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
-    """`freeze` for a module that is not frozen yet; a frozen one is given back: eager kernels are
-    native already.
+    """Freeze a scripted module unless it is frozen already. There are no further optimizations: the eager kernels are native.
+
+    >>> import pellucid as torch
+    >>> model = torch.jit.script(torch.nn.Linear(2, 1).eval())
+    >>> list(torch.jit.optimize_for_inference(model).state_dict())
+    []
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
@@ -328,18 +342,34 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
 def run_frozen_optimizations(
     mod: Any, optimize_numerics: bool = True, preserved_methods: list[str] | None = None
 ) -> None:
-    """Nothing: a frozen module runs as it is."""
+    """Does nothing: a frozen module runs as it is.
+
+    >>> import pellucid as torch
+    >>> frozen = torch.jit.freeze(torch.jit.script(torch.nn.ReLU().eval()))
+    >>> torch.jit.run_frozen_optimizations(frozen)
+    >>> frozen(torch.tensor([-1.0, 1.0]))
+    tensor([0., 1.])
+    """
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
-    """Write a scripted or traced module to a file that `load` reads.
+    """Write a scripted or traced module to a file that `torch.jit.load` reads.
 
-    The file holds the module by its class's name, its attributes and its tensors: the class must be
-    importable where it is loaded. PyTorch does not read it.
+    The file names the module's class and holds its attributes and tensors, so the class must be
+    importable where the file is loaded. PyTorch cannot read the file.
 
     Args:
+        m: a scripted or traced module.
         f: a path, or an object with `write`.
-        _extra_files: texts to keep beside it, by name.
+        _extra_files: texts to store in the same file, by name.
+
+    >>> import pellucid as torch
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.jit.save(torch.jit.script(torch.nn.Linear(2, 3)), file)
+    >>> _ = file.seek(0)
+    >>> torch.jit.load(file)(torch.ones(4, 2)).shape
+    torch.Size([4, 3])
     """
     m.save(f, _extra_files=_extra_files)
 

@@ -221,10 +221,25 @@ def trace_module(
     strict: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`trace` for several methods of a module: {"forward": inputs, "other": inputs}.
+    """Trace several methods of a module, each with its own example inputs; see `trace`.
+
+    Args:
+        mod: the module.
+        inputs: example inputs by the name of the method, such as {"forward": x, "encode": (x, y)}.
+        check_trace, strict: as for `trace`.
 
     Raises:
-        AttributeError: what is given is not a module, or no dictionary.
+        AttributeError: `mod` is not a module, or `inputs` is not a dictionary.
+
+    >>> import pellucid as torch
+    >>> class Pair(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x + 1
+    ...     def inverse(self, y):
+    ...         return y - 1
+    >>> traced = torch.jit.trace_module(Pair(), {"forward": torch.ones(1), "inverse": torch.ones(1)})
+    >>> traced.inverse(traced(torch.tensor([5.0])))
+    tensor([5.])
     """
     if not isinstance(mod, Module):
         raise AttributeError("expected torch.nn.Module as the first argument")
@@ -244,7 +259,17 @@ def trace_module(
 
 
 def script_if_tracing(fn: Callable[..., T]) -> Callable[..., T]:
-    """The function, which is scripted where it is called inside of `trace`; its result is the same."""
+    """Script a function when it is called inside `torch.jit.trace`. Its results are the same either way.
+
+    >>> import pellucid as torch
+    >>> @torch.jit.script_if_tracing
+    ... def halve_until_below_one(x):
+    ...     while x.item() >= 1:
+    ...         x = x / 2
+    ...     return x
+    >>> halve_until_below_one(torch.tensor(5.0))
+    tensor(0.6250)
+    """
 
     @functools.wraps(fn)
     def wrapper(*args: Any, **kwargs: Any) -> T:

@@ -122,4 +122,4 @@ def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
 
 
 FUNCTIONS = {"lstm": lstm, "gru": gru, "rnn_tanh": rnn_tanh, "rnn_relu": rnn_relu}
-LENT["recurrent"] = FUNCTIONS.get  # for layers and operators, which are below
+LENT["recurrent"] = FUNCTIONS.get  # loaded: without the import that finds it

@@ -37,11 +37,34 @@ _early_stop: list[bool | None] = [None]
 
 
 class CheckpointError(RuntimeError):
-    """The second run of a checkpointed function did not save what the first one did."""
+    """The second run of a checkpointed function did not save the same tensors as the first one.
+
+    The function must compute the same thing twice: it must not depend on a counter, on the time, or on
+    anything else that changes between forward and backward.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import checkpoint
+    >>> sizes = iter([3, 2])
+    >>> def unstable(x):
+    ...     return x[: next(sizes)].sin().sum()
+    >>> loss = checkpoint(unstable, torch.ones(3, requires_grad=True), use_reentrant=False)
+    >>> loss.backward()
+    Traceback (most recent call last):
+        ...
+    pellucid.utils.checkpoint.CheckpointError: ...different metadata than during the forward pass...
+    """
 
 
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
-    """Two contexts that do nothing."""
+    """Return two contexts that do nothing: the default of `checkpoint(context_fn=...)`.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import noop_context_fn
+    >>> first, second = noop_context_fn()
+    >>> with first:
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
+    """
     return nullcontext(), nullcontext()
 
 
@@ -324,8 +347,25 @@ def checkpoint_sequential(
 
 # ---- what is kept, operator by operator ----------------------------------------------------------
 class CheckpointPolicy(enum.Enum):
-    """What a policy says of an operator's result: keep it, or compute it again. `MUST_` is the same
-    as `PREFER_` here.
+    """What to do with the result of an operator in a selective checkpoint: keep it or recompute it.
+
+    `MUST_SAVE` and `PREFER_SAVE` have the same effect here, and so do `MUST_RECOMPUTE` and
+    `PREFER_RECOMPUTE`.
+
+    >>> import pellucid as torch
+    >>> from functools import partial
+    >>> from pellucid.utils.checkpoint import (
+    ...     CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+    ... )
+    >>> def policy(ctx, op, *args, **kwargs):
+    ...     matmul = op == torch.ops.aten.mm.default
+    ...     return CheckpointPolicy.MUST_SAVE if matmul else CheckpointPolicy.PREFER_RECOMPUTE
+    >>> contexts = partial(create_selective_checkpoint_contexts, policy)
+    >>> x = torch.eye(2, requires_grad=True)
+    >>> checkpoint(lambda a: (a @ a).sin().sum(), x, use_reentrant=False, context_fn=contexts).backward()
+    >>> x.grad
+    tensor([[1.0806, 2.0000],
+            [2.0000, 1.0806]])
     """
 
     MUST_SAVE = 0
@@ -335,8 +375,23 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told: the operator's result. It is asked in the first run only, so
-    `is_recompute` is False.
+    """The first argument of a policy function.
+
+    A policy is called in the first run only, so `is_recompute` is always False. `op_output` is the operator's result.
+
+    >>> import pellucid as torch
+    >>> from functools import partial
+    >>> from pellucid.utils.checkpoint import (
+    ...     CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+    ... )
+    >>> def policy(ctx, op, *args, **kwargs):
+    ...     print(op, tuple(ctx.op_output.shape))
+    ...     return CheckpointPolicy.PREFER_RECOMPUTE
+    >>> contexts = partial(create_selective_checkpoint_contexts, policy)
+    >>> x = torch.ones(2, 3, requires_grad=True)
+    >>> y = checkpoint(lambda a: a.sin().exp(), x, use_reentrant=False, context_fn=contexts)
+    aten.sin.default (2, 3)
+    aten.exp.default (2, 3)
     """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:

@@ -210,7 +210,17 @@ def clip_grad_norm_(
 def clip_grad_norm(
     parameters: Any, max_norm: float, norm_type: float = 2.0, **kwargs: Any
 ) -> Tensor:
-    """The old name of `clip_grad_norm_`."""
+    """The deprecated name of `clip_grad_norm_`: it warns, then does the same.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> w = torch.nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     print(torch.nn.utils.clip_grad_norm([w], 1.0), caught[0].category.__name__)
+    tensor(5.) FutureWarning
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,

@@ -113,8 +113,27 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Apply spectral normalization: before each call, the weight is `name_orig` divided by its
-    largest singular value.
+    """Divide a weight by an estimate of its largest singular value before each call of its module.
+
+    The estimate comes from power iteration, which continues from call to call. The trained parameter is `name_orig`.
+    `torch.nn.utils.parametrizations.spectral_norm` is the newer form.
+
+    Args:
+        module: the module that has the weight. It is changed and returned.
+        name: the name of the weight. Default: "weight".
+        n_power_iterations: iterations per call in training mode; there are none in evaluation mode. Default: 1.
+        eps: the smallest norm to divide by in the iteration. Default: 1e-12.
+        dim: the dimension that becomes the rows of the matrix. Default: None, which means 0, or 1 for transposed convolutions.
+
+    Source: Miyato et al., "Spectral normalization for generative adversarial networks", 2018.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(2, 2, bias=False)
+    >>> _ = layer.weight.data.copy_(torch.diag(torch.tensor([4.0, 1.0])))
+    >>> layer = torch.nn.utils.spectral_norm(layer, n_power_iterations=20)
+    >>> _ = layer(torch.ones(1, 2))
+    >>> torch.linalg.matrix_norm(layer.weight, 2).item()
+    1.0
     """
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
@@ -148,10 +167,18 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Undo the normalization: make the weight an ordinary parameter again.
+    """Undo `spectral_norm`: make the weight an ordinary parameter again, with its present value.
 
     Raises:
-        ValueError: the weight of this name is not normalized.
+        ValueError: the module has no normalized weight of this name.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight_orig']
+    >>> layer = torch.nn.utils.remove_spectral_norm(layer)
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, SpectralNorm) and hook.name == name:

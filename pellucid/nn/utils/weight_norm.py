@@ -28,16 +28,29 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Apply weight normalization: replace a weight by `name_g` and `name_v`, and compute it from
-    them before each call.
+    """Split a weight into a magnitude `name_g` and a direction `name_v`, which are trained instead of it.
+
+    Before each call the weight is computed as g v / ||v||, where the norm runs over all dimensions except `dim`.
+    `torch.nn.utils.parametrizations.weight_norm` is the newer form.
 
     Args:
         module: the module that has the weight. It is changed and returned.
         name: the name of the weight. Default: "weight".
-        dim: the dimension along which each slice has its own norm, or None for one norm. Default: 0.
+        dim: the dimension along which each slice has its own magnitude, or None for a single magnitude. Default: 0.
 
     Raises:
         RuntimeError: the weight is normalized already.
+
+    Source: Salimans and Kingma, "Weight normalization: a simple reparameterization to accelerate
+    training of deep neural networks", 2016.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> layer = torch.nn.Linear(2, 3)
+    >>> with warnings.catch_warnings(action="ignore"):  # deprecated
+    ...     _ = torch.nn.utils.weight_norm(layer)
+    >>> {name: tuple(p.shape) for name, p in layer.named_parameters()}
+    {'bias': (3,), 'weight_g': (3, 1), 'weight_v': (3, 2)}
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
@@ -65,10 +78,19 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Undo the normalization: make the weight an ordinary parameter again.
+    """Undo `weight_norm`: make the weight an ordinary parameter again, with its present value.
 
     Raises:
-        ValueError: the weight of this name is not normalized.
+        ValueError: the module has no normalized weight of this name.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> layer = torch.nn.Linear(2, 3)
+    >>> with warnings.catch_warnings(action="ignore"):  # deprecated
+    ...     layer = torch.nn.utils.weight_norm(layer)
+    >>> layer = torch.nn.utils.remove_weight_norm(layer)
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
     """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
