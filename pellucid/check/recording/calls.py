@@ -20,6 +20,7 @@ from .instrument import (
     LISTED,
     MAKERS,
     OVERWRITE,
+    TOLD,
     WATCHED,
 )
 from .recorder import Recorder
@@ -57,6 +58,8 @@ class Calls:
             return self._distribution(name, function, args, kwargs)
         if name in MAKERS:
             return self._leaf_made(name, function, args, kwargs)
+        if name in TOLD:
+            return self._of_distribution(name, function, args, kwargs)
         out = kwargs.get("out")
         if name in OVERWRITE or type(out) is np.ndarray:
             owner = getattr(function, "__self__", None)
@@ -195,6 +198,37 @@ class Calls:
             op.args, op.inputs = {"input": inputs[0] if inputs else None}, tuple(inputs)
             op.outputs = (self.recorder._made(result, op, 0),)
             self.recorder.keep(op)
+        return result
+
+    def _of_distribution(
+        self, name: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """`log_prob`, `entropy` or `kl_divergence`: told as an operation that gives nothing, with
+        `kind`, `value` and `result`.
+        """
+        result = function(*args, **kwargs)
+        recorder = self.recorder
+        owner = args[0] if name == "kl_divergence" and args else getattr(function, "__self__", None)
+        if ".distributions" not in type(owner).__module__ or not isinstance(
+            result, recorder.engine.Tensor
+        ):
+            return result
+        op, inputs = Op(name, recorder.site(3)), list[Value]()
+        with recorder.reading():
+            op.step, op.number, op.grad_enabled = (
+                recorder.step,
+                recorder.number(),
+                recorder.engine.grad_enabled(),
+            )
+            op.module = recorder.stack[-1] if recorder.stack else None
+            given = args[0] if name == "log_prob" and args else kwargs.get("value")
+            op.args = {
+                "kind": type(owner).__name__,
+                "value": recorder._argument(given, inputs) if name == "log_prob" else None,
+                "result": recorder.value(result),
+            }
+            op.inputs = tuple(inputs)
+        recorder.keep(op)
         return result
 
     def _distribution(

@@ -36,6 +36,9 @@ DISTRIBUTIONS = frozenset(
 MAKERS = frozenset({"sample", "Parameter"})
 """What draws from a distribution, and what makes a leaf of a tensor."""
 
+TOLD = frozenset("log_prob entropy kl_divergence".split())
+"""What is computed of distributions: told as an operation besides those that it is made of."""
+
 COMPOSITES = frozenset({"pad_sequence"})
 """Functions of the library's that are told as one operation."""
 
@@ -164,6 +167,7 @@ class _Calls(ast.NodeTransformer):
             name in DISTRIBUTIONS
             or name in MAKERS
             or name in COMPOSITES
+            or name in TOLD
             or bool(keywords & {"logits", "probs"})
             and name != "super"
         )

@@ -76,6 +76,12 @@ class Names:
         inside = site is not None and site.code.co_name == "__init__"
         return self._callers.get(id(module), site) if inside else site
 
+    def created_at(self, module: Any) -> Any:
+        """Where a module is made: of a function that only gives it back, the call."""
+        site = self.asked_at(module)
+        given_back = site is not None and site.text.startswith("return ")
+        return self._callers.get(id(module), site) if given_back else site
+
     def chosen_at(self, module: Any) -> Any:
         """Where it was chosen of which class a module is: the call of the function that made it,
         when that was handed the class (`act()`); else where it was made."""

@@ -505,7 +505,8 @@ class DataLeak(Together):
                 digest = digest_of(module)
                 if digest is not None:
                     self._states[digest] = learned
-            if learned is not None:
+            if learned is not None and module is not None:
+                found.evaluation.model_made = self.session.recorder.names.created_at(module)
                 self._evaluated(found, found.evaluation, learned, event)
 
     def _evaluated(self, found: Call, held: Evaluation, learned: Learned, event: Read) -> None:
@@ -639,8 +640,8 @@ class DataLeak(Together):
                 ),
                 None,
             )
-        if len(held.earlier) >= 0.9 * leaked and learned.phase > 1 and module is not None:
-            self._not_anew(held, module, total, leaked)
+        if len(held.earlier) >= 0.9 * leaked and learned.phase > 1:
+            self._not_anew(held, total, leaked)
             return True
         if same is None:
             same = next((site for ids, site in self._joined if held.dataset in ids), None)
@@ -660,10 +661,10 @@ class DataLeak(Together):
         )
         return True
 
-    def _not_anew(self, held: Evaluation, module: Any, total: int, leaked: int) -> None:
+    def _not_anew(self, held: Evaluation, total: int, leaked: int) -> None:
         """Each fold goes on with the model of the last one, which has seen these rows."""
         self.report(
-            self.session.recorder.names.site_of(module) or held.site,
+            held.model_made or held.site,
             f"{leaked} of {total} rows that the model is evaluated on were trained on in an earlier fold: the model is "
             "created only once here, and each fold "
             "continues with what it has learned.",

@@ -106,6 +106,7 @@ class Evaluation:
         self.kept: list[Any] = []
         self.stains: set[Stain] = set()
         self.learned: Learned | None = None
+        self.model_made: Any = None  # where the model was made that was evaluated
         self.plain = True  # fractions, which are not equal by nature
         self.texts: set[str] = set()  # of the statements that read the result
 

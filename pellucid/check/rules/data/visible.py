@@ -14,6 +14,9 @@ LONG = 6  # tokens of a sequence
 MANY = 48  # tokens of a batch
 KINDS = 4  # different tokens
 TIMES = 3  # steps
+ATTENTION = ("scaled_dot_product_attention", "multi_head_attention_forward")
+NEVER = -50.0  # below the others, a score counts for nothing
+LARGE = 1 << 20  # elements: larger scores are not looked at
 
 _SCALED = VIEWS | {"div", "mul", "clone", "float", "to", "clamp"}
 
@@ -28,18 +31,23 @@ class TargetVisible(Rule):
     severity = "error"
     summary = "the model sees the token that it is to predict"
     supersedes = ("loss-at-chance",)
-    ops = ("cross_entropy", "nll_loss", "embedding")
+    ops = ("cross_entropy", "nll_loss", "embedding", *ATTENTION, "softmax")
 
     def __init__(self) -> None:
         # by number of an embedding: its tokens, which may be gone when the loss is computed
         self._tokens: dict[int, Any] = {}
         self._seen: dict[tuple[Site | None, str], int] = {}  # by place and kind: how often
         self._looked: dict[Site | None, int] = {}
+        # by number of an operation with a mask: whether a place sees the next one all the same
+        self._open: dict[int, bool] = {}
 
     def on_op(self, op: Op) -> None:
         """A loss over the tokens of sequences."""
         if op.name == "embedding":
             self._note(op)
+            return
+        if op.name in ATTENTION or op.name == "softmax":
+            self._masked(op)
             return
         scores, target = op.args.get("input"), op.args.get("target")
         if (
@@ -75,9 +83,40 @@ class TargetVisible(Rule):
                 if not others and _position_by_position(made, o, ids.shape):
                     self._count(op, op.site, "same", ids.shape)
             elif (inside[:, :-1] & (table[:, :-1] != ids[:, 1:])).sum() == 0:
-                open_to_all = next(_unmasked(made, o, ids.shape[1]), None)
-                if open_to_all is not None:
+                open_to_all = next(_unmasked(made, o, ids.shape[1], self._open), None)
+                if open_to_all is None:
+                    continue
+                if open_to_all.number in self._open:
+                    self._count(op, _mask_at(open_to_all), "mask", ids.shape)
+                else:
                     self._count(op, cause_site(open_to_all), open_to_all.name, ids.shape)
+
+    def _masked(self, op: Op) -> None:
+        """Attention with a mask: whether it hides what comes next."""
+        scores = op.args.get("input" if op.name == "softmax" else "attn_mask")
+        if (
+            not op.grad_enabled
+            or self.step > 16
+            or not self._tokens
+            or not isinstance(scores, Value)
+            or scores.ndim < 2
+            or scores.shape[-1] != scores.shape[-2]
+            or not LONG <= scores.shape[-1]
+            or scores.numel > LARGE
+        ):
+            return
+        array = scores.numpy()
+        if array is None:
+            return
+        square = array.reshape(-1, *array.shape[-2:])[0]
+        following = np.diagonal(square, 1)
+        if square.dtype.kind == "b":
+            seen = following if op.name == ATTENTION[0] else ~following
+        else:
+            seen = following > np.diagonal(square)[:-1] + NEVER
+        if len(self._open) > 256:
+            self._open.clear()
+        self._open[op.number] = bool(seen.all())
 
     def _note(self, op: Op) -> None:
         ids = next((v for v in op.inputs if not v.is_floating_point), None)
@@ -114,6 +153,14 @@ class TargetVisible(Rule):
                 evidence=evidence,
                 fix="make it run forward only, `bidirectional=False`",
             )
+        elif kind == "mask":
+            self.report(
+                site,
+                "the targets are the next input tokens, and this mask does not hide them: the scores of later places are hardly smaller than "
+                "the others.",
+                evidence=evidence,
+                fix="a mask of True and False, or one that adds `float('-inf')`: `nn.Transformer.generate_square_subsequent_mask(length)`",
+            )
         else:
             self.report(
                 site,
@@ -121,6 +168,13 @@ class TargetVisible(Rule):
                 evidence=evidence,
                 fix="mask what comes later: `is_causal=True`, or `attn_mask=nn.Transformer.generate_square_subsequent_mask(length)`",
             )
+
+
+def _mask_at(op: Op) -> Site | None:
+    """Where the mask of an attention was made, else where it is used."""
+    mask = op.args.get("attn_mask")
+    made = mask.producer if isinstance(mask, Value) else None
+    return made.site if made is not None and made.direct else op.site
 
 
 def _position_by_position(made: list[Op], embedded: Op, shape: tuple[int, ...]) -> bool:
@@ -138,11 +192,13 @@ def _position_by_position(made: list[Op], embedded: Op, shape: tuple[int, ...]) 
     return True
 
 
-def _unmasked(made: list[Op], embedded: Op, length: int) -> Iterator[Op]:
+def _unmasked(made: list[Op], embedded: Op, length: int, seen: dict[int, bool]) -> Iterator[Op]:
     """Operations behind the scores that mix all places of these tokens."""
     for op in made:
         if op.name == "scaled_dot_product_attention":
-            free = op.arg("attn_mask") is None and not op.arg("is_causal", False)
+            free = (op.arg("attn_mask") is None or seen.get(op.number, False)) and not op.arg(
+                "is_causal", False
+            )
             mixes = free and all(
                 isinstance(v := op.args.get(k), Value) and v.ndim > 2 and v.shape[-2] == length
                 for k in ("query", "key")
@@ -150,7 +206,7 @@ def _unmasked(made: list[Op], embedded: Op, length: int) -> Iterator[Op]:
         elif op.name == "multi_head_attention_forward":
             query, key = op.args.get("query"), op.args.get("key")
             mixes = (
-                op.arg("attn_mask") is None
+                (op.arg("attn_mask") is None or seen.get(op.number, False))
                 and not op.arg("is_causal", False)
                 and isinstance(query, Value)
                 and isinstance(key, Value)
@@ -167,6 +223,10 @@ def _unmasked(made: list[Op], embedded: Op, length: int) -> Iterator[Op]:
                     o.name in ("matmul", "bmm", "einsum") and len(o.inputs) == 2
                     for o in lineage(x, _SCALED, 6)
                 )
+                or seen.get(op.number, False)
+                and isinstance(x, Value)
+                and x.ndim > 2
+                and x.shape[-2:] == (length, length)
             )
         elif op.name in ("lstm", "gru", "rnn"):
             mixes = bool(op.arg("bidirectional", False))

@@ -20,7 +20,7 @@ class _Pass:
     its result.
     """
 
-    __slots__ = ("call", "inputs", "kinds", "outside", "place", "read")
+    __slots__ = ("call", "inputs", "kinds", "outside", "overridden", "place", "read")
 
     def __init__(self, call: ModuleCall, stack: list[Site]) -> None:
         self.call = call
@@ -30,6 +30,7 @@ class _Pass:
         self.kinds: dict[str, str] = {}  # "dropout" or "batch norm" -> path of the first such layer
         self.read: Site | None = None  # a number made of it was read
         self.place: Any = None  # of the line to change, when it is not the call
+        self.overridden: Any = None  # the model's own `train` that ignores the mode
 
 
 class EvalInTrainMode(Rule):
@@ -70,6 +71,7 @@ class EvalInTrainMode(Rule):
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
         self._switches = Switches()
+        self._set: dict[int, Any] = {}  # by id of a model: where its mode is set by other means
         # by place of `eval()`: weak references to the models
         self._evals: dict[Site, list[Any]] = {}
         # places of calls of whole models, and ids of these
@@ -120,6 +122,8 @@ class EvalInTrainMode(Rule):
             held = self._passes[root.number] = _Pass(root, self.session.recorder.callers())
             self._sites[root.site] = self._sites.get(root.site, 0) + 1
             held.place = place
+            if not root.grad_enabled:
+                held.overridden = self._overridden(root)
         held.kinds.setdefault(kind, call.path)
 
     def _left_on(self, op: Op, call: ModuleCall) -> Any:
@@ -324,7 +328,7 @@ class EvalInTrainMode(Rule):
             )
             self.report(
                 held.place
-                or self._overridden(call)
+                or held.overridden
                 or bare
                 or self._other_switched(call)
                 or self._parting(held),
@@ -367,12 +371,11 @@ class EvalInTrainMode(Rule):
         called and it is in train mode.
         """
         module = call.module
-        last = self._switches._last.get(id(module))
-        return (
-            mode_set(self.session.recorder, module, True)
-            if module is not None and last is not None
-            else None
-        )
+        if module is None or self._switches._last.get(id(module)) is None:
+            return None
+        if id(module) not in self._set:
+            self._set[id(module)] = mode_set(self.session.recorder, module, True)
+        return self._set[id(module)]
 
     def _is_copy(self, module: Any) -> bool:
         """Whether a model that is not trained itself has its parameters from one that is: a running

@@ -22,6 +22,7 @@ from .cut_where import (
     where_cut,
 )
 from .gradients import is_empty
+from .looked_up import looked_up
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at
 
 _CHECKPOINTS = ("CheckpointFunction", "_Reentrant", "Reentrant")
@@ -129,6 +130,7 @@ class GradientCut(Rule):
                 self._cuts[cut.site] = cut
             self._doubts(event.roots)
             self._drawn(event.roots)
+            self._nearest(event.roots)
         if looked <= 8:
             self._terms(event)
 
@@ -232,6 +234,27 @@ class GradientCut(Rule):
                     "and no gradient flows back through it",
                     (),
                 )
+
+    def _nearest(self, roots: tuple[Value, ...]) -> None:
+        """Rows of a table, the nearest ones, that a trained layer takes in: nothing of what it
+        learns gets to what they were compared with.
+        """
+        found = looked_up(list(ancestors(roots, limit=5000)))
+        if found is None:
+            return
+        op, compared, taken = found
+        leaves = leaves_before([compared])
+        if not leaves or leaves.keys() & leaves_before([taken]).keys():
+            return
+        count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
+        if count == _LOOKS:
+            self.report(
+                op.site,
+                "the nearest rows of a table go on here in the place of what they were compared with: what follows sends no gradient "
+                f"to {first_name(leaves) or 'the parameters'} and others before it.",
+                evidence={"shape": list(compared.shape), "parameters": len(leaves)},
+                fix="carry the gradient past the look-up: `quantized = z + (quantized - z).detach()`",
+            )
 
     def _doubts(self, roots: tuple[Value, ...]) -> None:
         """Operations of which it shows in the backward whether anything comes through."""

@@ -13,7 +13,7 @@ from ...events import Backward, OptimizerInfo, SchedulerStep, Site, Step, Update
 from ...rule import Rule
 from ..source.origins import factor_at, number_called, written_at
 from ..source.places import Place, function_around, tree
-from .divided import DividedAgain
+from .divided import AddedUp, DividedAgain
 
 
 class _Schedule:
@@ -150,6 +150,7 @@ class LrAbsurd(Rule):
         ] = {}  # by optimizer: schedule steps without a step of its own in between
         self._by_hand: dict[Any, _Rates] = {}  # by place of a manual update
         self._divided = DividedAgain()
+        self._added = AddedUp()
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Settings with which no training can go well, whatever the gradients."""
@@ -198,6 +199,7 @@ class LrAbsurd(Rule):
         root = event.roots[0] if event.roots else None
         if root is not None and root.numel == 1 and event.how == "backward":
             self._divided.see(root, event.step)
+            self._added.see(root, event.site, event.step)
             array = root.numpy()
             self._loss = (
                 None if array is None else float(np.asarray(array, dtype=np.float64).reshape(()))
@@ -318,6 +320,22 @@ class LrAbsurd(Rule):
 
     def _as_large(self, info: OptimizerInfo, held: _Rates, losses: list[float]) -> None:
         message = f"with a learning rate of {held.seen[0][2]:g} the updates of {info.class_name} are as large as the weights themselves"
+        added = self._added.found()
+        if added is not None and info.class_name not in self.ADAPTIVE:
+            place, count = added
+            self._told.add(info.number)
+            self.report(
+                place,
+                f"each step adds up the gradients of {count} losses that are means, without a division: they are {count} times as large, "
+                f"and the updates of {info.class_name} are as large as the weights themselves.",
+                evidence={
+                    "lr": held.seen[0][2],
+                    "backward_calls": count,
+                    "optimizer_at": info.site,
+                },
+                fix=f"divide each loss by the number of batches in a step: `(loss / {count}).backward()`",
+            )
+            return
         self._rate(info, held, losses, message, "lower")
 
     def _rate(

@@ -1,0 +1,316 @@
+"""Targets of value functions, `reward + gamma * value(next_state)`: the end of an episode ignored,
+or a gradient that flows into the target.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...events import VIEWS, Op, Site, Value, ancestors, lineage
+from ...rule import Rule
+
+TIMES = 3  # losses
+LOOKS = 12  # by place
+_COMPARED = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+_CHOICES = VIEWS | frozenset("max amax min amin minimum maximum clamp mean logsumexp".split())
+_MASKING = frozenset("where masked_fill setitem index_fill masked_scatter index_put".split())
+_MAKES = frozenset(
+    "tensor as_tensor from_numpy stack cat getitem index_select float bool to".split()
+)
+
+
+class Bootstrap:
+    """A target of the form `reward + gamma * value`, as it was computed."""
+
+    __slots__ = ("masked", "op", "reward", "value")
+
+    def __init__(self, op: Op, reward: Value, value: Value, masked: bool) -> None:
+        self.op = op
+        self.reward = reward
+        self.value = value  # of the next state, with the factor
+        self.masked = masked  # something is left out of it, row by row
+
+
+def bootstrap(value: Value) -> Bootstrap | None:
+    """The sum of data and a part of what a model has computed that a value is."""
+    for op in lineage(value, VIEWS | {"clamp"}, 12):
+        if op.name != "add" or len(op.inputs) != 2:
+            continue
+        for reward, other in (op.inputs, op.inputs[::-1]):
+            if reward.requires_grad or _module(reward) is not None:
+                continue
+            found = _discounted(other)
+            if found is not None:
+                return Bootstrap(op, reward, other, found[1])
+    return None
+
+
+def _module(value: Value) -> Op | None:
+    return next((o for o in ancestors([value], limit=60) if o.module is not None), None)
+
+
+def _discounted(value: Value) -> tuple[Value, bool] | None:
+    """(what a model gave, whether rows of it are left out), when it is multiplied by a number below
+    one.
+    """
+    factor, masked = False, False
+    for _ in range(20):
+        op = value.producer
+        if op is None or not op.inputs:
+            return None
+        if op.module is not None:
+            return (value, masked) if factor else None
+        if op.name == "mul":
+            numbers = [v for v in op.args.values() if isinstance(v, (int, float))]
+            tensors = list(op.inputs)
+            if numbers:
+                factor = factor or 0 < numbers[0] < 1
+                value = tensors[0]
+                continue
+            first = next((v for v in tensors if _module(v) is not None), None)
+            if first is None or len(tensors) != 2:
+                return None
+            other = tensors[1] if first is tensors[0] else tensors[0]
+            factor = True
+            masked = masked or other.numel > 1
+            value = first
+        elif op.name in _MASKING:
+            masked = True
+            value = op.inputs[0] if op.name != "where" else op.inputs[-1]
+        elif op.name in _CHOICES or op.name in ("sub", "add", "neg"):
+            value = op.inputs[0]
+        else:
+            return None
+    return None
+
+
+class _OfTargets(Rule):
+    """Looks at losses that compare with such targets."""
+
+    ops: ClassVar[tuple[str, ...]] = (*_COMPARED, "sub")
+
+    def __init__(self) -> None:
+        self._looked: dict[Any, int] = {}
+        self._seen: dict[Any, int] = {}
+
+    def on_op(self, op: Op) -> None:
+        """A prediction is compared with a target."""
+        if not op.grad_enabled or len(op.inputs) < 2:
+            return
+        if op.name == "sub" and not op.direct:
+            return
+        values = [
+            op.args.get(k)
+            for k in (("input", "other") if op.name == "sub" else ("input", "target"))
+        ]
+        if not all(isinstance(v, Value) and v.numel > 1 for v in values):
+            return
+        if not any(v.requires_grad for v in values):
+            return
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        if looked > LOOKS:
+            return
+        for target, value in (values, values[::-1]):
+            if value.requires_grad and (found := bootstrap(target)) is not None:
+                self.target(op, found)
+                return
+
+    def target(self, op: Op, found: Bootstrap) -> None:
+        """A loss, and the target that it has."""
+
+    def again(self, site: Site | None) -> bool:
+        """Whether a place has been seen often enough, now."""
+        count = self._seen[site] = self._seen.get(site, 0) + 1
+        return count == TIMES
+
+
+class TerminalNotMasked(_OfTargets):
+    """The value of the state after the last one of an episode is that of the next episode's first."""
+
+    slug = "terminal-not-masked"
+    id = "PL213"
+    severity = "warning"
+    summary = "the target of a value function goes on after the end of an episode"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ones: dict[Site | None, int] = {}  # ends that were seen, by place of the target
+        self._other: set[Site | None] = set()
+
+    def target(self, op: Op, found: Bootstrap) -> None:
+        """Whether flags of ended episodes were made beside the rewards, and nobody has used them."""
+        site = found.op.site
+        if found.masked:
+            self._other.add(site)
+            return
+        flags = self._unused(found.reward)
+        if flags is None or site in self._other:
+            return
+        self._ones[site] = self._ones.get(site, 0) + flags[1]
+        if self.again(site) and self._ones[site]:
+            self.report(
+                site,
+                f"this target adds the discounted value of the next state to every reward, also where the episode has ended; "
+                f"flags of {flags[0].shape[0]} rows that mark the ends were made and are not used.",
+                evidence={"flags_made_at": str(_maker(flags[0])), "ends": self._ones[site]},
+                fix="`target = reward + gamma * (1 - done) * next_value`",
+            )
+
+    def _unused(self, reward: Value) -> tuple[Value, int] | None:
+        """A tensor of zeros and ones, made where the rewards were, that no operation has taken."""
+        source = _source(reward)
+        made = source.producer
+        if made is None or made.site is None:
+            return None
+        ops = self.session.recorder.ops_of_step()
+        roots: dict[int, int] = {}
+        used: set[int] = set()
+        candidates: list[Value] = []
+        for op in ops:
+            for v in op.inputs:
+                root = roots.get(v.number, v.number)
+                if op.name in VIEWS and op.name != "gather":
+                    for out in op.outputs:
+                        if v is op.inputs[0]:
+                            roots[out.number] = root
+                        else:
+                            used.add(root)
+                else:
+                    used.add(root)
+            out = op.output
+            if (
+                op.name in _MAKES
+                and out is not None
+                and out.producer is op
+                and out.numel == reward.numel
+                and op.site is not None
+                and op.site.code is made.site.code
+            ):
+                candidates.append(out)
+        for value in candidates:
+            if roots.get(value.number, value.number) in used or value.number in used:
+                continue
+            array = value.numpy()
+            if array is None or array.dtype.kind not in "bfui" or value.number == source.number:
+                continue
+            if np.isin(array, (0, 1)).all() and array.mean() <= 0.5:
+                return value, int(array.sum())
+        return None
+
+
+def _source(value: Value) -> Value:
+    """What a value is a view of."""
+    while (
+        value.producer is not None
+        and value.producer.inputs
+        and value.producer.name
+        in (
+            "unsqueeze",
+            "squeeze",
+            "view",
+            "reshape",
+            "float",
+            "to",
+            "flatten",
+        )
+    ):
+        value = value.producer.inputs[0]
+    return value
+
+
+def _maker(value: Value) -> Site | None:
+    return value.producer.site if value.producer is not None else None
+
+
+class TargetNotDetached(_OfTargets):
+    """A target, or an advantage, that is trained along: gradients flow into it, too."""
+
+    slug = "target-not-detached"
+    id = "PL308"
+    severity = "warning"
+    summary = "gradients flow into a target or an advantage that should be a constant"
+    ops = (*_OfTargets.ops, "mul", "log_prob")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logs: dict[int, None] = {}  # numbers of log-probabilities
+
+    def on_op(self, op: Op) -> None:
+        """A loss, or a weight of log-probabilities."""
+        if op.name == "log_prob":
+            if len(self._logs) > 4096:
+                self._logs.clear()
+            self._logs[op.args["result"].number] = None
+        elif op.name == "mul":
+            self._multiplied(op)
+        else:
+            super().on_op(op)
+
+    def target(self, op: Op, found: Bootstrap) -> None:
+        """Whether the value of the next state has a graph."""
+        if not found.value.requires_grad:
+            return
+        leaf = _leaf(found.value)
+        if leaf is not None and self.again(found.op.site):
+            self.report(
+                found.op.site,
+                "the value of the next state in this target has a graph, so the loss also moves the target towards the prediction.",
+                evidence={"parameter": leaf.name, "loss": str(op.site)},
+                fix="compute the target inside `with torch.no_grad():`, or from `next_value.detach()`",
+            )
+
+    def _multiplied(self, op: Op) -> None:
+        """`log_prob * (returns - values)` where both factors have a graph."""
+        if len(op.inputs) != 2 or not op.direct or not op.grad_enabled:
+            return
+        if not self._logs or not all(v.requires_grad for v in op.inputs):
+            return
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        if looked > LOOKS:
+            return
+        for log, weight in (op.inputs, op.inputs[::-1]):
+            if self._is_log(log) and not self._is_log(weight) and _is_difference(weight):
+                leaf = _leaf(weight)
+                if leaf is not None and self.again(op.site):
+                    self.report(
+                        op.site,
+                        "the advantage that these log-probabilities are multiplied by has a graph: the loss of the policy also trains "
+                        f"{leaf.name or 'what it is computed with'}, and not to be right.",
+                        evidence={"parameter": leaf.name, "shape": list(weight.shape)},
+                        fix="multiply by `advantage.detach()`",
+                    )
+                return
+
+    def _is_log(self, value: Value) -> bool:
+        if value.number in self._logs:
+            return True
+        return any(v.number in self._logs for o in lineage(value, _OF_LOGS, 12) for v in o.inputs)
+
+
+_OF_LOGS = VIEWS | {"neg", "exp", "sub", "stack", "cat", "sum", "clamp"}
+
+
+def _is_difference(value: Value) -> bool:
+    """Whether a value is data less something with a graph, as returns less values are."""
+    for op in lineage(value, VIEWS | {"div", "mul"}, 8):
+        if op.name == "sub" and len(op.inputs) == 2:
+            return (
+                sum(v.requires_grad for v in op.inputs) == 1 or bootstrap(op.inputs[0]) is not None
+            )
+    return False
+
+
+def _leaf(value: Value) -> Value | None:
+    """A leaf that gets a gradient through a value."""
+    return next(
+        (
+            v
+            for o in ancestors([value], limit=400)
+            if o.output is None or o.output.requires_grad
+            for v in o.inputs
+            if v.is_leaf and v.requires_grad
+        ),
+        None,
+    )

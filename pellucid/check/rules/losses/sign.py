@@ -1,0 +1,379 @@
+"""Losses with the wrong sign: what should grow is made small, or the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, ancestors, lineage
+from ...rule import Rule
+from .labels import BINARY, CLASS_LOSSES, REGRESSION
+
+TIMES = 3  # losses
+LOOKS = 16
+
+_LOSSES = frozenset((*CLASS_LOSSES, *BINARY, *REGRESSION, "kl_div", "gaussian_nll_loss"))
+_LINEAR = VIEWS | {"mean", "sum", "stack", "cat", "nanmean", "minimum", "maximum", "min", "max"}
+_GOOD = re.compile(r"reward|return|advantage|(^|[^a-z])(adv|gae|ret|rets|rtg)s?([^a-z]|$)", re.I)
+_BAD = re.compile(
+    r"cost|regret|penalt|loss_of|baseline\s*-|value\w*\s*-\s*(ret|rew)|-\s*(ret|rew|adv)\w*\b(?!\s*\.)",
+    re.I,
+)
+_SAMPLES = frozenset("sample multinomial bernoulli normal rsample".split())
+
+
+class _Term:
+    """What is added to a loss, with its sign, and what it is multiplied by."""
+
+    __slots__ = ("at", "outer", "sign", "value", "weights")
+
+    def __init__(
+        self, value: Value, sign: int, at: Op | None, weights: tuple[tuple[Op, Value | float], ...]
+    ) -> None:
+        self.value = value
+        self.sign = sign
+        self.at = at  # where its sign was turned last
+        self.weights = weights
+        self.outer: Op | None = None  # where the sign of a whole part of the loss is turned
+
+
+class LossSign(Rule):
+    """A loss whose minimum is the worst model: a minus that is missing, or one too many."""
+
+    slug = "loss-sign"
+    id = "PL212"
+    severity = "error"
+    summary = "a loss with the wrong sign"
+    supersedes = ("loss-at-chance", "exploding-gradient", "lr-absurd")
+    ops = ("log_prob", "entropy", "kl_divergence")
+
+    def __init__(self) -> None:
+        # by number of a Value: what of a distribution it is, and whether it is about a sample
+        self._told: dict[int, tuple[str, bool]] = {}
+        self._optimizers: list[OptimizerInfo] = []
+        self._looked: dict[Site | None, int] = {}
+        self._seen: dict[Any, list[Any]] = {}  # by kind and place: how often, what to say
+        self._signs: dict[str, set[int]] = {}  # by kind of a loss of the library: its signs
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """Two may want the opposite of each other."""
+        self._optimizers.append(event)
+
+    def on_op(self, op: Op) -> None:
+        """A distribution was asked for something."""
+        result, value = op.args.get("result"), op.args.get("value")
+        if not isinstance(result, Value):
+            return
+        if len(self._told) > 4096:
+            self._told.clear()
+        drawn = isinstance(value, Value) and (
+            value.requires_grad
+            or any(o.name in _SAMPLES for o in lineage(value, VIEWS | {"stack", "cat"}, 60))
+        )
+        self._told[result.number] = op.name, drawn
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """The terms of a loss."""
+        if event.how != "backward" or len(event.roots) != 1 or event.roots[0].numel != 1:
+            return
+        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
+        if looked > LOOKS:
+            return
+        turned = -1 if any(g.get("maximize") for o in self._optimizers for g in o.groups) else 1
+        root = event.roots[0]
+        passed: dict[int, int] = {}
+        terms = list(_terms(root, self._told, passed))
+        self._standard(terms, turned, root)
+        policy = self._weighted(terms, turned)
+        self._likelihood(terms, turned, root)
+        self._entropy(terms, turned, policy)
+        self._divergence(terms, passed, turned)
+
+    # ---- kinds of terms --------------------------------------------------------------------------
+    def _standard(self, terms: list[_Term], turned: int, root: Value) -> None:
+        """Losses of the library that are made large."""
+        for term in terms:
+            made = term.value.producer
+            if made is None or made.name not in _LOSSES or term.weights:
+                continue
+            sign = term.sign * turned
+            self._signs.setdefault(made.name, set()).add(sign)
+            if sign > 0 or not any(
+                o.module is not None and o.grad_enabled for o in ancestors([term.value], limit=400)
+            ):
+                continue
+            where = self._optimizers[-1] if turned < 0 and self._optimizers else term.at
+            self._note(
+                "standard",
+                where.site if where is not None else None,
+                f"this makes the loss as large as possible: {made.name} has a minus here"
+                if turned > 0
+                else f"this optimizer makes what it gets as large as possible (maximize=True), and it gets the loss {made.name}",
+                {"loss": str(made.site), "name": made.name},
+                "leave out the minus" if turned > 0 else "leave out `maximize=True`",
+            )
+
+    def _weighted(self, terms: list[_Term], turned: int) -> bool:
+        """`log_prob * advantage`; whether there is such a term."""
+        found = False
+        for term in terms:
+            told = self._told.get(term.value.number)
+            chosen = told is not None and told[0] == "log_prob" or _of_choices(term.value)
+            if not chosen or not term.weights:
+                continue
+            found = True
+            op, _ = term.weights[-1]
+            text = op.site.text if op.site is not None else ""
+            if term.sign * turned < 0 or _BAD.search(text) or not _named(term.weights):
+                continue
+            self._note(
+                "policy",
+                op.site,
+                "this loss is made small, and with it the log-probability of the actions that were rewarded: it is multiplied by "
+                "rewards or advantages, without a minus",
+                {"line": text},
+                "put a minus in front: `-(log_prob * advantage).mean()`",
+            )
+        return found
+
+    def _likelihood(self, terms: list[_Term], turned: int, root: Value) -> None:
+        """Log-probabilities of data that are made small."""
+        found = [
+            t
+            for t in terms
+            if not t.weights
+            and (self._told.get(t.value.number) == ("log_prob", False) or _of_labels(t.value))
+        ]
+        if not found or any(t.sign * turned < 0 for t in found):
+            return
+        made = root.producer
+        self._note(
+            "likelihood",
+            made.site if made is not None else None,
+            "this loss is the log-probability of the data itself, without a minus: the smaller it gets, the less likely the model "
+            "holds the data",
+            {"terms": len(found)},
+            "put a minus in front: `-log_prob.mean()`",
+        )
+
+    def _entropy(self, terms: list[_Term], turned: int, policy: bool) -> None:
+        """The entropy of a policy, which is to stay large."""
+        if not policy:
+            return
+        for term in terms:
+            told = self._told.get(term.value.number)
+            if told is None or told[0] != "entropy" or term.sign * turned < 0:
+                continue
+            at = term.at
+            self._note(
+                "entropy",
+                (at.site if at is not None else None)
+                or (term.value.producer and term.value.producer.site),
+                "this adds the entropy of the policy to the loss, which makes it small: the policy stops exploring",
+                {},
+                "subtract it: `loss = policy_loss - beta * entropy`",
+            )
+
+    def _divergence(self, terms: list[_Term], passed: dict[int, int], turned: int) -> None:
+        """A KL divergence that is made large."""
+        for term in terms:
+            told = self._told.get(term.value.number)
+            if told is not None and told[0] == "kl_divergence" and term.sign * turned < 0:
+                self._far(term)
+        for term in terms:
+            op = term.value.producer
+            if op is None or op.name != "exp" or term.sign * turned > 0:
+                continue
+            logarithm = passed.get(op.inputs[0].number)
+            squares = any(_square(t.value) and t.sign == term.sign for t in terms)
+            if logarithm == -term.sign and squares:
+                self._far(term)
+                break
+
+    def _far(self, term: _Term) -> None:
+        at = term.outer or term.at
+        self._note(
+            "divergence",
+            at.site if at is not None else None,
+            "this subtracts a KL divergence from the loss, which makes it large without a bound",
+            {},
+            "add it: `loss = reconstruction + beta * kl`, with `kl = -0.5 * (1 + logvar - mu**2 - logvar.exp()).sum()`",
+        )
+
+    # ---- telling ---------------------------------------------------------------------------------
+    def _note(self, kind: str, site: Any, message: str, evidence: dict[str, Any], fix: str) -> None:
+        held = self._seen.setdefault((kind, site), [0, message, evidence, fix, -1])
+        if held[4] != self.step:
+            held[4] = self.step
+            held[0] += 1
+
+    def finish(self) -> None:
+        """What was so in all the losses."""
+        for (kind, site), (count, message, evidence, fix, _) in self._seen.items():
+            if count < TIMES or site is None:
+                continue
+            if kind == "standard":
+                others = len({o.site for o in self._optimizers}) > 1
+                if others or self._signs.get(evidence["name"]) != {-1}:
+                    continue
+            self.report(
+                site,
+                message + ".",
+                evidence=evidence,
+                fix=fix,
+                severity="warning" if kind in ("policy", "entropy", "divergence") else None,
+            )
+
+
+# ---- the terms of a loss -------------------------------------------------------------------------
+def _terms(root: Value, told: dict[int, Any], passed: dict[int, int]) -> Iterator[_Term]:
+    """What a loss is a sum of, as far as that is linear; the signs of all values on the way are
+    put into `passed`, by number.
+    """
+    waiting: list[_Term] = [_Term(root, 1, None, ())]
+    seen: set[int] = set()
+    while waiting and len(seen) < 400:
+        term = waiting.pop()
+        value = term.value
+        op = value.producer
+        passed.setdefault(value.number, term.sign)
+        if value.number in told or op is None or not op.inputs or op.name in _LOSSES:
+            yield term
+            continue
+        if op.number in seen:
+            continue
+        seen.add(op.number)
+        parts = list(_parts(op, term))
+        for part in parts:
+            whole = part.sign != term.sign and value.numel == 1
+            part.outer = op if whole and term.outer is None else term.outer
+        if not parts:
+            yield term
+        waiting += parts
+
+
+def _parts(op: Op, term: _Term) -> Iterator[_Term]:
+    if op.name in ("add", "sub"):
+        for key, side in (("input", 1), ("other", -1 if op.name == "sub" else 1)):
+            value = op.args.get(key)
+            alpha = op.args.get("alpha", 1) if key == "other" else 1
+            if isinstance(value, Value) and value.requires_grad:
+                sign = side * _sign(alpha)
+                yield _Term(
+                    value, term.sign * sign, op if sign < 0 else term.at or op, term.weights
+                )
+    elif op.name == "neg":
+        yield _Term(op.inputs[0], -term.sign, op, term.weights)
+    elif op.name in ("mul", "div"):
+        first, other = op.args.get("input"), op.args.get("other")
+        hot = [v for v in (first, other) if isinstance(v, Value) and v.requires_grad]
+        if len(hot) != 1 or op.name == "div" and hot[0] is not first:
+            return
+        cold = other if hot[0] is first else first
+        if isinstance(cold, (int, float)):
+            own = cold in (-1, 1) or op.name == "div" or not _is_choice(hot[0])
+            sign = _sign(cold) if own else 1
+            weights = term.weights if own else (*term.weights, (op, cold))
+            yield _Term(hot[0], term.sign * sign, op if sign < 0 else term.at, weights)
+        elif isinstance(cold, Value):
+            turned = cold.producer is not None and cold.producer.name == "neg"
+            positive = _never_negative(cold)
+            weights = term.weights if positive else (*term.weights, (op, cold))
+            yield _Term(
+                hot[0], -term.sign if turned else term.sign, op if turned else term.at, weights
+            )
+    elif op.name in ("min", "minimum", "max", "maximum"):
+        if op.args.get("dim") is None:
+            for v in op.inputs:
+                if v.requires_grad and len(op.inputs) == 2:
+                    yield _Term(v, term.sign, term.at, term.weights)
+    elif op.name in _LINEAR:
+        if op.name in ("gather", "getitem", "index_select", "take_along_dim") and _of_labels(
+            term.value
+        ):
+            return
+        for v in op.inputs:
+            if v.requires_grad:
+                yield _Term(v, term.sign, term.at, term.weights)
+    elif op.name == "exp" and op.inputs[0].producer is not None:
+        made = op.inputs[0].producer
+        if made.name == "sub" and term.weights and made.inputs[0].requires_grad:
+            yield _Term(made.inputs[0], term.sign, term.at, term.weights)  # a ratio
+    elif op.name == "clamp" and term.weights:
+        yield _Term(op.inputs[0], term.sign, term.at, term.weights)
+
+
+def _sign(number: Any) -> int:
+    return -1 if isinstance(number, (int, float)) and number < 0 else 1
+
+
+def _never_negative(value: Value) -> bool:
+    """Whether a factor is a count, a mask or a weight, not a reward."""
+    array = value.numpy()
+    return (
+        array is not None
+        and array.size > 0
+        and bool(np.isin(array, (0, 1)).all() or array.size == 1 and array.reshape(-1)[0] > 0)
+    )
+
+
+def _is_choice(value: Value) -> bool:
+    """Whether a value may be the log-probability of a choice."""
+    return any(
+        o.name in ("log_softmax", "logsumexp", "log", "log_prob") or o.name == "gather"
+        for o in lineage(value, VIEWS | {"neg", "sub"}, 12)
+    )
+
+
+def _picked(value: Value) -> Op | None:
+    """The operation that picks one log-probability of each row."""
+    for op in lineage(value, frozenset("squeeze reshape view flatten".split()), 6):
+        if op.name in ("gather", "getitem", "take_along_dim") and len(op.inputs) > 1:
+            rows = op.inputs[0]
+            if any(o.name == "log_softmax" for o in lineage(rows, VIEWS, 6)) or any(
+                o.name == "log" and any(p.name == "softmax" for p in lineage(o.inputs[0], VIEWS, 6))
+                for o in lineage(rows, VIEWS, 6)
+                if o.inputs
+            ):
+                return op
+    return None
+
+
+def _drawn(op: Op) -> bool:
+    return any(
+        o.name in _SAMPLES or o.name in ("argmax", "topk")
+        for v in op.inputs[1:]
+        for o in lineage(v, VIEWS | {"stack", "cat"}, 30)
+    )
+
+
+def _of_labels(value: Value) -> bool:
+    """Whether a value is the log-probability of each label."""
+    op = _picked(value)
+    return op is not None and not _drawn(op)
+
+
+def _of_choices(value: Value) -> bool:
+    return _picked(value) is not None
+
+
+def _named(weights: tuple[tuple[Op, Value | float], ...]) -> bool:
+    """Whether a weight is called a reward, a return or an advantage where it is used."""
+    for op, weight in weights:
+        name = weight.name if isinstance(weight, Value) else None
+        text = op.site.text.removeprefix("return ") if op.site is not None else ""
+        if name is not None and _GOOD.search(name) or _GOOD.search(text):
+            return True
+    return False
+
+
+def _square(value: Value) -> bool:
+    op = value.producer
+    if op is None:
+        return False
+    if op.name == "mul" and len(op.inputs) == 2:
+        return op.inputs[0].number == op.inputs[1].number
+    return op.name == "square" or op.name == "pow" and op.args.get("exponent") == 2

@@ -1,0 +1,71 @@
+"""Rows of a table that are looked up by the nearest one: no gradient flows to what was compared."""
+
+from __future__ import annotations
+
+from ...events import VIEWS, Op, Value, ancestors, lineage
+
+_LAYERS = frozenset(
+    "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d addmm matmul".split()
+)
+_NEAREST = frozenset("argmin min topk argmax max".split())
+
+
+def looked_up(graph: list[Op]) -> tuple[Op, Value, Value] | None:
+    """(the look-up, what was compared with the table, what enters a trained layer), when nothing
+    carries the gradient around the look-up.
+    """
+    for op in graph:
+        if op.name not in ("embedding", "getitem", "index_select") or len(op.inputs) < 2:
+            continue
+        table = next((v for v in op.inputs if v.is_floating_point), None)
+        index = next((v for v in op.inputs if not v.is_floating_point), None)
+        compared = _compared(index, table) if index is not None and table is not None else None
+        if compared is None:
+            continue
+        layer = _layer(op, graph)
+        if layer is not None:
+            return op, compared, layer
+    return None
+
+
+def _compared(index: Value, table: Value) -> Value | None:
+    """What the rows of the table were compared with to choose the nearest, if it has a graph."""
+    chosen = next((o for o in lineage(index, VIEWS, 12) if o.name in _NEAREST), None)
+    if chosen is None or not chosen.inputs:
+        return None
+    if chosen.name in ("argmax", "max") or chosen.args.get("largest", False):
+        turned = chosen.inputs[0].producer
+        if turned is None or turned.name != "neg":
+            return None
+    made = list(ancestors([chosen.inputs[0]], limit=40))
+    near = {v.id: v for o in made for v in o.inputs}
+    if table.id not in near:
+        return None
+    hot = [
+        v
+        for o in made
+        for v in o.inputs
+        if v.requires_grad and not v.is_leaf and v.id != table.id and not _is_of(v, table)
+    ]
+    return max(hot, key=lambda v: -v.number, default=None)
+
+
+def _is_of(value: Value, table: Value) -> bool:
+    return all(v.id == table.id for o in ancestors([value], limit=10) for v in o.inputs)
+
+
+def _layer(op: Op, graph: list[Op]) -> Value | None:
+    """What is made of the rows and enters a layer with parameters of its own."""
+    reached = {op.number}
+    for other in sorted(graph, key=lambda o: o.number):
+        if other.number <= op.number or other.name == "detach":
+            continue
+        for v in other.inputs:
+            if v.producer is None or v.producer.number not in reached:
+                continue
+            if other.name in _LAYERS and any(w.is_leaf and w.requires_grad for w in other.inputs):
+                return v
+            if other.name.endswith("_loss"):
+                continue
+            reached.add(other.number)
+    return None
