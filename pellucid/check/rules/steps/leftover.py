@@ -33,6 +33,7 @@ class LeftoverGradients(_Gradients):
     id = "PL305"
     severity = "error"
     summary = "a step uses gradients that the loss of another optimizer has left"
+    symptom_of = ("missing-zero-grad",)
     supersedes = ("loss-at-chance",)
 
     def __init__(self) -> None:
