@@ -13,6 +13,7 @@ from typing import Any
 
 from .core.public import FUNCTIONS, METHODS
 from .core.tensor import Tensor
+from .errors import OperationError
 
 _UNARY = (
     "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid "
@@ -182,6 +183,62 @@ def _foreach_copy_(self: Any, src: Any, non_blocking: bool = False) -> None:
         )
     for x, y in zip(_checked(self), src, strict=True):
         x.copy_(y)
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """Devices on which PyTorch prefers to update lists of tensors."""
+    return ["cuda", "xpu", "mtia", "privateuseone"]
+
+
+def _get_fused_kernels_supported_devices() -> list[str]:
+    """Devices on which PyTorch has fused optimizers."""
+    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: list[list[Any]], with_indices: bool = False
+) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+    """Split lists into groups by the device and dtype of the first list's tensors.
+
+    Returns:
+        dict: from (device, dtype) to the lists of that group (empty lists stay empty) and, with
+        `with_indices`, the positions of its tensors.
+
+    Raises:
+        RuntimeError: no list, an empty first list, a first list with None, lists of two lengths.
+    """
+    for wrong, what in (
+        (not tensorlistlist, "!nested_tensorlist.empty()"),
+        (not (tensorlistlist and tensorlistlist[0]), "!nested_tensorlist[0].empty()"),
+        (
+            any(column and len(column) != len(tensorlistlist[0]) for column in tensorlistlist),
+            (
+                "std::all_of( nested_tensorlist.cbegin(), nested_tensorlist.cend(), "
+                "[&](const auto& tensorlist) -> bool { return tensorlist.size() == num_tensors || "
+                "tensorlist.size() == 0; })"
+            ),
+        ),
+    ):
+        if wrong:
+            raise OperationError(
+                f"Expected {what} to be true, but got false.  (Could this error message be "
+                "improved?  If so, please report an enhancement request to PyTorch.)"
+            )
+    places: dict[Any, list[int]] = {}
+    for k, x in enumerate(tensorlistlist[0]):
+        if x is None:
+            raise OperationError(
+                "Tensors of the first list of nested Tensor lists are supposed to be defined "
+                f"but the {k}-th Tensor is not."
+            )
+        places.setdefault((x.device, x.dtype), []).append(k)
+    return {
+        kind: (
+            [[column[k] for k in these] if column else [] for column in tensorlistlist],
+            these if with_indices else [],
+        )
+        for kind, these in places.items()
+    }
 
 
 def _publish() -> None:

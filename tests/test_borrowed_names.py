@@ -2,6 +2,8 @@
 index conversions, properties.
 """
 
+from collections import OrderedDict
+
 import pytest
 
 import pellucid as torch
@@ -105,6 +107,33 @@ def test_optimizers_written_with_the_helpers_of_pytorchs():
     )
     _view_as_real(params, grads)
     assert [tuple(x.shape) for x in (*params, *grads)] == [(2, 2), (2,), (2, 2), (2,)]
+
+
+def test_optimizers_around_an_optimizer_patch_their_step():
+    class Around(torch.optim.Optimizer):
+        def __init__(self, inner):
+            self._optimizer_step_pre_hooks = OrderedDict()
+            self._optimizer_step_post_hooks = OrderedDict()
+            self._patch_step_function()
+            self.inner = inner
+
+        def step(self):
+            self.inner.step()
+
+    p = torch.ones(1, requires_grad=True)
+    p.grad = torch.ones(1)
+    optimizer, seen = Around(torch.optim.SGD([p], 0.5)), []
+    assert optimizer._zero_grad_profile_name == "Optimizer.zero_grad#Around.zero_grad"
+    optimizer.register_step_post_hook(lambda *args: seen.append("after"))
+    optimizer.step()
+    assert (p.item(), seen) == (0.5, ["after"])
+
+    def own(self):
+        seen.append("own")
+
+    Around.step = torch.optim.Optimizer.profile_hook_step(own)
+    optimizer.step()
+    assert seen == ["after", "own", "after"]
 
 
 def test_parts_of_attention():

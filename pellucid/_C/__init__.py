@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes as _dtypes
+from .._foreach import (
+    _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype,
+)
 from ..api import overriding as _overriding
 from ..aten import dispatch as _dispatch
 from ..aten import overload as _overload

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ _torch = FUNCTIONS["torch"]
 # Makes the memory of a batch; a worker process puts its own allocator here, whose memory the main
 # process shares.
 allocate: list[Callable[..., np.ndarray]] = [np.empty]
+# Arrays of text and of objects, by their dtype's `str`: they cannot become tensors.
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 _REFUSED = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
@@ -34,15 +37,17 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
-        return data if data.dtype.kind in "SUO" else _torch["as_tensor"](data)
-    return _rebuild(
+        return (
+            data if np_str_obj_array_pattern.search(data.dtype.str) else _torch["as_tensor"](data)
+        )
+    return rebuild(
         data,
         lambda: {k: default_convert(v) for k, v in data.items()},
         lambda: [default_convert(d) for d in data],
     )
 
 
-def _rebuild(
+def rebuild(
     like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[], list[Any]]
 ) -> Any:
     """Converted contents in the type of the container `like`; `like` itself when it is none."""
@@ -90,7 +95,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
         if function is not None:
             return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return _rebuild(
+        return rebuild(
             first,
             lambda: {
                 k: collate([d[k] for d in batch], collate_fn_map=collate_fn_map) for k in first
@@ -104,7 +109,7 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
         if set(map(len, batch)) != {size}:
             raise OperationError("each element in list of batch should be of equal size")
     columns = list(zip(*batch))
-    return _rebuild(
+    return rebuild(
         first, dict, lambda: [collate(column, collate_fn_map=collate_fn_map) for column in columns]
     )
 
@@ -140,7 +145,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
     """NumPy arrays of one shape stacked into a tensor."""
-    if batch[0].dtype.kind in "SUO":
+    if np_str_obj_array_pattern.search(batch[0].dtype.str):
         raise ArgumentTypeError(_REFUSED.format(batch[0].dtype))
     _torch["as_tensor"](batch[0])  # refuses dtypes that tensors do not have
     arrays = [b for b in batch if b.flags.c_contiguous]

@@ -27,7 +27,7 @@ from .half_normal import HalfNormal
 from .independent import Independent
 from .laplace import Laplace
 from .lowrank_multivariate_normal import LowRankMultivariateNormal
-from .multivariate_normal import MultivariateNormal, batch_mahalanobis, half_log_det
+from .multivariate_normal import MultivariateNormal, _batch_mahalanobis, half_log_det
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
 from .pareto import Pareto
@@ -212,7 +212,7 @@ def _log_det(d: Any) -> Tensor:
 def _distance(q: Any, difference: Tensor) -> Tensor:
     if isinstance(q, LowRankMultivariateNormal):
         return q._mahalanobis(difference)
-    return batch_mahalanobis(q._unbroadcasted_scale_tril, difference)
+    return _batch_mahalanobis(q._unbroadcasted_scale_tril, difference)
 
 
 def _roots(p: Any) -> list[Tensor]:

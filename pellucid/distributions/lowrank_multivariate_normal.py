@@ -9,7 +9,7 @@ from ..errors import ArgumentValueError
 from . import constraints
 from ._functions import LOG_2PI, L, T
 from .distribution import Distribution
-from .multivariate_normal import batch_mahalanobis, batch_mv, half_log_det
+from .multivariate_normal import _batch_mahalanobis, _batch_mv, half_log_det
 from .utils import lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
@@ -137,7 +137,7 @@ class LowRankMultivariateNormal(Distribution):
         own = T.randn(shape, **kind)
         return (
             self.loc
-            + batch_mv(self._unbroadcasted_cov_factor, low)
+            + _batch_mv(self._unbroadcasted_cov_factor, low)
             + self._unbroadcasted_cov_diag.sqrt() * own
         )
 
@@ -146,7 +146,7 @@ class LowRankMultivariateNormal(Distribution):
 
     def _mahalanobis(self, difference: Tensor) -> Tensor:
         """`x.T inv(covariance) x`, by Woodbury's identity."""
-        low = batch_mahalanobis(self._capacitance_tril, batch_mv(self._scaled, difference))
+        low = _batch_mahalanobis(self._capacitance_tril, _batch_mv(self._scaled, difference))
         return (difference.pow(2) / self._unbroadcasted_cov_diag).sum(-1) - low
 
     def log_prob(self, value: Tensor) -> Tensor:

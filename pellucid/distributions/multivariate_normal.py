@@ -14,12 +14,12 @@ from .utils import lazy_property
 __all__ = ["MultivariateNormal"]
 
 
-def batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
+def _batch_mv(matrix: Tensor, vector: Tensor) -> Tensor:
     """Matrices times vectors, batches broadcast."""
     return T.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 
 
-def batch_mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
+def _batch_mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
     """`x.T inv(L L.T) x` for Cholesky factors L (..., n, n) and vectors x (..., n), batches
     broadcast.
     """
@@ -40,7 +40,7 @@ def batch_mahalanobis(factor: Tensor, difference: Tensor) -> Tensor:
     return solved.pow(2).sum(-2).movedim(-1, 0).reshape(batch[:lead] + inner)
 
 
-def precision_to_scale_tril(precision: Tensor) -> Tensor:
+def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The Cholesky factor of the inverse of a positive definite matrix."""
     # With rows and columns reversed, the factor of the precision is the transposed inverse of the
     # one wanted.
@@ -115,7 +115,7 @@ class MultivariateNormal(Distribution):
         elif name == "covariance_matrix":
             self._unbroadcasted_scale_tril = L.cholesky(matrix)
         else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._expand_parameters(MultivariateNormal, batch_shape, _instance)
@@ -160,12 +160,12 @@ class MultivariateNormal(Distribution):
         noise = T.randn(
             self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device
         )
-        return self.loc + batch_mv(self._unbroadcasted_scale_tril, noise)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        distance = batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         n = self._event_shape[0]
         return -0.5 * (n * LOG_2PI + distance) - half_log_det(self._unbroadcasted_scale_tril)
 

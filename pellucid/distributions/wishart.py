@@ -15,7 +15,7 @@ from ._functions import L, T
 from .chi2 import Chi2
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .multivariate_normal import half_log_det, precision_to_scale_tril
+from .multivariate_normal import _precision_to_scale_tril, half_log_det
 from .utils import lazy_property, vec_to_tril_matrix
 
 __all__ = ["Wishart"]
@@ -110,7 +110,7 @@ class Wishart(ExponentialFamily):
         elif name == "covariance_matrix":
             self._unbroadcasted_scale_tril = L.cholesky(matrix)
         else:
-            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix)
+            self._unbroadcasted_scale_tril = _precision_to_scale_tril(matrix)
         self._dist_chi2 = self._chi2_of_diagonal()
 
     def _chi2_of_diagonal(self) -> Chi2:

@@ -11,9 +11,13 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from .. import dtypes
+from .._foreach import (
+    _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices,
+)
+from .._foreach import _get_fused_kernels_supported_devices, _group_tensors_by_device_and_dtype
 from ..api.gradients import clear_gradients
 from ..core import observe
 from ..core.modes import enable_grad, set_grad_enabled
@@ -261,23 +265,7 @@ class Optimizer:
         """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
         clear_gradients([p for group in self.param_groups for p in group["params"]], set_to_none)
 
-    @staticmethod
-    def _group_tensors_by_device_and_dtype(
-        tensorlistlist: list[list[Any]], with_indices: bool = False
-    ) -> dict[Any, Any]:
-        """{(device, dtype) of the first list's tensors: (the lists with those alone, their
-        places)}.
-        """
-        places: dict[Any, list[int]] = {}
-        for k, x in enumerate(tensorlistlist[0]):
-            places.setdefault((x.device, x.dtype), []).append(k)
-        return {
-            kind: (
-                [[column[k] for k in these] if column else [] for column in tensorlistlist],
-                these if with_indices else [],
-            )
-            for kind, these in places.items()
-        }
+    _group_tensors_by_device_and_dtype = staticmethod(_group_tensors_by_device_and_dtype)
 
     @staticmethod
     def _loss(closure: Callable[[], Any] | None) -> Any:
@@ -347,6 +335,17 @@ class Optimizer:
             hook(self)
 
     # ---- hooks -----------------------------------------------------------------------------------
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """`func`, a `step`, with the hooks before and after it."""
+        return cast("Callable[..., Any]", _with_hooks(func))
+
+    def _patch_step_function(self) -> None:
+        """Make the class's `step` call hooks; for optimizers that never run `Optimizer.__init__`."""
+        kind = type(self)
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind.__name__}.zero_grad"
+        kind.step = _with_hooks(kind.step)  # type: ignore[method-assign]
+
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(optimizer, args, kwargs)` before each step; it may return new (args, kwargs)."""
         return register(self._optimizer_step_pre_hooks, hook)
@@ -503,14 +502,6 @@ def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> 
 
 def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
     return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
-
-
-def _get_foreach_kernels_supported_devices() -> list[str]:
-    return ["cuda", "xpu", "mtia", "privateuseone"]
-
-
-def _get_fused_kernels_supported_devices() -> list[str]:
-    return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
 
 
 def _get_scalar_dtype(is_fused: bool | None = None) -> Any:

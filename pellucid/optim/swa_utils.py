@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._foreach import (
+    _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype,
+)
 from ..arrays import lists
 from ..core import tracing
 from ..core.inplace import bump

@@ -12,6 +12,7 @@ from ._swap import swap_tensors as swap_tensors
 
 _LAZY = (
     "_contextlib",
+    "_foreach_utils",
     "_python_dispatch",
     "_pytree",
     "_triton",

@@ -1,0 +1,24 @@
+"""Pinned memory for batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..collate import rebuild
+
+
+def pin_memory(data: Any, device: Any = None) -> Any:
+    """The batch with all its tensors, and whatever else has a method `pin_memory`, in pinned memory.
+
+    Raises:
+        RuntimeError: tensors, where there is no accelerator.
+    """
+    if hasattr(data, "pin_memory"):
+        return data.pin_memory()
+    if isinstance(data, tuple) and not hasattr(data, "_fields"):
+        return type(data)(pin_memory(x, device) for x in data)
+    return rebuild(
+        data,
+        lambda: {key: pin_memory(x, device) for key, x in data.items()},
+        lambda: [pin_memory(x, device) for x in data],
+    )
