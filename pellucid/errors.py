@@ -27,14 +27,31 @@ warn_always = False
 ending: list[Callable[[BaseException], None]] = []
 
 
+_PACKAGE = os.path.dirname(__file__) + os.sep  # generated code has names in it, too
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program that led here."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    space = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        space.get("__name__", "<string>"),
+        space.setdefault("__warningregistry__", {}),
+    )
+
+
 def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of the user's program, once per process, or each time after
-    `set_warn_always(True)`.
-    """
+    """`warn`, once per process, or each time after `set_warn_always(True)`."""
     if text in WARNED and not warn_always:
         return
     WARNED.add(text)
-    warnings.warn(text, category, stacklevel=outside())
+    warn(text, category)
 
 
 def interruption(error: BaseException | None) -> BaseException | None:
@@ -96,17 +113,6 @@ def module_path() -> str | None:
     text = repr(chain[0]).splitlines()
     shown = text[0] if len(text) == 1 else text[0] + "...)"
     return f"{'.'.join(reversed(names))}: {shown}" if names else shown
-
-
-def outside() -> int:
-    """The `stacklevel` of the user's line, for a warning that the caller of this gives."""
-    package, level, frame = __name__.partition(".")[0], 1, sys._getframe(1)
-    while (
-        frame.f_back is not None
-        and frame.f_globals.get("__name__", "").partition(".")[0] == package
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def other_dtype(wanted: Any, given: Any, op: str, kind: str = "") -> Exception:

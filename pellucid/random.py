@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .errors import warn
 from .ops.create.random import default_generator as default_generator
 from .ops.create.random import get_rng_state as get_rng_state
 from .ops.create.random import initial_seed as initial_seed
@@ -48,8 +48,8 @@ def fork_rng(
             f"torch has no module of `{device_type}`, you should register a module by `torch._register_device_module`."
         )
     if devices:
-        warnings.warn(
-            "fork_rng: this build computes on the CPU, whose stream alone is forked", stacklevel=3
+        warn(
+            "fork_rng: this build computes on the CPU, whose stream alone is forked",
         )
     if not enabled:
         yield

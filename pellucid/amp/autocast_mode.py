@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor, version_of
 from ..devices import device
+from ..errors import warn
 
 _FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
@@ -150,18 +150,16 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
         self.fast_dtype = dtype if dtype is not None else _chosen(device_type)
         if device_type != "cpu" and enabled:
             if device_type == "cuda":
-                warnings.warn(
+                warn(
                     "CUDA is not available or torch_xla is imported. Disabling autocast.",
                     UserWarning,
-                    stacklevel=2,
                 )
             enabled = False
         elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
-            warnings.warn(
+            warn(
                 "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtype of "
                 "torch.bfloat16, torch.float16 currently.",
                 UserWarning,
-                stacklevel=2,
             )
             enabled = False
         self._enabled = enabled
@@ -334,10 +332,9 @@ def _old_names(kind: str) -> None:
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(
+    warn(
         f"torch.{old} is deprecated. Please use torch.{new} instead.",
         DeprecationWarning,
-        stacklevel=3,
     )
 
 

@@ -4,7 +4,6 @@ skip steps that overflow.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
@@ -15,6 +14,7 @@ from ..arrays import lists
 from ..core import tracing
 from ..core.modes import no_grad
 from ..core.tensor import Tensor, version_of
+from ..errors import warn
 from ..ops.pointwise.compare import isfinite
 from ..ops.shape.join import stack
 
@@ -88,10 +88,9 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if enabled and device != "cpu":
-            warnings.warn(
+            warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.",
                 UserWarning,
-                stacklevel=2,
             )
             self._enabled = False
         if self._enabled:

@@ -5,20 +5,19 @@ left out, and a warning.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
+from ..errors import warn
 from . import autocast_mode
 from . import grad_scaler as scaling
 
 
 def _warn(old: str, new: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.{old}` is deprecated. Please use `torch.amp.{new}` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

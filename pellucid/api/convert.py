@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy as _copy
 import inspect
-import warnings
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -32,6 +31,7 @@ from ..errors import (
     foreign,
     no_cuda,
     no_pinned,
+    warn,
     warn_once,
 )
 from ..ops._rules import is_direct, is_written_directly
@@ -224,8 +224,9 @@ def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     if x._array.dtype == target:
         return clone(x) if copy else x
     if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3
+        warn(
+            "Casting complex values to real discards the imaginary part",
+            UserWarning,
         )
     return F.cast(x, dtype=target)
 

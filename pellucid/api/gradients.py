@@ -172,7 +172,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         raise ArgumentTypeError(
             f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
         )
-    set_requires_grad(self, requires_grad)
+    set_requires_grad(self, requires_grad, "only Tensors of floating point dtype")
     return self
 
 

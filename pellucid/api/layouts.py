@@ -16,7 +16,7 @@ from ..arrays.affine import package as quantized_package
 from ..arrays.sparse.array import SparseArray, package, refusal
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES, method, public
 from ..core.tensor import Tensor
-from ..errors import OperationError, UnsupportedError
+from ..errors import OperationError, UnsupportedError, warn
 from ..ops.linalg.matmul import mm
 from .convert import TYPE_NAMES
 
@@ -93,7 +93,7 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
     Raises:
         RuntimeError: another number of elements.
     """
-    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize is deprecated", UserWarning)
     shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     total = 1
     for size in shape:
@@ -110,7 +110,7 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 @method()
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """A view with the sizes of `tensor`; deprecated for `reshape`."""
-    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize_as is deprecated", UserWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return resize(self, tuple(tensor.shape))

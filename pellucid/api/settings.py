@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..core import tracing
 from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, OperationError
+from ..errors import ArgumentTypeError, OperationError, warn
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .convert import TYPE_NAMES
 from .create.legacy import made as _made
@@ -403,11 +402,10 @@ def set_default_tensor_type(t: Any, /) -> None:
     """Set the default dtype by an old type name, `torch.DoubleTensor` or "torch.DoubleTensor";
     `set_default_dtype` is the new way.
     """
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
         UserWarning,
-        stacklevel=2,
     )
     if isinstance(t, str):
         found = _NAMES.get(t.removeprefix("torch."))

@@ -23,6 +23,7 @@ from ..core.modes import is_grad_enabled as is_grad_enabled
 from ..core.modes import no_grad as no_grad
 from ..core.modes import set_grad_enabled as set_grad_enabled
 from ..core.tensor import Tensor
+from ..errors import warn
 from . import function as function
 from . import grad_mode as grad_mode
 from . import graph as graph
@@ -123,12 +124,9 @@ def grad(
     (tensor(2.),)
     """
     if not only_inputs:
-        from warnings import warn
-
         warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True).",
             FutureWarning,
-            stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(

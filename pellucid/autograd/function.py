@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ..core.function import Function as Function
 from ..core.function import FunctionCtx as FunctionCtx
 from ..core.function import InplaceFunction as InplaceFunction
 from ..core.function import once_differentiable as once_differentiable
+from ..errors import warn
 
 BackwardCFunction = FunctionCtx
 
 
 def _saved_variables(ctx: Any) -> tuple[Any, ...]:
     """The older name of `saved_tensors`."""
-    warnings.warn(
-        "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+    warn(
+        "'saved_variables' is deprecated; use 'saved_tensors'",
+        DeprecationWarning,
     )
     return ctx.saved_tensors
 

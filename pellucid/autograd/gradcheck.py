@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..core.modes import enable_grad, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, warn
 
 EPS_FLOAT32_HINT = (
     "an input is not float64: finite differences with eps={eps:g} are dominated by rounding in single precision. Use double precision "
@@ -250,11 +249,10 @@ def _check(
     for k, x in checked:
         if x._array.dtype not in (np.dtype(np.float64), np.dtype(np.complex128)):
             single = True
-            warnings.warn(
+            warn(
                 f"Input #{k} requires gradient and is not a double precision floating point or complex. This check will likely fail "
                 "if all the inputs are not of double precision floating point or complex. ",
                 UserWarning,
-                stacklevel=4,
             )
         if x._array.size > 1 and 0 in [
             s for s, n in zip(x._array.strides, x._array.shape, strict=True) if n > 1

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
-from warnings import warn
 
 from ..api.gradients import as_subclass, engine
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, warn
 from ..ops.create._factory import want_gradient
 
 __all__ = ["Variable", "VariableMeta"]
@@ -40,7 +39,6 @@ class Variable(metaclass=VariableMeta):
             warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
                 UserWarning,
-                stacklevel=2,
             )
         if data is None:
             data = make_tensor(Tensor()._array)

@@ -9,11 +9,12 @@ False
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 from typing import Any
+
+from ..errors import warn
 
 matmul = SimpleNamespace(
     allow_tf32=False,
@@ -88,11 +89,10 @@ def sdp_kernel(
     """The settings for attention inside a block; the older form of
     `torch.nn.attention.sdpa_kernel`, which a FutureWarning says.
     """
-    warnings.warn(
+    warn(
         "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
         "`torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
         FutureWarning,
-        stacklevel=2,
     )
     return _chosen(
         {

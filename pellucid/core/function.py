@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..errors import ArgumentTypeError, GraphError
+from ..errors import ArgumentTypeError, GraphError, warn
 from . import source
 from .bind import wrap
 from .callers import tensor_of
@@ -368,9 +368,7 @@ def _dirty_inputs(ctx: Any, inputs: set[int], results: int) -> set[int]:
     """The inputs that were overwritten."""
     for t in ctx._dirty:
         if id(t) not in inputs:
-            from warnings import warn
-
-            warn(refusals.NO_INPUT, stacklevel=4)
+            warn(refusals.NO_INPUT)
         elif t._view is not None and results > 1 and local.grad:
             raise GraphError(refusals.VIEW_OVERWRITTEN)
     return {id(t) for t in ctx._dirty} & inputs

@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import numpy_cpu
 from ..arrays.numpy_cpu import namespace_of, overlaps_itself, written
 from ..dtypes import BY_NUMPY, can_cast
-from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError, warn
 from . import observe, source, tracing
 from .bind import OPERANDS, record
 from .display import examples, refusals
@@ -482,15 +482,12 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
         )
     if r.shape != a.shape:
         if a.size:
-            from warnings import warn
-
             warn(
                 f"An output with one or more elements was resized since it had shape {list(a.shape)}, which does not match the "
                 f"required output shape {list(r.shape)}. This behavior is deprecated, and in a future PyTorch release outputs will "
                 "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
                 "zero elements with t.resize_(0).",
                 UserWarning,
-                stacklevel=4,
             )
         out._array = numpy_cpu.resized(a, r.shape, r)
     check_overlap(out._array)

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import warn
+
 
 class _State:
     """`slow` counts the reasons to leave the fast path: observers, inference mode, and the
@@ -83,13 +85,10 @@ class ContextDecorator:
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(func):
-            from warnings import warn
-
             warn(
                 "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. To "
                 "preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
                 FutureWarning,
-                stacklevel=2,
             )
             func.__init__ = self(func.__init__)  # type: ignore[method-assign]
             return func

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import GraphError
+from ..errors import GraphError, warn
 from . import observe
 from .display.assigned import check_grad
 from .modes import local, state
@@ -131,7 +131,7 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        set_requires_grad(self, value)
+        set_requires_grad(self, value, "only Tensors of floating point and complex dtype")
 
     @property
     def is_leaf(self) -> bool:
@@ -318,8 +318,11 @@ def hand_out_copies(version: Version) -> None:
         node.copy_borrowed(version)
 
 
-def set_requires_grad(tensor: Tensor, value: bool) -> None:
-    """`requires_grad = value` with PyTorch's refusals."""
+_DIFFERENTIABLE = "Only Tensors of floating point and complex dtype"
+
+
+def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE) -> None:
+    """`requires_grad = value` with PyTorch's refusals; that of whole numbers has several texts."""
     value = bool(value)
     if tensor._node is not None:
         if not value:
@@ -329,7 +332,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             )
         return
     if value and tensor._array.dtype.kind not in "fc" and not tensor.dtype.is_floating_point:
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise RuntimeError(f"{wanted} can require gradients")
     if value and tensor._x is not None and tensor._x.get("inference") and not local.inference:
         raise RuntimeError(
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
@@ -355,12 +358,9 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
 def _warn_non_leaf_grad(tensor: Tensor) -> None:
     if tensor._x is not None and tensor._x.get("retains"):
         return
-    from warnings import warn
-
     warn(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
         "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
         "use .retain_grad() on the non-leaf Tensor.",
         UserWarning,
-        stacklevel=3,
     )

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import GraphError
+from ..errors import GraphError, warn
 from . import observe
 from .display.assigned import check_grad
 from .modes import local, state
@@ -875,8 +875,9 @@ def version_of(tensor: Tensor) -> Version:
 
 def hand_out_copies(version: Version) -> None:
     ...
+_DIFFERENTIABLE: _Any
 
-def set_requires_grad(tensor: Tensor, value: bool) -> None:
+def set_requires_grad(tensor: Tensor, value: bool, wanted: str=_DIFFERENTIABLE) -> None:
     ...
 
 def _warn_non_leaf_grad(tensor: Tensor) -> None:

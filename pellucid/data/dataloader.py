@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, cast
 
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, warn
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset
 from .loading.fetch import _DatasetKind
@@ -243,9 +242,8 @@ class DataLoader(Generic[T_co]):
                 if cores is not None
                 else "DataLoader is not able to compute a suggested max number of worker in current system."
             )
-            warnings.warn(
+            warn(
                 f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} Please be aware that excessive "
                 "worker creation might get DataLoader running slow or even freeze, lower the worker number to avoid potential "
                 "slowness/freeze if necessary.",
-                stacklevel=3,
             )

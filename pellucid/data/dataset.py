@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +13,7 @@ import numpy as np
 from ..core.public import FUNCTIONS
 from ..core.streams.generator import default_generator
 from ..core.tensor import Tensor, make_tensor, version_of
-from ..errors import ArgumentValueError, hinted
+from ..errors import ArgumentValueError, hinted, warn
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -273,9 +272,8 @@ def random_split(
             sizes[i % len(sizes)] += 1
         for i, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(
+                warn(
                     f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=2,
                 )
     else:
         sizes = list(lengths)  # type: ignore[arg-type]

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,13 @@ import numpy as np
 
 from ..core import source, tracing
 from ..core.tensor import Tensor, make_tensor, version_of
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
+from ..errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    OperationError,
+    UnsupportedError,
+    warn,
+)
 from .groups import ProcessGroup, default_group, get_global_rank, get_group_rank, is_member
 from .transport.engine import Call, Staged, Steps
 from .transport.work import Work
@@ -50,9 +55,8 @@ def same_dtype(*tensors: Any) -> None:
 
 def _not_member(name: str) -> Any:
     """Warn, and return None as all collectives do."""
-    warnings.warn(
+    warn(
         f"Running {name} on global rank {default_group().rank()} which does not belong to the given group.",
-        stacklevel=3,
     )
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import os
 import threading
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, ArgumentValueError, ContractError, OperationError
+from ..errors import ArgumentTypeError, ArgumentValueError, ContractError, OperationError, warn
 from . import groups
 from .groups import ProcessGroup
 
@@ -460,9 +459,8 @@ def init_device_mesh(
             "If you maintained a 'torch.device' object, it's recommended to pass in 'device.type'.",
         )
     if backend_override is not None:
-        warnings.warn(
+        warn(
             "init_device_mesh: backend_override is ignored: there is one way to communicate",
-            stacklevel=2,
         )
     ranks = np.arange(math.prod(mesh_shape), dtype=np.int32).reshape(tuple(mesh_shape))
     return DeviceMesh(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, UnsupportedError
+from ..errors import ArgumentTypeError, UnsupportedError, warn
 from .distribution import Distribution
 
 Rule = Callable[[Any, Any], Tensor]
@@ -60,11 +59,10 @@ def _find(type_p: type, type_q: type) -> Rule | None:
     by_p = min(distances, key=lambda pair: distances[pair])
     by_q = min(distances, key=lambda pair: distances[pair][::-1])
     if _rules[by_p] is not _rules[by_q]:
-        warnings.warn(
+        warn(
             f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). "
             f"Please register_kl({by_p[0].__name__}, {by_q[1].__name__})",
             RuntimeWarning,
-            stacklevel=3,
         )
     return _rules[by_p]
 

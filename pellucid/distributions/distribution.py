@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..devices import Size
-from ..errors import ArgumentValueError, UnsupportedError
+from ..errors import ArgumentValueError, UnsupportedError, warn
 from . import constraints
 from ._functions import T
 from ._validity import described, holds, parameter_error
@@ -70,10 +69,9 @@ class Distribution:
         try:
             arg_constraints = self.arg_constraints
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{type(self)} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or initialize the "
                 "distribution with `validate_args=False` to turn off validation.",
-                stacklevel=4,
             )
             return
         for name, constraint in arg_constraints.items():
@@ -158,10 +156,9 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`n` samples; use `sample((n,))`."""
-        warnings.warn(
+        warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.",
             category=FutureWarning,
-            stacklevel=2,
         )
         return self.sample(Size((n,)))
 
@@ -232,10 +229,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn(
                 f"{type(self)} does not define `support` to enable sample validation. Please initialize the distribution "
                 "with `validate_args=False` to turn off validation.",
-                stacklevel=4,
             )
             return
         if not holds(support, value):

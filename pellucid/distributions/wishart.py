@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ..core.tensor import Tensor
 from ..devices import Size
 from ..dtypes import finfo
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, warn
 from . import constraints
 from ._functions import L, T
 from .chi2 import Chi2
@@ -100,9 +99,8 @@ class Wishart(ExponentialFamily):
             )
         setattr(self, name, matrix.expand(batch_shape + (-1, -1)))
         if bool(self.df.lt(n).any()):
-            warnings.warn(
+            warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
-                stacklevel=2,
             )
         super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
         if name == "scale_tril":

@@ -7,7 +7,6 @@ import copy
 import functools as functools  # libraries take it from here
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from itertools import chain
 from types import CodeType, FunctionType, ModuleType
@@ -17,6 +16,7 @@ from .._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ..api.origins import at_origin
 from ..classes import ScriptObject as ScriptObject
 from ..core.tensor import Parameter, Tensor
+from ..errors import warn
 from ..nn import Module, Sequential
 from ._codegen import _PyTreeCodeGen, _PyTreeInfo
 from ._compatibility import compatibility
@@ -409,10 +409,9 @@ class Tracer(TracerBase):
         elif value is None:
             self.create_proxy("call_function", _assert_is_none, (out, said), {})
         else:
-            warnings.warn(
+            warn(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
                 "to make sure that your inputs match the inputs you specialized the function with.",
-                stacklevel=2,
             )
 
     # -- the run -----------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..errors import warn
 from ._codegen import (
     CodeGen,
     PythonCode,
@@ -251,11 +251,10 @@ class Graph:
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """An attribute of the module, such as a parameter, by its dotted name."""
         if self._owning_module is not None and not _reaches(self._owning_module, qualified_name):
-            warnings.warn(
+            warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! "
                 "Call GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add "
                 "the necessary Parameter, or nn.Module.register_buffer to add the necessary buffer",
-                stacklevel=2,
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
@@ -268,10 +267,9 @@ class Graph:
     ) -> Node:
         """A call of a submodule, by its dotted name."""
         if self._owning_module is not None and not _is_submodule(self._owning_module, module_name):
-            warnings.warn(
+            warn(
                 "Attempted to insert a call_module Node with no underlying reference in the owning GraphModule! "
                 "Call GraphModule.add_submodule to add the necessary submodule",
-                stacklevel=2,
             )
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
@@ -399,7 +397,7 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
+            warn(f"erase_node({to_erase}) on an already erased node")
             return
         for hook in self._hooks("_erase_node_hooks"):
             hook(to_erase)
@@ -576,7 +574,7 @@ class Graph:
                     f"Node {node} target {node.target} {atom} of {seen} does not reference an nn.Module"
                 )
             if node.op == "get_attr" and last and thing is None:
-                warnings.warn(f"Node {node} target {node.target} is None", stacklevel=3)
+                warn(f"Node {node} target {node.target} is None")
 
     def _clear_nodes(self) -> None:
         for node in reversed(self.nodes):
@@ -616,7 +614,7 @@ def _reaches(module: Any, name: str) -> bool:
     try:
         owner = module.get_submodule(path)
     except AttributeError:
-        warnings.warn(f"Failed to fetch module {path}!", stacklevel=3)
+        warn(f"Failed to fetch module {path}!")
         return False
     if not hasattr(owner, last):
         return False

@@ -12,7 +12,6 @@ import linecache
 import os
 import sys
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 from ..api.attach import LENT
 from ..core.tensor import Parameter, Tensor
+from ..errors import warn
 from ..nn import Module
 from ..nn.modules._naming import add_indent
 from ._codegen import PythonCode, _PyTreeCodeGen
@@ -549,9 +549,8 @@ class GraphModule(Module):
         (folder / "module.py").write_text(text)
         (folder / "__init__.py").write_text("from .module import *")
         if pickled:
-            warnings.warn(
+            warn(
                 f"Was not able to save the following children modules as reprs -saved as pickled files instead: {pickled}",
-                stacklevel=2,
             )
 
     # -- hooks -------------------------------------------------------------------------------------

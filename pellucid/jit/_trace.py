@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
+from ..errors import warn
 from ..nn.modules.module import Module
 from ..testing import assert_close
 from ._script import FACES, RecursiveScriptModule, ScriptFunction, ScriptModule, scripted
@@ -127,7 +127,7 @@ def _compare(first: Any, second: Any, rtol: float, atol: float, count: list[int]
                 f"Output nr {count[0]}. of the traced function does not match the corresponding output of the Python function. "
                 f"Detailed error:\n{error}"
             )
-            warnings.warn(text, TracerWarning, stacklevel=4)
+            warn(text, TracerWarning)
 
 
 def _see(
@@ -189,9 +189,8 @@ def trace(
     (['weight', 'bias'], torch.Size([5, 3]))
     """
     if isinstance(func, (ScriptFunction, ScriptModule)):
-        warnings.warn(
+        warn(
             "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",
-            stacklevel=2,
         )
         return func
     if example_kwarg_inputs is not None and not isinstance(example_kwarg_inputs, dict):

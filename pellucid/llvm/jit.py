@@ -12,13 +12,13 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..errors import warn
 from . import cache, loader, target
 
 __all__ = [
@@ -378,11 +378,10 @@ def _warn(name: str, text: str, error: Exception) -> None:
     with os.fdopen(handle, "w") as file:
         file.write(text)
     lines = str(error).strip().splitlines() or [""]
-    warnings.warn(
+    warn(
         f"kernel {name} could not be compiled and NumPy is used instead ({type(error).__name__}: {lines[0]}); "
         f"its LLVM IR was kept in {path}",
         RuntimeWarning,
-        stacklevel=4,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NoReturn, SupportsIndex, TypeGuard
 
 import numpy as np
@@ -12,7 +11,7 @@ from ..api.overriding import DisableTorchFunctionSubclass, NoArray, public_name
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, ArgumentValueError
+from ..errors import ArgumentTypeError, ArgumentValueError, warn
 from . import _normalizations, _reductions
 
 _UNARY = frozenset(
@@ -80,11 +79,10 @@ class MaskedTensor(Tensor):
         """
         _checked(data, mask)
         if data.requires_grad:
-            warnings.warn(
+            warn(
                 "It is not recommended to create a MaskedTensor with a tensor that requires_grad. To avoid this, you can use "
                 "data.detach().clone()",
                 UserWarning,
-                stacklevel=2,
             )
         return _make(data.detach().clone().requires_grad_(requires_grad), mask.clone())
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ..core.public import public
 from ..core.tensor import Tensor
 from ..dtypes import bool_
-from ..errors import OperationError
+from ..errors import OperationError, warn
 from ._functions import T, _Namespace
 
 F = _Namespace("nn.functional")
@@ -55,9 +54,8 @@ def canonical_mask(mask: Any, name: str, other: Any, other_name: str, dtype: Any
     if mask.dtype is not bool_ and not floating:
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and mask.dtype is not other:
-        warnings.warn(
+        warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
         )
     if floating:
         return mask

@@ -4,9 +4,7 @@ written elsewhere.
 
 from __future__ import annotations
 
-import warnings
-
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, warn
 
 _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -18,9 +16,8 @@ def get_enum(reduction: str) -> int:
         ValueError: another word.
     """
     if reduction == "elementwise_mean":
-        warnings.warn(
+        warn(
             "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-            stacklevel=2,
         )
         reduction = "mean"
     if reduction not in _NUMBERS:
@@ -35,7 +32,7 @@ def legacy_get_string(
     reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     if emit_warning:
         text = f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
-        warnings.warn(text, stacklevel=2)
+        warn(text)
     return reduction
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 from math import inf
 from typing import Any
 
 from ..core import tracing
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, outside
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
 from ._schedule import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values
 
 
@@ -119,7 +118,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=outside())
+            warn(EPOCH_WARNING, UserWarning)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

@@ -7,7 +7,6 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
@@ -23,7 +22,7 @@ from ..core import observe
 from ..core.modes import enable_grad, set_grad_enabled
 from ..core.tape import RemovableHandle, register
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, hinted
+from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, hinted, warn
 from ..nn.parameter import Parameter
 from ..ops.pointwise.complex import view_as_real
 
@@ -228,10 +227,9 @@ class Optimizer:
             param_group.setdefault(name, default)
         params = param_group["params"]
         if len(params) != len(set(params)):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
             )
         named = "param_names" in param_group
         if any(("param_names" in group) is not named for group in self.param_groups):

@@ -6,13 +6,13 @@ import json
 import os
 import socket
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
 from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
+from ..errors import warn
 from ._record import MOST_EVENTS, Event, Recorder, recorders
 from ._table import EventList, FunctionEventAvg
 
@@ -83,9 +83,7 @@ def schedule(
             f"{repeat=} (need >= 0), {skip_first=} (need >= 0)."
         )
     if warmup == 0:
-        warnings.warn(
-            "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
-        )
+        warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
     def action(step: int) -> ProfilerAction:
@@ -207,11 +205,10 @@ class profile:  # noqa: N801
     ) -> None:
         wanted = set(activities) if activities is not None else supported_activities()
         if use_cuda or ProfilerActivity.CUDA in wanted:
-            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
+            warn("CUDA is not available, disabling CUDA profiling")
         if with_flops:
-            warnings.warn(
+            warn(
                 "with_flops is not supported: the table has no column of floating-point operations",
-                stacklevel=2,
             )
         self.activities = wanted
         self.schedule = schedule or _always
@@ -273,9 +270,8 @@ class profile:  # noqa: N801
         self._running.stop()
         self._done, self._running = self._running, None
         if self._done.dropped:
-            warnings.warn(
+            warn(
                 f"the profiler keeps {MOST_EVENTS} events; {self._done.dropped} later ones are missing. Record fewer steps.",
-                stacklevel=3,
             )
         if save and self.on_trace_ready is not None:
             self.on_trace_ready(self)

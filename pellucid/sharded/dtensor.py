@@ -9,7 +9,6 @@ Source: PyTorch's `torch.distributed.tensor`, whose names and messages these are
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +21,7 @@ from ..core.public import METHODS
 from ..core.tensor import Tensor, make_tensor
 from ..distributed import collectives
 from ..distributed.mesh import DeviceMesh, current_mesh
-from ..errors import ArgumentValueError, OperationError, UnsupportedError
+from ..errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from . import propagate
 from . import rules as rules
 from .placements import (
@@ -517,10 +516,9 @@ def _implied(func: OpOverload, t: Tensor, mesh: DeviceMesh) -> DTensor:
     """A plain tensor among distributed ones: a number that all ranks have, or an error."""
     if not _implicit[0] and (t.ndim or t._array.size != 1):
         if t._array.size == 1:
-            warnings.warn(
+            warn(
                 "Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. However, "
                 "please consider changing it to a scalar tensor or explicitly create a DTensor under distributed environment.",
-                stacklevel=2,
             )
         else:
             raise OperationError(

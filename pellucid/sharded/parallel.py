@@ -7,7 +7,6 @@ sequences (https://arxiv.org/abs/2205.05198).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 from .. import nn
 from ..core.tensor import Tensor
 from ..distributed.mesh import DeviceMesh, current_mesh
-from ..errors import ArgumentTypeError, ArgumentValueError, ContractError, UnsupportedError
+from ..errors import ArgumentTypeError, ArgumentValueError, ContractError, UnsupportedError, warn
 from .dtensor import DTensor, distribute_tensor
 from .loss import loss_parallel as loss_parallel
 from .placements import Placement, Replicate, Shard
@@ -369,10 +368,9 @@ def parallelize_module(
     """
     mesh = device_mesh or current_mesh()
     if parallelize_plan is None:
-        warnings.warn(
+        warn(
             "No parallelize_plan is provided and auto-parallel is not supported at the moment, so this parallelize_module call will do "
             "nothing.",
-            stacklevel=2,
         )
         return module
     if isinstance(parallelize_plan, ParallelStyle):
@@ -389,10 +387,9 @@ def parallelize_module(
         token, _, rest = path.partition(".")
         matching = [child for name, child in module.named_children() if fnmatch(name, token)]
         if not matching:
-            warnings.warn(
+            warn(
                 f"Parallelize plan key '{path}' could not be resolved: no submodule matching token '{token}' in module {module}, "
                 "skipping this plan entry.",
-                stacklevel=2,
             )
         for child in matching:
             parallelize_module(

@@ -7,7 +7,6 @@ Source: PyTorch's `torch.distributed.tensor`, whose functions these are.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from ..core.tensor import make_tensor
 from ..distributed.mesh import DeviceMesh as DeviceMesh
 from ..distributed.mesh import current_mesh
 from ..distributed.mesh import init_device_mesh as init_device_mesh
-from ..errors import ArgumentValueError, ContractError, OperationError
+from ..errors import ArgumentValueError, ContractError, OperationError, warn
 from .dtensor import DTensor as DTensor
 from .dtensor import distribute_tensor as distribute_tensor
 from .dtensor import implicit_replication as implicit_replication
@@ -212,11 +211,10 @@ def distribute_module(
             continue
         count = len(inspect.signature(function).parameters)
         if count == 2:
-            warnings.warn(
+            warn(
                 f"Deprecating {what} that takes two arguments (inputs, device_mesh), please use {what} that takes in (module, inputs, device_mesh) "
                 "instead!",
                 FutureWarning,
-                stacklevel=2,
             )
         elif count != 3:
             raise ArgumentValueError(

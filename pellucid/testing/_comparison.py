@@ -6,13 +6,13 @@ Its parts, which libraries use for comparisons of their own, are in `_pairs`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
+from ..errors import warn
 from ._pairs import BooleanPair as BooleanPair
 from ._pairs import ErrorMeta as ErrorMeta
 from ._pairs import NonePair as NonePair
@@ -107,11 +107,10 @@ def assert_allclose(
         ...     warnings.simplefilter("ignore")
         ...     assert_allclose([1.0], [1.0])
     """
-    warnings.warn(
+    warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
         "Please use `torch.testing.assert_close()` instead.",
         FutureWarning,
-        stacklevel=2,
     )
     tensor = FUNCTIONS["torch"]["tensor"]
     actual = actual if isinstance(actual, Tensor) else tensor(actual)

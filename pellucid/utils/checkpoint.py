@@ -5,7 +5,6 @@ backward needs it.
 from __future__ import annotations
 
 import enum
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -20,6 +19,7 @@ from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, no_grad
 from ..core.streams import generator as random
 from ..core.tensor import Tensor, version_of
+from ..errors import warn
 from ._python_dispatch import TorchDispatchMode
 
 __all__ = [
@@ -129,12 +129,11 @@ def checkpoint(
     torch.Size([2])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
             "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to preserve "
             "the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between "
             "the two variants.",
-            stacklevel=2,
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
@@ -146,8 +145,8 @@ def checkpoint(
                 "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
             )
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2
+            warn(
+                "None of the inputs have requires_grad=True. Gradients will be None",
             )
         return _Reentrant.apply(function, preserve, *args)
     stop = early_stop if _early_stop[0] is None else _early_stop[0]
@@ -314,12 +313,11 @@ def checkpoint_sequential(
     torch.Size([3, 1])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In version 2.9 we "
             "will raise an exception if use_reentrant is not passed. use_reentrant=False is recommended, but if you need to preserve the "
             "current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the differences between the "
             "two variants.",
-            stacklevel=2,
         )
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)

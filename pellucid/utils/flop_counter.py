@@ -18,6 +18,7 @@ from typing import Any
 from .._pytree import tree_map
 from ..aten.overload import OpOverload, OpOverloadPacket, ops
 from ..core.tensor import Tensor
+from ..errors import warn
 from ._python_dispatch import TorchDispatchMode
 from .module_tracker import ModuleTracker
 
@@ -218,9 +219,7 @@ class FlopCounterMode:
         self.depth = depth
         self.display = display
         if mods is not None:
-            from warnings import warn
-
-            warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
+            warn("mods argument is not needed anymore, you can stop passing it")
         own = {
             k: v if getattr(v, "_get_raw", False) else _of_shapes(v)
             for k, v in (custom_mapping or {}).items()

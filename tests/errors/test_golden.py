@@ -249,3 +249,31 @@ def test_error(name):
 
 def test_every_golden_text_has_a_case():
     assert {p.stem for p in GOLDEN.glob("*.txt")} == set(CASES)
+
+
+WHOLE = torch.tensor([1])
+
+
+def _assigned():
+    WHOLE.requires_grad = True
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (_assigned, "only Tensors of floating point and complex dtype can require gradients"),
+        (WHOLE.requires_grad_, "only Tensors of floating point dtype can require gradients"),
+        *[
+            (call, "Only Tensors of floating point and complex dtype can require gradients")
+            for call in (
+                lambda: torch.nn.Parameter(WHOLE),
+                lambda: torch.nn.Linear(2, 2, dtype=torch.int32),
+                lambda: torch.Tensor._make_subclass(torch.Tensor, WHOLE, True),
+            )
+        ],
+    ],
+)
+def test_whole_numbers_require_no_gradients(call, text):
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    assert str(caught.value) == text

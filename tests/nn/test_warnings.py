@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 import pellucid as torch
+from pellucid import nn
 from pellucid.nn import functional as F
 
 
@@ -53,3 +54,12 @@ def test_encoder_layers_beside_a_tensor_type_of_ones_own():
             warnings.simplefilter("error")
             torch.nn.TransformerEncoder(layer, 1)
         assert layer.activation_relu_or_gelu == (2 if "gelu" in str(options) else 1)
+
+
+def test_a_warning_in_a_hook_names_the_line_of_the_program():
+    layer = nn.Linear(2, 1)
+    layer.register_full_backward_hook(lambda *given: None)
+    out = layer(torch.ones(1, 2)).sum()
+    with pytest.warns(UserWarning, match="Full backward hook is firing") as caught:
+        out.backward()
+    assert caught[0].filename == __file__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from ...core.tensor import make_tensor
 from ...dtypes import NAMED_ONLY, dtype
 from ...dtypes import float16 as _float16
 from ...dtypes import float32 as _float32
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, warn
 from ...nn.modules.module import Module
 
 qint8, quint8, qint32 = (NAMED_ONLY[name] for name in ("qint8", "quint8", "qint32"))
@@ -143,10 +142,9 @@ class UniformQuantizationObserverBase(ObserverBase):
         super().__init__(dtype, is_dynamic)
         self.qscheme, self.reduce_range = qscheme, reduce_range
         if reduce_range:
-            warnings.warn(
+            warn(
                 "Please use quant_min and quant_max to specify the range for observers.                     reduce_range will be "
                 "deprecated in a future release of PyTorch.",
-                stacklevel=2,
             )
         self.register_buffer("eps", make_tensor(np.asarray([eps], np.float32)))
         if qscheme not in SCHEMES.values():
@@ -163,9 +161,8 @@ class UniformQuantizationObserverBase(ObserverBase):
         """The scale and the zero point with which the integers cover a range, in float32."""
         low, high = np.asarray(min_val._array, np.float32), np.asarray(max_val._array, np.float32)
         if not low.size or not high.size or (low.ndim == 0 and low == np.inf and high == -np.inf):
-            warnings.warn(
+            warn(
                 "must run observer before calling calculate_qparams. Returning default values.",
-                stacklevel=3,
             )
             return make_tensor(np.ones(1, np.float32)), make_tensor(np.zeros(1, np.int64))
         if (low > high).any():
@@ -488,7 +485,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         x = np.asarray(x_orig._array, np.float32)
         low, high = x.min(), x.max()
         if low == -np.inf or high == np.inf:
-            warnings.warn("torch.inf detected in input tensor, ignoring input", stacklevel=2)
+            warn("torch.inf detected in input tensor, ignoring input")
             x = x[np.abs(x) != np.inf]
             if not x.size:
                 return x_orig
@@ -581,10 +578,9 @@ class HistogramObserver(UniformQuantizationObserverBase):
     def calculate_qparams(self, **kwargs: Any) -> Any:
         """The scale and the zero point, as tensors."""
         if self.min_val._array == np.inf and self.max_val._array == -np.inf:
-            warnings.warn(
+            warn(
                 "must run observer before calling calculate_qparams.                                    Returning default "
                 "scale and zero point ",
-                stacklevel=2,
             )
             return make_tensor(np.ones(1, np.float32)), make_tensor(np.zeros(1, np.int64))
         low, high = self._range()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 from ... import nn
 from ...core.modes import no_grad
 from ...dtypes import float16
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, warn
 from ..nn import quantized as nnq
 from ..nn.intrinsic.modules.fused import _FusedModule
 from .fake_quantize import FakeQuantizeBase
@@ -163,10 +162,9 @@ def prepare(
         model = copy.deepcopy(model)
     propagate_qconfig_(model, None)
     if not any(getattr(m, "qconfig", None) for m in model.modules()):
-        warnings.warn(
+        warn(
             "None of the submodule got qconfig applied. Make sure you passed correct configuration through `qconfig_dict` "
             "or by assigning the `.qconfig` attribute directly on submodules",
-            stacklevel=2,
         )
     _add_observer_(model, allow_list, observer_non_leaf_module_list)
     return model

@@ -5,7 +5,6 @@ DLPack, the Tensor constructor.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from functools import reduce
 from typing import Any
@@ -21,7 +20,7 @@ from ...core.modes import local
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant, tracer
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn_once
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn, warn_once
 from ...llvm import threads
 from ...ops.create._factory import check_device, check_memory, want_gradient
 from ...ops.shape.storages import TypedStorage
@@ -301,11 +300,10 @@ def tensor(
     if pin_memory:
         check_memory(None, pin_memory)
     if isinstance(data, Tensor):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
         )
         array: Any = data._array
         if type(array) is SparseArray:
@@ -442,12 +440,11 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
             "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
         )
     if not ndarray.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this "
             "tensor will result in undefined behavior. You may want to copy the array to protect its data or make it writable before "
             "converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
             UserWarning,
-            stacklevel=2,
         )
     threads.expect(ndarray.size)
     result = make_tensor(
@@ -607,7 +604,7 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     if type(result) is not Tensor:
         result = make_tensor(data._array)
     result.__class__ = cls
-    result._rg = bool(require_grad)
+    set_requires_grad(result, require_grad)
     return _known(result)
 
 

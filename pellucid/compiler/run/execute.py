@@ -9,7 +9,6 @@ copies the result into place.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from struct import Struct
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...errors import warn
 from ...ir import Instruction, Program, Value
 from ...kernels.schedule import Place, Schedule, aligned, share
 from ...llvm import jit, target, threads
@@ -319,10 +319,9 @@ def executable(program: Program, storage: Storage) -> Executable:
         return made
     if made.failure not in _warned:
         _warned.add(made.failure)
-        warnings.warn(
+        warn(
             f"a compiled step runs without native code of its own: {made.failure}",
             RuntimeWarning,
-            stacklevel=2,
         )
     return Executable(program, storage, native=False)
 

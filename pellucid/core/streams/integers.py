@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ...dtypes import name_of
+from ...errors import warn
 from ..tracing import repeatable
 from .fill import C_NAMES, DIGITS, LARGEST, NAMES, Target, deliver, refuse, spec
 from .generator import Generator
@@ -221,10 +221,9 @@ def _check_range(low: int, last: int, kind: np.dtype) -> None:
         if not least <= value <= most:
             raise RuntimeError(f"{what} is out of bounds for {C_NAMES[name]}")
         if name in DIGITS and abs(value) > 1 << DIGITS[name]:
-            warnings.warn(
+            warn(
                 f"{what} is out of bounds [-(2^{DIGITS[name]}), 2^{DIGITS[name]}]. Due to precision limitations "
                 f"{C_NAMES[name]} can support discrete uniform distribution only within this range.",
-                stacklevel=4,
             )
 
 

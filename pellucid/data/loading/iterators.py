@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ...core.streams.generator import Generator
 from ...core.tensor import make_tensor
-from ...errors import ArgumentTypeError
+from ...errors import ArgumentTypeError, warn
 from ..pipes.base import IterDataPipe, MapDataPipe
 from ..pipes.graph import apply_random_seed, apply_sharding
 from ..sampler import draw_seed
@@ -99,7 +98,7 @@ class _BaseDataLoaderIter:
                     "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
                     "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
                 )
-            warnings.warn(text, stacklevel=2)
+            warn(text)
         return data
 
     def __len__(self) -> int:

@@ -7,11 +7,11 @@ of the others.
 from __future__ import annotations
 
 import copy
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ...errors import warn
 from ..sampler import SequentialSampler
 from .base import _FEEDBACK, IterDataPipe, described, functional_datapipe, length_of
 
@@ -24,10 +24,9 @@ class _Source(IterDataPipe):
 
     def __init__(self, datapipe: Iterable[Any], num_instances: int, buffer_size: int) -> None:
         if buffer_size < 0:
-            warnings.warn(
+            warn(
                 f"Unlimited buffer size is set for `{self.method}`, please be aware of OOM at random places",
                 UserWarning,
-                stacklevel=4,
             )
         self.main_datapipe, self.num_instances, self.buffer_size = (
             datapipe,
@@ -50,11 +49,10 @@ class _Source(IterDataPipe):
         elif self._valid_iterator_id == of_child:
             self._valid_iterator_id += 1
             if self.reading or not self.ended:
-                warnings.warn(
+                warn(
                     "Some child DataPipes are not exhausted when __iter__ is called. We are resetting "
                     "the buffer and each child DataPipe will read from the start again.",
                     UserWarning,
-                    stacklevel=4,
                 )
             self.reset()
         return self._valid_iterator_id

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ...errors import warn
 from .base import IterDataPipe, functional_datapipe
 from .common import IterableWrapperIterDataPipe
 
@@ -56,7 +56,7 @@ class StreamWrapper:
 
 
 def _failed(error: OSError) -> None:
-    warnings.warn(str(error), UserWarning, stacklevel=2)
+    warn(str(error), UserWarning)
     raise error
 
 

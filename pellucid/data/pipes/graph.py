@@ -8,10 +8,10 @@ import inspect
 import io
 import pickle
 import threading
-import warnings
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from ...errors import warn
 from ..sampler import draw_seed
 from .base import IterDataPipe, MapDataPipe
 from .common import SHARDING_PRIORITIES, _ShardingIterDataPipe
@@ -97,7 +97,7 @@ def traverse(datapipe: Any, only_datapipe: bool | None = None) -> dict[int, Any]
     )
     if not only_datapipe:
         message += " And, the behavior will be changed to the equivalent of `only_datapipe=True`."
-    warnings.warn(message, FutureWarning, stacklevel=2)
+    warn(message, FutureWarning)
     return _graph(datapipe, bool(only_datapipe), set())
 
 
@@ -169,10 +169,9 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
         return datapipe
     shufflers = list(_with_methods(datapipe, "set_shuffle", "set_seed"))
     if shuffle and not shufflers:
-        warnings.warn(
+        warn(
             "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. "
             "Be aware that the default buffer size might not be sufficient for your task.",
-            stacklevel=2,
         )
         datapipe = datapipe.shuffle()
         shufflers = [datapipe]
@@ -190,10 +189,9 @@ def apply_random_seed(datapipe: Any, rng: Any) -> Any:
 
 def apply_shuffle_seed(datapipe: Any, rng: Any) -> Any:
     """Deprecated: `apply_random_seed`."""
-    warnings.warn(
+    warn(
         "`apply_shuffle_seed` is deprecated since 1.12 and will be removed in the future releases. "
         "Please use `apply_random_seed` instead.",
         FutureWarning,
-        stacklevel=2,
     )
     return apply_random_seed(datapipe, rng)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import enum
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
 from ...api.overriding import DisableTorchFunctionSubclass
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentValueError
+from ...errors import ArgumentValueError, warn
 from .. import functional
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
@@ -61,7 +60,6 @@ class CausalBias(Tensor):
         if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:
             warn(
                 "Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!",
-                stacklevel=2,
             )
 
     def _materialize(self, device: Any = None) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from types import ModuleType
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 from ...core.function import Function
 from ...core.tape import RemovableHandle
 from ...core.tensor import Tensor
-from ...errors import OperationError
+from ...errors import OperationError, warn
 from ._tables import Hooks
 
 
@@ -280,9 +279,8 @@ class HooksMixin:
                 result = outcome[0] = changed
         if watch is not None:
             if not isinstance(result, (Tensor, tuple)):
-                warnings.warn(
+                warn(
                     f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(result)}",
-                    stacklevel=2,
                 )
             result = watch.leave(result)
         if old:
@@ -314,10 +312,9 @@ class HooksMixin:
                     changed = self._call_forward_hook(key, hook, args, kwargs, result)
                     result = result if changed is None else changed
                 except Exception as error:
-                    warnings.warn(
+                    warn(
                         f"{title} forward hook with ``always_call=True`` raised an exception that was silenced as another error was "
                         f"raised in forward: {error}",
-                        stacklevel=2,
                     )
 
 
@@ -349,11 +346,10 @@ def _warn_non_full(args: Any, result: Any, node: Any) -> None:
         start, which = "hook when the forward contains multiple autograd Nodes", "some grad_input"
     else:
         return
-    warnings.warn(
+    warn(
         f"Using {'' if start.startswith('hooks') else 'a '}non-full backward {start} is deprecated and will be removed in future versions. "
         f"This hook will be missing {which}. Please use register_full_backward_hook to get the documented behavior.",
         FutureWarning,
-        stacklevel=4,
     )
 
 
@@ -460,11 +456,10 @@ class _BackwardWatch:
         self.grad_outputs = spread
         if self.inputs is None:
             # No input wants a gradient: this is the only moment to call the hooks.
-            warnings.warn(
+            warn(
                 "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
                 "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_"
                 "backward_hook for more details.",
-                stacklevel=2,
             )
             nothing = (None,) * self.n_inputs
             for hook in self.hooks:

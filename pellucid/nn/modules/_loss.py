@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ...core.tensor import Tensor
+from ...errors import warn
 from .module import Module
 
 
@@ -16,9 +16,8 @@ def _old_reduction(size_average: bool | None, reduce: bool | None, reduction: st
     average = True if size_average is None else size_average
     each = True if reduce is None else reduce
     result = "none" if not each else "mean" if average else "sum"
-    warnings.warn(
+    warn(
         f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.",
-        stacklevel=4,
     )
     return result
 

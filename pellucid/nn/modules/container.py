@@ -5,14 +5,13 @@ ParameterDict.
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self, overload
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError
+from ...errors import ArgumentTypeError, ArgumentValueError, IndexOutOfRangeError, warn
 from ..parameter import Parameter
 from ._naming import add_indent, typename
 from .module import Module
@@ -22,10 +21,9 @@ class Container(Module):
     """A module with the given modules as children; deprecated, subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__()
         for name, module in kwargs.items():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentValueError
+from ...errors import ArgumentValueError, warn
 from .. import functional as F
 from .batchnorm import _LazyNorm, _NormBase, _refuse_dims
 
@@ -46,10 +45,9 @@ class _InstanceNorm(_NormBase):
             text = f"expected input's size at dim={at} to match num_features ({self.num_features}), but got: {input.shape[at]}."
             if self.affine:
                 raise ArgumentValueError(text)
-            warnings.warn(
+            warn(
                 f"input's size at dim={at} does not match num_features. You can silence this warning by not passing in num_features, "
                 "which is not used because affine=False",
-                stacklevel=2,
             )
         batch = input.unsqueeze(0) if at == 0 else input
         out = F.instance_norm(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError
+from ...errors import ArgumentTypeError, OperationError, warn
 from .. import functional as F
 from ._loss import _Loss, _WeightedLoss
 from ._margins import CosineEmbeddingLoss as CosineEmbeddingLoss
@@ -140,11 +139,10 @@ class NLLLoss2d(NLLLoss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        warnings.warn(
+        warn(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
             "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import Any
 
 from ...api import overriding
 from ...api.attach import LENT
 from ...core.interpret import thread
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
 from ...ops.nn import rnn as nn_rnn
 from .. import functional as F
 from .. import init
@@ -341,10 +340,9 @@ def _check_arguments(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
         )
     if dropout > 0 and num_layers == 1:  # type: ignore[operator]
-        warnings.warn(
+        warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, but "
             f"got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
         )
     for name, value, kind in (
         ("bias", bias, bool),

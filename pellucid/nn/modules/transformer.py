@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import OperationError
+from ...errors import OperationError, warn
 from .. import functional as F
 from .._attention import _none_or_dtype, canonical_mask
 from .._functions import T
@@ -441,9 +440,8 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
         reason = _why_no_nested(encoder_layer)
         if enable_nested_tensor and reason:
-            warnings.warn(
+            warn(
                 f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}",
-                stacklevel=2,
             )
             self.use_nested_tensor = False
 

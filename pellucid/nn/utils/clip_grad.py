@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,7 +14,7 @@ from ...core.modes import no_grad
 from ...core.public import FUNCTIONS
 from ...core.tensor import Tensor, make_tensor, version_of
 from ...dtypes import from_numpy, promote_types
-from ...errors import OperationError, UnsupportedError
+from ...errors import OperationError, UnsupportedError, warn
 
 
 def _list(tensors: Any) -> list[Tensor]:
@@ -198,8 +197,8 @@ def clip_grad_norm_(
         )
         parameters = list(parameters)
         if not parameters and generator:
-            warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
+            warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.",
             )
     grads = tracing.gradients(_list(parameters))
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
@@ -221,10 +220,9 @@ def clip_grad_norm(
     ...     print(torch.nn.utils.clip_grad_norm([w], 1.0), caught[0].category.__name__)
     tensor(5.) FutureWarning
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, **kwargs)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
 from ..modules.module import Module
 
 
@@ -29,11 +28,10 @@ def functional_call(
         tie_weights: a tensor that the module has under several names is replaced under all of them.
         strict: refuse missing and unexpected names.
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. "
         "Please use `torch.func.functional_call` instead which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     given = parameters_and_buffers
     if isinstance(given, (list, tuple)):

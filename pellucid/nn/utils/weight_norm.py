@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from ...errors import ArgumentValueError, OperationError
+from ...errors import ArgumentValueError, OperationError, warn
 from .._functions import T
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
@@ -52,10 +51,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     >>> {name: tuple(p.shape) for name, p in layer.named_parameters()}
     {'bias': (3,), 'weight_g': (3, 1), 'weight_v': (3, 2)}
     """
-    warnings.warn(
+    warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, WeightNorm) and hook.name == name:

@@ -13,7 +13,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant, independent
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError, warn
 from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -161,13 +161,11 @@ def range_(
     ...     torch.range(1, 3)
     tensor([1., 2., 3.])
     """
-    import warnings
 
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
         "range builtin. Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
-        stacklevel=2,
     )
     check_memory(layout, pin_memory)
     if end is None:

@@ -26,7 +26,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, IndexOutOfRangeError, outside
+from ...errors import ArgumentTypeError, IndexOutOfRangeError, warn
 from .._rules import as_index, require_tensor
 from .._samples import Sample, cases
 from ..shape.parts import part_op, select_op, slice_op
@@ -295,10 +295,8 @@ def checked_index(tensor: Tensor) -> Tensor:
     if kind.kind == "b" or kind == np.int64 or kind == np.int32:
         return tensor
     if kind == np.uint8:
-        from warnings import warn
-
         text = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
-        warn(text, UserWarning, stacklevel=outside())
+        warn(text, UserWarning)
         return F.cast(tensor, dtype=np.dtype(bool))
     raise IndexOutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
 

@@ -5,7 +5,6 @@ channel) that is kept.
 from __future__ import annotations
 
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from ...core.streams import generator as random
 from ...core.streams.distributions import bernoulli
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...errors import ArgumentValueError, DtypeError, OperationError, UnsupportedError
+from ...errors import ArgumentValueError, DtypeError, OperationError, UnsupportedError, warn
 from ...ir.formula import FORMULAS, Formula
 from .._rules import require_tensor
 from .._samples import Sample
@@ -171,7 +170,6 @@ def _warn_dims(name: str, ndim: int, wanted: str) -> None:
         f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a future release. To retain the "
         f"behavior and silence this warning, please use dropout instead. Note that {name} exists to provide channel-wise dropout on inputs "
         f"with {wanted} inputs).",
-        stacklevel=3,
     )
 
 
@@ -238,7 +236,6 @@ def dropout2d(
             "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret the "
             "input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please "
             "switch to using dropout1d instead.",
-            stacklevel=2,
         )
     elif input.ndim != 4:
         _warn_dims(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +23,13 @@ from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import int64
-from ...errors import ArgumentValueError, IndexOutOfRangeError, OperationError, UnsupportedError
+from ...errors import (
+    ArgumentValueError,
+    IndexOutOfRangeError,
+    OperationError,
+    UnsupportedError,
+    warn,
+)
 from .._rules import require_tensor
 from .._samples import Sample
 from ..index._bounds import inside
@@ -305,10 +310,9 @@ def embedding_bag(
     """
     require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
     if weight.dtype is int64 and input.dtype.is_floating_point:
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
         )
         input, weight = weight, input
     if weight.ndim != 2:

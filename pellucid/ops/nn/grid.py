@@ -7,7 +7,6 @@ gradients, batched tensors) is made of other operations, which are the definitio
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from ...core.primitive import Primitive, defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from .._rules import differentiated, full_precision, require_tensor
 from .._samples import Sample
 
@@ -59,11 +58,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ArgumentValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     if align_corners is None:
         align_corners = False
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
             "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
             UserWarning,
-            stacklevel=2,
         )
     axes = []
     for s in size[2:]:
@@ -120,11 +118,10 @@ def grid_sample(
         )
     x, g = require_tensor(input, "grid_sampler"), require_tensor(grid, "grid_sampler", "grid", 2)
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
             "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
             UserWarning,
-            stacklevel=2,
         )
     align = bool(align_corners)
     n = x.ndim - 2

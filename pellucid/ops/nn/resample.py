@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import channels_last
-from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from .._format import in_format
 from .._rules import require_tensor
 from .._samples import cases
@@ -451,10 +450,9 @@ def _deprecated(name: str, **fixed: Any) -> None:
         mode: str = "nearest",
         align_corners: Any = None,
     ) -> Tensor:
-        warnings.warn(
+        warn(
             f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
             UserWarning,
-            stacklevel=2,
         )
         return interpolate(
             input, size, scale_factor, **({"mode": mode, "align_corners": align_corners} | fixed)

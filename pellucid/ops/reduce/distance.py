@@ -12,7 +12,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn
 from ...ir import Value
 from ...shapes import broadcast_shapes
 from .._rules import constant, require_tensor, values
@@ -353,12 +353,9 @@ def _check_total(total: np.ndarray) -> None:
 
 def _warn_of_freedom(factor: Any) -> None:
     if factor <= 0:
-        import warnings
-
-        warnings.warn(
+        warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             UserWarning,
-            stacklevel=3,
         )
 
 

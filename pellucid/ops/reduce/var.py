@@ -14,7 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError
+from ...errors import ArgumentTypeError, DtypeError, warn
 from .._rules import is_direct, require_tensor
 from .._samples import cases
 from ._reduction import count, dims_of, numpy_names, restore, slope_tangent, spread
@@ -203,13 +203,10 @@ def _spread_arguments(
     dims = dims_of(dim, input._array.ndim, name)
     n = count(input._array.shape, dims)
     if n <= correction and input._array.size:
-        import warnings
-
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",
             UserWarning,
-            stacklevel=4,
         )
     return dims, correction
 

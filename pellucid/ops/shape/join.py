@@ -16,7 +16,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, OperationError, ShapeError, warn
 from .._format import has_channels_last
 from .._rules import keyword, require_tensor
 from .._samples import cases
@@ -331,12 +331,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not tensors:
         raise OperationError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        from warnings import warn
-
         warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
             UserWarning,
-            stacklevel=2,
         )
         indexing = "ij"
     if indexing not in ("ij", "xy"):

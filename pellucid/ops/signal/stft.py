@@ -12,7 +12,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import DimensionError, OperationError, ShapeError, warn_once
+from ...errors import DimensionError, OperationError, ShapeError, warn, warn_once
 from .._rules import require_tensor
 
 
@@ -290,13 +290,10 @@ def istft(
     tracing.check(_check_cover, cover._array, call)
     made = signal / cover
     if length is not None and made._array.shape[-1] < length:
-        import warnings
-
-        warnings.warn(
+        warn(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
             "Please check your center and hop_length settings.",
             UserWarning,
-            stacklevel=2,
         )
         made = F.fit_sizes(made, shape=(*lead, length))
     return made

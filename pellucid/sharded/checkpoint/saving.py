@@ -14,7 +14,6 @@ import copy
 import itertools
 import threading
 import traceback
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +21,7 @@ from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...devices import Size
 from ...distributed import groups, objects
-from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from ...futures import Future
 from ..dtensor import DTensor
 from ..placements import region
@@ -188,9 +187,8 @@ class _Ranks:
         self.alone = alone or not groups.is_initialized()
         self.group = None if self.alone else group
         if not alone and self.alone:
-            warnings.warn(
+            warn(
                 "torch.distributed is disabled, unavailable or uninitialized, assuming the intent is to save in a single process.",
-                stacklevel=3,
             )
         self.rank = 0 if self.alone else groups.get_rank(self.group)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 from .... import dtypes
 from ....core.tensor import Tensor
 from ....dtypes import can_cast
-from ....errors import DtypeError, UnsupportedError
+from ....errors import DtypeError, UnsupportedError, warn
 from ....shapes import broadcast_shapes
 from ..._rules import asked_for, require_tensor
 
@@ -30,11 +28,10 @@ def check_pair(name: str, input: Tensor, target: Tensor) -> None:
     )
     if x == t:
         return
-    warnings.warn(
+    warn(
         f"Using a target size (torch.Size({list(t)})) that is different to the input size (torch.Size({list(x)})). This will likely lead "
         "to incorrect results due to broadcasting. Please ensure they have the same size.",
         UserWarning,
-        stacklevel=3,
     )
     broadcast_shapes(x, t)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ....core.tape import titled
 from ....core.tensor import Tensor
-from ....errors import ArgumentValueError
+from ....errors import ArgumentValueError, warn
 
 
 def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction that PyTorch's two old flags stand for, when they are given."""
     if size_average is None and reduce is None:
         return reduction
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(
             name := "none"
             if reduce is not None and not reduce
@@ -22,7 +20,6 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
             else "sum"
         ),
         UserWarning,
-        stacklevel=4,
     )
     return name
 

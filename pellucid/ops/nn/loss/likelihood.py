@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
-from ....errors import ArgumentValueError, DtypeError
+from ....errors import ArgumentValueError, DtypeError, warn
 from ....ir.formula import Formula
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
@@ -53,12 +52,11 @@ def kl_div(
                 "kl_div: Integral inputs not supported.", hint="convert first: x.float()"
             )
     if reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the "
             "next major release.",
             UserWarning,
-            stacklevel=2,
         )
     if log_target:
         loss = target.exp() * (target - input)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from ....core.bind import wrap
@@ -11,6 +10,7 @@ from ....core.public import METHODS, public
 from ....core.streams import generator as random
 from ....core.streams.distributions import exponential
 from ....core.tensor import Tensor
+from ....errors import warn
 from ..._rules import require_tensor
 from ...reduce.softmax import log_softmax_op, softmax_along, softmax_op
 
@@ -23,10 +23,8 @@ def _with_default_dim(name: str, meaning: str) -> None:
     ) -> Tensor:
         x = require_tensor(input, name)
         if dim is None:
-            warnings.warn(
-                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-                UserWarning,
-                stacklevel=_stacklevel - 1,
+            warn(
+                f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
             )
             dim = 0 if x.ndim in (0, 1, 3) else 1
         return softmax_along(op, title, -x if name == "softmin" else x, dim, dtype)
@@ -75,7 +73,7 @@ def gumbel_softmax(
     """
     x = require_tensor(logits, "gumbel_softmax", "logits")
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", UserWarning, stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.", UserWarning)
     noise = F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
     soft = METHODS["softmax"]((x - noise) / tau, dim)
     if not hard:
