@@ -171,7 +171,8 @@ def compile(
             asks for a tensor's value to decide something; otherwise it is split there, and what
             cannot be compiled (a print, a clock read) stays in Python, which a CompileWarning
             tells.
-        dynamic: accepted; each shape is traced once, and the last few are kept.
+        dynamic: False gives each size native code of its own; otherwise sizes beyond the first
+            share it where it differs in numbers alone. Each size is traced once.
         backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a function
             `backend(gm, example_inputs)` gets the graph of each call as a `torch.fx.GraphModule`
             and returns what computes it.
@@ -235,9 +236,10 @@ def compile(
         raise InvalidBackend(
             f"Invalid backend: {chosen!r}, see `torch._dynamo.list_backends()` for available backends."
         )
-    settings = (
-        EAGER if eager else {"fullgraph": fullgraph, "limit": recompile_limit or DEFAULTS["limit"]}
-    )
+    settings = EAGER
+    if not eager:
+        limit = recompile_limit or DEFAULTS["limit"]
+        settings = {"fullgraph": fullgraph, "limit": limit, "dynamic": dynamic}
     if isinstance(model, Module):
         wrapped = OptimizedModule(model)
         wrapped.__dict__["_options"] = settings

@@ -21,6 +21,7 @@ from ..core import observe, source, tracing
 from ..core.interpret import thread
 from ..core.modes import local, state
 from ..core.tensor import Tensor
+from ..llvm.lengths import Lengths
 from ..nn.modules.module import Module
 from .capture.graph_breaks import GraphBreaks
 from .capture.guards import Guard
@@ -96,6 +97,8 @@ class CompiledFunction:
         self.function = function
         self.fullgraph = fullgraph
         self.limit = limit
+        self.dynamic = dynamic  # whether calls of several sizes are expected; False: not
+        self._lengths = Lengths()
         self.versions: list[Version] = []
         self._of_classes: dict[Any, Any] = {}  # compiled methods of classes
         self.refused: dict[Any, str] = {}
@@ -171,11 +174,12 @@ class CompiledFunction:
             found = getattr(found, part, None)
         if found is self:
             return self.__qualname__  # a decorated function
-        return CompiledFunction, (self.function, self.fullgraph, self.limit)
+        return CompiledFunction, (self.function, self.fullgraph, self.limit, self.dynamic)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
         """A function of a copied object compiles anew; what was traced stays with the original."""
-        return CompiledFunction(copy.deepcopy(self.function, memo), self.fullgraph, self.limit)
+        function = copy.deepcopy(self.function, memo)
+        return CompiledFunction(function, self.fullgraph, self.limit, self.dynamic)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a decorator of a method: compiled per instance."""
@@ -201,7 +205,7 @@ class CompiledFunction:
             or made.function.__func__ is not self.function
         ):
             made = held[key] = CompiledFunction(
-                self.function.__get__(instance, owner), self.fullgraph, self.limit
+                self.function.__get__(instance, owner), self.fullgraph, self.limit, self.dynamic
             )
         return made
 
@@ -366,6 +370,9 @@ class CompiledFunction:
         ):
             return self.function(*args, **kwargs)
         arena = self._arena if len(self.versions) >= self.limit else None
+        lengths = self._lengths if self.dynamic is not False else None
+        if lengths is not None:
+            lengths.whole = all(v.admission.kind != skeleton for v in self.versions)
         traced = trace_call(
             self.function,
             args,
@@ -376,6 +383,7 @@ class CompiledFunction:
             not steady,
             self.drifting,
             arena,
+            lengths,
         )
         self._saw_graphs(traced.uses_graphs)
         undecided = False
@@ -560,7 +568,7 @@ class OpenedFunction(CompiledFunction):
     def __init__(self, whole: CompiledFunction) -> None:
         made = with_contents(whole.function)
         functools.update_wrapper(made, whole.function, updated=())
-        super().__init__(made, limit=whole.limit)
+        super().__init__(made, limit=whole.limit, dynamic=whole.dynamic)
         self.whole = weakref.ref(whole)
         self.silent = True
         self._call: CallWithObjects | None = None
@@ -626,7 +634,12 @@ class PartOfFunction(CompiledFunction):
         first: int,
         last: int,
     ) -> None:
-        super().__init__(function, limit=getattr(whole(), "limit", LIMIT))
+        settings = whole()
+        super().__init__(
+            function,
+            limit=getattr(settings, "limit", LIMIT),
+            dynamic=getattr(settings, "dynamic", None),
+        )
         self.whole = whole
         self.lines = first, last
         self.silent = True
@@ -702,7 +715,12 @@ class CalledFunction(CompiledFunction):
     """A function or module that is called by a statement of a function that stays in Python."""
 
     def __init__(self, whole: weakref.ref[CompiledFunction], function: Callable[..., Any]) -> None:
-        super().__init__(function, limit=getattr(whole(), "limit", LIMIT))
+        settings = whole()
+        super().__init__(
+            function,
+            limit=getattr(settings, "limit", LIMIT),
+            dynamic=getattr(settings, "dynamic", None),
+        )
         self.whole = whole
         self.silent = True
 

@@ -23,6 +23,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import re
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +35,7 @@ import numpy as np
 
 from ..llvm import jit, target, threads
 from ..llvm.emit import Function, Module, Value
+from ..llvm.lengths import Filling, Lengths
 from .matmul import blas, pairs
 from .matmul import call as matmul
 from .matmul.product import Product, blas_address, emit_small
@@ -115,6 +118,8 @@ class Schedule:
         ] = {}
         self._used: set[int] = set()  # which of the given arrays
         self._functions: dict[Any, tuple[str, Callable[[Module, str], None]]] = {}
+        # functions that are called by their address: by symbol, where that is in the table
+        self._apart: dict[str, int] = {}
 
     # ---- memory ----------------------------------------------------------------------------------
     def keep(self, thing: Any) -> int:
@@ -199,6 +204,12 @@ class Schedule:
             made = self._bases[index] = f.load("ptr", f.table, index)
         return made
 
+    def _callee(self, f: Function, symbol: str) -> str:
+        """A function of the schedule's, as a call names it."""
+        if symbol in self._apart:
+            return self._base(f, self._apart[symbol]).name
+        return f"@{self.common.get(symbol, symbol)}"
+
     # ---- calls -----------------------------------------------------------------------------------
     def loop(
         self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = ""
@@ -228,9 +239,8 @@ class Schedule:
             arguments.append(f.team)
             if scratch is not None:
                 arguments.append(self._pointer(f, scratch))
-            f.line(
-                f"call void @{self.common.get(kernel.symbol, kernel.symbol)}({', '.join(f'{a.ctype} {a.name}' for a in arguments)})"
-            )
+            text = ", ".join(f"{a.ctype} {a.name}" for a in arguments)
+            f.line(f"call void {self._callee(f, kernel.symbol)}({text})")
 
         self._add(call, title or kernel.symbol)
 
@@ -292,7 +302,7 @@ class Schedule:
                     f.line(f"call void {self._base(f, controls[1]).name}(i32 {before.name})")
             else:
                 f.line(
-                    f"call void @{symbol}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})"
+                    f"call void {self._callee(f, symbol)}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})"
                 )
 
         def nest(f: Function, batch: Any, a: Value, b: Value, out: Value) -> None:
@@ -378,7 +388,9 @@ class Schedule:
                 text.append(f"double {f.const(x, 'double').name}")
             else:
                 text.append(f"i64 {int(x)}")
-        name = f"@{function}" if isinstance(function, str) else self._base(f, function).name
+        name = (
+            self._callee(f, function) if isinstance(function, str) else self._base(f, function).name
+        )
         return f"{name}({', '.join(text)})"
 
     def zero(self, place: Place, size: int) -> None:
@@ -436,7 +448,7 @@ class Schedule:
             for places, size in zip(arrays, sizes, strict=True):
                 text = [f"ptr {self._pointer(f, p).name}" for p in places]
                 f.line(
-                    f"call void @{symbol}(ptr {f.team.name}, {', '.join(text)}, ptr {start.name}, i64 {size}, i64 {optim.GRAIN})"
+                    f"call void {self._callee(f, symbol)}(ptr {f.team.name}, {', '.join(text)}, ptr {start.name}, i64 {size}, i64 {optim.GRAIN})"
                 )
 
         self._add(call, title or f"{rule.title} of {len(sizes)} parameters")
@@ -586,10 +598,20 @@ class Schedule:
                 module.declarations.add(
                     f"declare void @{self.common[kernel.symbol]}({', '.join(kernel.signature)})"
                 )
-        for (rule, kind), symbol in self._updates.items():
-            optim.emit_flat_update(module, symbol, rule, kind)
-        for symbol, emit_function in self._functions.values():
+        self._apart = {}
+        for symbol, emit_function in self._further():
             emit_function(module, symbol)
+        self._run(module)
+        return "\n".join(k.text for k in kernels) + "\n" + module.text()
+
+    def _further(self) -> Iterator[tuple[str, Callable[[Module, str], None]]]:
+        """The functions besides loops, by symbol: what writes them."""
+        for (rule, kind), symbol in self._updates.items():
+            yield symbol, functools.partial(_emit_update, rule, kind)
+        yield from self._functions.values()
+
+    def _run(self, module: Module) -> None:
+        """Add the function that makes the calls."""
         given = {f"a{k}": "ptr" for k in range(self.given)}
         f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
         f.driver = True
@@ -602,19 +624,36 @@ class Schedule:
         # between calls of Python code stand schedules that use few of many
         for k in set(range(self.given)) - self._used:
             del f.params[f"a{k}"]
-        return "\n".join(k.text for k in kernels) + "\n" + module.text()
 
-    def compile(self, name: str) -> Run | None:
+    def units(self) -> Iterator[tuple[str, str]]:
+        """The same in modules of one function each, called "unit", that is called by its address:
+        their symbols, and the LLVM IR. The last one is "run"."""
+        if self.offsets is None:
+            self._lay_apart()
+        texts = {k.symbol: module_text([k]) for k in self.kernels}
+        for symbol, emit_function in self._further():
+            module = Module()
+            emit_function(module, symbol)
+            texts[symbol] = module.text()
+        for symbol, text in texts.items():
+            if symbol not in self._apart:
+                self._apart[symbol] = len(self.kept)
+                self.kept.append(0)  # filled when it is compiled
+            text = re.sub(rf"@{re.escape(symbol)}(?![\w])", "@unit", text)
+            yield symbol, re.sub(r"define internal (\S+) @unit\(", r"define \1 @unit(", text)
+        module = Module()
+        self._run(module)
+        yield "run", module.text()
+
+    def compile(self, name: str, lengths: Lengths | None = None) -> Run | None:
         """The function of the given arrays; None where there is no compiler. `run.numbers` is the
-        array of run-time numbers.
+        array of run-time numbers. `lengths` knows the code of schedules for other sizes.
         """
         if not target.available() or not jit.fastcall_works():
             return None
-        text = self.text()
-        natives = jit.compile_ir(text, {"run": "ppp" + "a" * len(self._used) + ">i"}, name)
-        if natives is None:
+        native = self._compiled(name) if lengths is None else self._adapted(name, lengths)
+        if native is None:
             return None
-        native = natives["run"]
         table = np.array([_address(t) for t in self.kept] or [0], np.int64)
         numbers = np.zeros(max(self.numbers, 1), np.float64)
         where, places, team = table.ctypes.data, numbers.ctypes.data, threads.team
@@ -633,6 +672,36 @@ class Schedule:
         made.native, made.where, made.places, made.used = native, where, places, used
         compiled: Run = made
         return compiled
+
+    def _compiled(self, name: str) -> Any:
+        """The function that makes the calls, in one module with all that it calls."""
+        natives = jit.compile_ir(self.text(), self._entry(), name)
+        return None if natives is None else natives["run"]
+
+    def _entry(self) -> dict[str, str | None]:
+        return {"run": "ppp" + "a" * len(self._used) + ">i"}
+
+    def _adapted(self, name: str, lengths: Lengths) -> Any:
+        """The same of code that schedules for other sizes share."""
+        if lengths.whole:
+            lengths.earlier.append(weakref.ref(self))
+            return self._compiled(name)
+        for ref in lengths.earlier:
+            earlier = ref()
+            for _, text in earlier.units() if earlier is not None else ():
+                lengths.note(text)
+        lengths.earlier.clear()
+        filling = Filling()
+        for symbol, text in self.units():
+            own = symbol == "run"
+            exports = self._entry() if own else {"unit": None}
+            natives = lengths.compile(text, exports, name, filling)
+            if natives is None:
+                return None
+            if own:
+                return filling.around(natives["run"])
+            self.kept[self._apart[symbol]] = natives["unit"]
+        raise AssertionError("a schedule ends with its run")
 
 
 def share(schedules: Sequence[Schedule]) -> None:
@@ -654,6 +723,10 @@ def _by_itself(loop: Loop) -> str | None:
         return None
     jit.define(kernel.symbol, natives[kernel.symbol])
     return kernel.symbol
+
+
+def _emit_update(rule: optim.Rule, kind: str, module: Module, symbol: str) -> None:
+    optim.emit_flat_update(module, symbol, rule, kind)
 
 
 def _address(thing: Any) -> int:

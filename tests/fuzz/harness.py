@@ -50,6 +50,7 @@ FUZZERS = (
     "trainings",
     "transforms",
     "changes",
+    "lengths",
     "files",
 )
 # then a fresh one: what a case leaves behind may not decide about a later one for ever

@@ -8,9 +8,11 @@ optimizers and the memory of parameters are compared at each call.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Container
 from itertools import compress
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
@@ -29,6 +31,12 @@ from .guards import Guard, TensorHooks
 
 if TYPE_CHECKING:
     from ..run.admission import Admission
+
+
+@functools.lru_cache(256)
+def _code(text: str) -> CodeType:
+    """A function's text compiled: versions for other sizes have the same one."""
+    return compile(text, "<string>", "exec")
 
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
@@ -116,7 +124,8 @@ def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]]
         for group in ([f"t{k}" for k in range(count)], finder.given)
     ]
     begin = ["def unpack(args):", f"    if len(args) != {len(structure) - 1}: return None"]
-    exec("\n".join([*begin, *finder.lines, f"    return {', '.join(found)}"]), finder.scope)
+    text = "\n".join([*begin, *finder.lines, f"    return {', '.join(found)}"])
+    exec(_code(text), finder.scope)
     return finder.scope["unpack"]
 
 
@@ -185,7 +194,7 @@ class _Check:
         )
         # something is gone: `why_not` tells what
         guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"
-        exec(guarded, self.scope)
+        exec(_code(guarded), self.scope)
         check = self.scope["check"]
         check.seen = self.scope["now"]
         check.covered = {(id(g.holder), g.key) for g in self.admission.seldom}

@@ -16,6 +16,7 @@ from numpy import ndarray
 from ...core.interpret import playing, thread
 from ...core.tensor import Tensor
 from ...ir import Value
+from ...llvm.lengths import Lengths
 from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
 from ..capture.guards import Guard, Opaque, changed
@@ -68,6 +69,7 @@ class TracedCall:
         may_watch: bool,
         drifting: Container[int],
         arena: Arena | None,
+        lengths: Lengths | None,
     ) -> None:
         self.traced = Traced()
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -78,6 +80,7 @@ class TracedCall:
         self.may_watch = may_watch
         self.drifting = drifting
         self.arena = arena
+        self.lengths = lengths
         self.flags = flags()
         # The tensors of the call: those among the arguments, then those at places.
         self.tensors: list[Tensor] = []

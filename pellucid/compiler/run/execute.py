@@ -260,7 +260,7 @@ class Executable:
 
     def _native(self, schedule: Schedule, updates: list[tuple[int, Any]]) -> Action:
         """Compile a schedule to one function."""
-        run = schedule.compile("a compiled step")
+        run = schedule.compile("a compiled step", self.memory.storage.lengths)
         if run is None:
             raise RuntimeError("its native code could not be compiled")
         self.schedules.append(schedule)

@@ -16,6 +16,7 @@ from numpy import ndarray
 from ...ir import Buffer, Extra, Instruction, Program, Value
 from ...ir.program import substitute
 from ...kernels.schedule import aligned
+from ...llvm.lengths import Lengths
 from ..lower.table import HANDED
 from ..trace.arrays import bounds, numpy_dtype
 
@@ -58,11 +59,16 @@ class Storage:
     roots: dict[Buffer, Any] = field(default_factory=dict)
     extras: dict[Instruction, Any] = field(default_factory=dict)
     arena: Arena | None = None  # for temporaries; None: each program has its own
+    lengths: Lengths | None = None  # code of programs for other sizes
 
     def copied(self) -> Storage:
         """The same, with copies of the state."""
         return replace(
-            self, external={b: a.copy() for b, a in self.external.items()}, extras={}, arena=None
+            self,
+            external={b: a.copy() for b, a in self.external.items()},
+            extras={},
+            arena=None,
+            lengths=None,
         )
 
 

@@ -17,6 +17,7 @@ from ...core.tape import count
 from ...core.tensor import InferenceVersion, Tensor, version_of
 from ...errors import pass_on
 from ...ir import Buffer, Instruction, Program
+from ...llvm.lengths import Lengths
 from ..capture.checking import checker, split, unpacker
 from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
@@ -52,6 +53,7 @@ def trace_call(
     may_watch: bool = True,
     drifting: Container[int] = (),
     arena: Arena | None = None,
+    lengths: Lengths | None = None,
 ) -> Traced:
     """Call `function`, and make a version of what it does.
 
@@ -64,8 +66,9 @@ def trace_call(
         may_watch: whether more such places may be asked for.
         drifting: tensors that may have other memory at each call, by identity.
         arena: where temporaries lie; None: the version has memory of its own.
+        lengths: code of versions for other sizes, which this one may share.
     """
-    tracing = _Tracing(function, args, kwargs, lift, watched, may_watch, drifting, arena)
+    tracing = _Tracing(function, args, kwargs, lift, watched, may_watch, drifting, arena, lengths)
     try:
         tracing.trace(whole)
         return tracing.traced
@@ -176,7 +179,9 @@ class _Tracing(Leaving):
         kept = sorted(made_forward & used_backward, key=lambda b: b.number)
         leaving = buffers_of(self.outputs) + [v.buffer for _, v in self.gradients if v is not None]
         self.external = {b: a for b, a in tracer.external.items() if b not in dynamic}
-        storage = Storage(tracer.contents, self.external, tracer.roots, arena=self.arena)
+        storage = Storage(
+            tracer.contents, self.external, tracer.roots, arena=self.arena, lengths=self.lengths
+        )
         run = executable(program.part(forward, dynamic, dict.fromkeys([*leaving, *kept])), storage)
         effects = SideEffects(
             self.changes.effects, self.changes.calls, self.outputs, tracer.partial
