@@ -193,7 +193,7 @@ def register_dataclass(
     drop_field_names: list[str] | None = None,
     serialized_type_name: str | None = None,
 ) -> None:
-    """Make a dataclass a container of its fields; those that are None are in the structure."""
+    """Make a dataclass a container of its fields, so that exported functions can take and return it."""
     dropped = set(drop_field_names or [])
     names = field_names or [
         f.name for f in dataclasses.fields(cls) if f.init and f.name not in dropped

@@ -547,7 +547,15 @@ def full_text(error: BaseException) -> str:
 
 
 class _LinAlgError(RuntimeError):
-    """A matrix has no factorization or inverse of the wanted kind (`torch.linalg.LinAlgError`)."""
+    """A matrix has no factorization or inverse of the requested kind (`torch.linalg.LinAlgError`, a RuntimeError).
+
+    >>> import pellucid as torch
+    >>> try:
+    ...     torch.linalg.inv(torch.ones(2, 2))
+    ... except torch.linalg.LinAlgError:
+    ...     print("no inverse, but the pseudo-inverse is", torch.linalg.pinv(torch.ones(2, 2)).tolist())
+    no inverse, but the pseudo-inverse is [[0.2499999850988388, 0.2499999850988388], [0.2499999850988388, 0.2499999850988388]]
+    """
 
 
 LinAlgError = _LinAlgError  # its own name is PyTorch's

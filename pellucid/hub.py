@@ -48,14 +48,16 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """The folder for hub files: the one set, else `hub` below `TORCH_HOME`, `XDG_CACHE_HOME/torch`
-    or `~/.cache/torch`.
+    """Return the folder for hub files.
+
+    This is the folder given to `set_dir`. Without one it is `$TORCH_HOME/hub`, `$XDG_CACHE_HOME/torch/hub` or
+    `~/.cache/torch/hub`, depending on which variables are set.
     """
     return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Choose the folder for hub files."""
+    """Set the folder that `get_dir` returns. Nothing is created."""
     global _chosen
     _chosen = os.path.expanduser(os.fspath(d))
 
@@ -83,11 +85,24 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> Any:
-    """Load the file that the URL names from `model_dir` (`checkpoints` in the hub's folder by
-    default), where it must be already.
+    """Load the file named by the last part of a URL from a local folder. Nothing is downloaded: the file must be there already.
+
+    Args:
+        url: the address; only the file's name matters.
+        model_dir: the folder. Default: `checkpoints` in the folder for hub files.
+        map_location, weights_only: as for `torch.load`.
+        progress, check_hash: accepted.
+        file_name: the file's name, if it differs from that in the URL.
 
     Raises:
-        NotImplementedError: when it is not there, with the place.
+        NotImplementedError: the file is not there; the message says where to put it.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.save({"weight": torch.ones(2)}, f"{folder}/net.pth")
+    ...     print(torch.hub.load_state_dict_from_url("https://example.com/net.pth", folder))
+    {'weight': tensor([1., 1.])}
     """
     path = Path(model_dir or os.path.join(get_dir(), "checkpoints")) / (
         file_name or os.path.basename(urlparse(url).path)
@@ -148,11 +163,31 @@ def load(
     skip_validation: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call the entry `model` of the `hubconf.py` in a local folder; the rest goes to the entry.
+    r"""Call an entry of the `hubconf.py` in a local folder. Nothing is downloaded.
+
+    Args:
+        repo_or_dir: the folder that has `hubconf.py`.
+        model: the name of the entry, a function in it.
+        source: "local"; PyTorch's default "github" is refused.
+        args, kwargs: arguments of the entry.
+        trust_repo, force_reload, verbose, skip_validation: accepted.
 
     Raises:
-        NotImplementedError: for source="github" (the default, as in PyTorch).
-        RuntimeError: for an entry or a dependency that is missing.
+        NotImplementedError: `source` is "github".
+        RuntimeError: the entry or a dependency is missing.
+
+    >>> import pellucid as torch
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> text = "import pellucid\ndef tiny(n):\n    'A layer of n units.'\n    return pellucid.nn.Linear(n, n)\n"
+    >>> _ = pathlib.Path(folder.name, "hubconf.py").write_text(text)
+    >>> torch.hub.list(folder.name, source="local")
+    ['tiny']
+    >>> torch.hub.help(folder.name, "tiny", source="local")
+    'A layer of n units.'
+    >>> torch.hub.load(folder.name, "tiny", 3, source="local")
+    Linear(in_features=3, out_features=3, bias=True)
+    >>> folder.cleanup()
     """
     return _entry(_hubconf("load", repo_or_dir, source), model)(*args, **kwargs)
 
@@ -166,7 +201,7 @@ def help(
     *,
     source: str = "github",
 ) -> str | None:
-    """The docstring of an entry; see `load`."""
+    """Return the docstring of an entry of `hubconf.py`; `load` has an example."""
     return _entry(_hubconf("help", github, source), model).__doc__
 
 
@@ -179,7 +214,7 @@ def list(
     *,
     source: str = "github",
 ) -> Any:
-    """The names of the entries; see `load`."""
+    """Return the names of the entries of `hubconf.py`; `load` has an example."""
     module = _hubconf("list", github, source)
     return [
         name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")

@@ -83,12 +83,23 @@ def get_all_sharing_strategies() -> set[str]:
 
 
 def get_sharing_strategy() -> str:
-    """The way memory is shared."""
+    """Return how memory is shared between processes: "file_descriptor" or "file_system", as last set.
+
+    >>> import pellucid as torch
+    >>> torch.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
+    """
     return "file_descriptor"
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accept PyTorch's names; memory is shared by file descriptors in any case."""
+    """Accept one of PyTorch's strategies. Memory is shared by file descriptors in any case.
+
+    >>> import pellucid as torch
+    >>> torch.multiprocessing.set_sharing_strategy("file_descriptor")
+    >>> torch.multiprocessing.get_sharing_strategy()
+    'file_descriptor'
+    """
     if new_strategy not in ("file_descriptor", "file_system"):
         raise AssertionError(f"unknown sharing strategy {new_strategy!r}")
 
@@ -105,11 +116,11 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised; the text holds the traceback."""
+    """The function raised an error in a process. The message contains the traceback from there."""
 
 
 class ProcessExitedException(ProcessException):
-    """The process ended by itself with `exit_code`, or was killed by `signal_name`."""
+    """A process ended with the exit code `exit_code`, or was killed by the signal `signal_name`."""
 
     def __init__(
         self,
@@ -138,7 +149,12 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any)
 
 
 class ProcessContext:
-    """Processes that were started together."""
+    """The processes that `start_processes(join=False)` started.
+
+    context = torch.multiprocessing.spawn(train, nprocs=4, join=False)
+    while not context.join(timeout=1):
+        print("still running:", context.pids())
+    """
 
     def __init__(self, processes: Sequence[Any], errors: Sequence[Any]) -> None:
         self.processes = list(processes)
@@ -242,5 +258,29 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Run `fn(i, *args)` in `nprocs` fresh processes; see `start_processes`."""
+    """Run `fn(i, *args)` for i = 0, ..., nprocs - 1, each in a new process.
+
+    `fn` must be defined at the top level of a module. Protect the call with `if __name__ == "__main__":`, because each process
+    imports the script again:
+
+        def work(rank, x):
+            x[rank] = rank * 10
+
+        if __name__ == "__main__":
+            x = torch.zeros(3).share_memory_()
+            torch.multiprocessing.spawn(work, (x,), nprocs=3)
+            print(x)  # tensor([ 0., 10., 20.])
+
+    Args:
+        fn: the function.
+        args: its arguments after the process number. They are pickled; tensors are passed in shared memory.
+        nprocs: how many processes to start. Default: 1.
+        join: wait for all of them and return None. Otherwise return a `ProcessContext` at once. Default: True.
+        daemon: end the processes when this one ends. Default: False.
+        start_method: "spawn", "fork" or "forkserver". Default: "spawn".
+
+    Raises:
+        ProcessRaisedException: the function raised in one of the processes; the message contains the traceback.
+        ProcessExitedException: one of the processes ended in another way, such as by a signal.
+    """
     return start_processes(fn, args, nprocs, join, daemon, start_method)

@@ -51,7 +51,19 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """The mode that changes nothing."""
+    """A mode that changes nothing: it calls each function as it is. Derive from it to define `__torch_function__`.
+
+    >>> import pellucid as torch
+    >>> class Names(torch.overrides.BaseTorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return super().__torch_function__(func, types, args, kwargs)
+    >>> with Names():
+    ...     _ = torch.add(torch.ones(1), 1).exp()
+    ones
+    add
+    exp
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
@@ -80,10 +92,28 @@ def has_torch_function_variadic(*args: Any) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call a function through `__torch_function__` of the arguments' types.
+    """Call a function through the `__torch_function__` of its arguments' types. Libraries call this in functions that other
+    types may override.
+
+    Args:
+        public_api: the function that was called.
+        relevant_args: the arguments whose types are asked, in their order.
+        args, kwargs: all arguments of the call.
 
     Raises:
-        TypeError: all of them returned NotImplemented.
+        TypeError: all types returned NotImplemented.
+
+    >>> import pellucid as torch
+    >>> class Meters:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of meters"
+    >>> def area(side):
+    ...     if torch.overrides.has_torch_function((side,)):
+    ...         return torch.overrides.handle_torch_function(area, (side,), side)
+    ...     return side * side
+    >>> area(3), area(Meters())
+    (9, 'area of meters')
     """
     values = overriding.overloaded(relevant_args)
     types = tuple(type(v) for v in values)
@@ -101,8 +131,21 @@ def handle_torch_function(
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Decorator: the function is taken over by the types of the arguments that
-    `dispatcher(*args, **kwargs)` returns.
+    """Decorator: let types with `__torch_function__` override the decorated function.
+
+    Args:
+        dispatcher: called with the function's arguments; returns those whose types are asked.
+
+    >>> import pellucid as torch
+    >>> class Meters:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"{func.__name__} of meters"
+    >>> @torch.overrides.wrap_torch_function(lambda side: (side,))
+    ... def area(side):
+    ...     return side * side
+    >>> area(3), area(Meters())
+    (9, 'area of meters')
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,7 +184,9 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 
 def get_default_nowrap_functions() -> set[Any]:
-    """The getters whose results keep their type."""
+    """Return the getters of Tensor whose results `Tensor.__torch_function__` does not convert to the subclass: those of `grad` and
+    `grad_fn`.
+    """
     return {vars(Tensor)[name].__get__ for name in ("grad", "grad_fn") if name in vars(Tensor)}
 
 
@@ -277,8 +322,12 @@ def resolve_name(f: Any) -> str | None:
 
 
 class enable_reentrant_dispatch:  # noqa: N801 (PyTorch's name)
-    """Context manager that changes nothing: `__torch_function__` may be entered again at any time
-    here.
+    """Return a context manager that changes nothing: a `__torch_dispatch__` may call operators at any time here.
+
+    >>> import pellucid as torch
+    >>> with torch.overrides.enable_reentrant_dispatch():
+    ...     print(torch.ones(2).sum())
+    tensor(2.)
     """
 
     def __enter__(self) -> None:

@@ -348,8 +348,33 @@ def custom_fwd(
     device_type: str = "cpu",
     cast_inputs: dtypes.dtype | None = None,
 ) -> Callable[..., Any]:
-    """Decorator for the forward of an `autograd.Function`: remembers the autocast state, or casts
-    the inputs and switches it off.
+    """Decorator for the forward of an `autograd.Function` that is called inside `autocast`.
+
+    Args:
+        fwd: the forward. Without it, the decorator is returned.
+        device_type: the device of the autocast state. Default: "cpu".
+        cast_inputs: a dtype to which floating-point inputs are cast; the forward then runs with autocast switched off. Default:
+            None, which only remembers the state for `custom_bwd`.
+
+    >>> import pellucid as torch
+    >>> from pellucid.amp import custom_bwd, custom_fwd
+    >>> class Exp(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    ...     def forward(ctx, x):
+    ...         y = x.exp()
+    ...         ctx.save_for_backward(y)
+    ...         return y
+    ...     @staticmethod
+    ...     @custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         y, = ctx.saved_tensors
+    ...         return g * y
+    >>> x = torch.ones(2, dtype=torch.bfloat16, requires_grad=True)
+    >>> with torch.autocast("cpu"):
+    ...     y = Exp.apply(x)
+    >>> y.dtype
+    torch.float32
     """
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
@@ -376,8 +401,28 @@ def _cast_input(value: Any, dtype: dtypes.dtype) -> Any:
 def custom_bwd(
     bwd: Callable[..., Any] | None = None, *, device_type: str = "cpu"
 ) -> Callable[..., Any]:
-    """Decorator for the backward that belongs to a `custom_fwd`: runs under the autocast state of
-    the forward.
+    """Decorator for the backward of an `autograd.Function` whose forward has `custom_fwd`: it runs under the autocast
+    state of the forward, although backward is usually called outside the `autocast` block.
+
+    >>> import pellucid as torch
+    >>> from pellucid.amp import custom_bwd, custom_fwd
+    >>> class Matmul(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @custom_fwd(device_type="cpu")
+    ...     def forward(ctx, a, b):
+    ...         ctx.save_for_backward(a, b)
+    ...         return a @ b
+    ...     @staticmethod
+    ...     @custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         a, b = ctx.saved_tensors
+    ...         print((g @ b.mT).dtype)
+    ...         return g @ b.mT, a.mT @ g
+    >>> a = torch.ones(2, 2, requires_grad=True)
+    >>> with torch.autocast("cpu"):
+    ...     y = Matmul.apply(a, torch.eye(2))
+    >>> y.sum().backward()
+    torch.bfloat16
     """
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

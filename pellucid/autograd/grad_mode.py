@@ -18,7 +18,15 @@ __all__ = [
 
 
 class set_multithreading_enabled(ContextDecorator):  # noqa: N801 (PyTorch's name)
-    """Accepted, without effect: backward walks the graph in the thread that called it."""
+    """Accepted, without effect: backward runs in the thread that called it.
+
+    >>> import pellucid as torch
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     (3 * w).sum().backward()
+    >>> w.grad
+    tensor([3.])
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

@@ -25,7 +25,22 @@ EPS_FLOAT32_HINT = (
 
 
 class GradcheckError(RuntimeError):
-    """Raised by gradcheck and gradgradcheck when the derivatives disagree."""
+    """Raised by `gradcheck` and `gradgradcheck` when a gradient differs from finite differences. It is a RuntimeError.
+
+    >>> import pellucid as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return 3 * g
+    >>> x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(Double.apply, x)
+    Traceback (most recent call last):
+        ...
+    pellucid.autograd.gradcheck.GradcheckError: Jacobian mismatch...analytical 3, numerical 2...
+    """
 
 
 def gradcheck(

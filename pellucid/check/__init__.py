@@ -44,21 +44,22 @@ def check_script(
     measures: bool = False,
     every_step: bool = False,
 ) -> CheckResult:
-    """Check a PyTorch script in this process and return what was found; an exception of the script
-    is in `failure`.
+    """Check a PyTorch script in this process and return what was found. If the script raises, the exception is in `failure`.
 
-    With `engine="pellucid"`, `import torch` means Pellucid in this process from then on
-    (`interop.as_torch`).
+    With `engine="pellucid"`, `import torch` means Pellucid in this process from then on (`interop.as_torch`).
 
     Args:
         path: the script; it runs as `__main__`.
-        args: its command line.
+        args: its command-line arguments.
         engine: "pellucid", or "torch" for the installed PyTorch.
         settings: rules and severities. Default: those of the nearest pyproject.toml and of
             `PELLUCID_CHECK`.
-        max_steps: end the script after so many optimizer steps.
-        measures: also gather losses, gradient norms, time and memory (`CheckResult.measures`).
-        every_step: record every step, also those that only repeat what was seen.
+        max_steps: end the script after this many optimizer steps.
+        measures: also collect losses, gradient norms, time and memory (`CheckResult.measures`).
+        every_step: record every step, also those that only repeat earlier ones.
+
+        result = check_script("train.py", ["--epochs", "1"], max_steps=50)
+        print(result)
     """
     if engine == "pellucid":
         as_torch()

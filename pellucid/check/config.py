@@ -29,8 +29,13 @@ class SettingsError(ValueError):
 
 @dataclass(slots=True)
 class Settings:
-    """`select` and `ignore` name rules by slug, identifier or the beginning of an identifier;
-    without `select`, all rules run.
+    """Which rules run, and how severe their findings are.
+
+    Attributes:
+        select, ignore: rules by name, identifier or the beginning of an identifier. Without `select`, all rules run.
+        severities: other severities by rule.
+        per_file: rules to ignore by pattern of file names.
+        root: the folder that these patterns start from.
     """
 
     select: tuple[str, ...] = ()
@@ -142,14 +147,17 @@ def read_settings(
     ignore: str | None = None,
     environment: Any = None,
 ) -> Settings:
-    """The settings for a script: its nearest pyproject.toml, then the environment variable, then
-    the options given here.
+    """Return the settings for a script. Later sources win: the nearest pyproject.toml, the environment variable, the options given here.
 
-    `PELLUCID_CHECK` is a list of rules to run, those with a minus sign left out:
-    `PELLUCID_CHECK="-dead-units,-PL6"`.
+    `PELLUCID_CHECK` is a comma-separated list of rules to run; a minus sign leaves a rule out: `PELLUCID_CHECK="-dead-units,-PL6"`.
 
     Raises:
-        SettingsError: a setting of a wrong type, an unknown severity or key.
+        SettingsError: an unknown key or severity, or a setting of the wrong type.
+
+    >>> import pellucid as torch
+    >>> from pellucid.check import read_settings
+    >>> read_settings(ignore="dead-units", environment={"PELLUCID_CHECK": "-PL6"}).ignore
+    ('PL6', 'dead-units')
     """
     settings = _from_pyproject(Path(os.path.abspath(script or ".")))
     given = words(

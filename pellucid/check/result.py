@@ -11,10 +11,23 @@ from .rule import Finding
 
 @dataclass(slots=True)
 class CheckResult:
-    """The findings of one checked run, ordered by line, with further data about the run.
+    """The findings of one checked run, ordered by line.
 
-    `notes` are remarks on the check itself (a rule that was switched off), `failure` the exception
-    that ended the program, `measures` what the report page shows (None unless it was asked for).
+    Attributes:
+        findings: a list of `Finding`.
+        engine, script: what ran.
+        steps, seconds: optimizer steps, and the duration.
+        notes: remarks on the check itself, such as a rule that was switched off.
+        failure: the exception that ended the program, or None.
+        measures: the data of the report page, if they were requested, or None.
+        ranks, records: of a program with several processes: how many there were, and what they wrote.
+
+    >>> import pellucid as torch
+    >>> from pellucid.check import watching
+    >>> with watching() as result:
+    ...     loss = ((torch.zeros(4, 1) - torch.zeros(4)) ** 2).mean()
+    >>> len(result.findings), len(result.errors), result.failure
+    (1, 1, None)
     """
 
     findings: list[Finding] = field(default_factory=list)

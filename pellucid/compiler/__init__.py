@@ -81,10 +81,15 @@ class InvalidBackend(RuntimeError):  # noqa: N818 (PyTorch's name)
 
 
 class OptimizedModule(Module):
-    """What `compile` makes of a module: the module itself is `_orig_mod`, and does the work.
+    """The module that `compile` returns for a module. It shares parameters and attributes with the original, which is `_orig_mod`.
 
-    Attributes are those of the module, to read and to set; the names in `state_dict()` begin with
-    `_orig_mod.`, as PyTorch's do.
+    As in PyTorch, the names in its `state_dict()` begin with `_orig_mod.`; save `model._orig_mod.state_dict()` to load the file without
+    compiling.
+
+    >>> import pellucid as torch
+    >>> model = torch.compile(torch.nn.Linear(2, 1))
+    >>> list(model.state_dict()), list(model._orig_mod.state_dict())
+    (['_orig_mod.weight', '_orig_mod.bias'], ['weight', 'bias'])
     """
 
     def __init__(self, mod: Module) -> None:
@@ -315,24 +320,48 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def allow_in_graph(fn: T) -> T:
-    """Return the function as it is."""
+    """Return the function unchanged. PyTorch's compiler needs this for functions that it cannot look into.
+
+    >>> import pellucid as torch
+    >>> @torch.compiler.allow_in_graph
+    ... def double(x):
+    ...     return 2 * x
+    >>> torch.compile(double)(torch.ones(2))
+    tensor([2., 2.])
+    """
     return fn
 
 
 def assume_constant_result(fn: T) -> T:
-    """Return the function as it is; it runs at every call."""
+    """Return the function unchanged; it runs each time it is called while a function is traced.
+
+    >>> import pellucid as torch
+    >>> @torch.compiler.assume_constant_result
+    ... def factor():
+    ...     return 3
+    >>> torch.compile(lambda x: factor() * x)(torch.ones(2))
+    tensor([3., 3.])
+    """
     return fn
 
 
 def nested_compile_region(fn: Any = None, **options: Any) -> Any:
-    """Return the function as it is: a step is one program."""
+    """Return the function unchanged: a compiled step is a single program.
+
+    >>> import pellucid as torch
+    >>> @torch.compiler.nested_compile_region
+    ... def layer(x):
+    ...     return x.sin() + 1
+    >>> torch.compile(lambda x: layer(layer(x)))(torch.zeros(1))
+    tensor([1.8415])
+    """
     return (lambda later: later) if fn is None else fn
 
 
 def substitute_in_graph(
     original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
 ) -> Any:
-    """A decorator that returns the function as it is: what is traced runs `original_fn` itself."""
+    """Return a decorator that returns its function unchanged: a trace runs `original_fn` itself, which needs no substitute."""
     return lambda fn: fn
 
 
@@ -380,8 +409,13 @@ def is_exporting() -> bool:
 
 
 def reset() -> None:
-    """Forget the settings made with `set_stance` and `set_default_backend`, and what all functions
-    have traced.
+    """Forget everything that compiled functions have traced, and the settings of `set_stance` and `set_default_backend`.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.set_default_backend("eager")
+    >>> torch.compiler.reset()
+    >>> torch.compiler.get_default_backend()
+    'inductor'
     """
     STANCE[0] = "default"
     _state.clear()
@@ -411,11 +445,24 @@ def register_backend(
     name: str | None = None,
     tags: Sequence[str] = (),
 ) -> Any:
-    """Give a backend a name for `compile(backend=)`, its own by default; a decorator without the
-    function.
+    """Register a backend under a name, for `compile(backend=name)`. Without the function, this is a decorator.
+
+    Args:
+        compiler_fn: the backend: called as `compiler_fn(gm, example_inputs)`, it returns the function to run.
+        name: the name. Default: the function's own.
+        tags: accepted.
 
     Raises:
         AssertionError: the name is taken.
+
+    >>> import pellucid as torch
+    >>> @torch.compiler.register_backend
+    ... def counts_nodes(gm, example_inputs):
+    ...     print(len(gm.graph.nodes), "nodes")
+    ...     return gm
+    >>> torch.compile(lambda x: x.sin() + 1, backend="counts_nodes")(torch.zeros(1))
+    4 nodes
+    tensor([1.])
     """
     if compiler_fn is None:
         return lambda later: register_backend(later, name, tags)
@@ -429,10 +476,17 @@ def register_backend(
 
 
 def lookup_backend(compiler_fn: Any) -> Any:
-    """The backend of a name; a function is one itself.
+    """Return the backend registered under a name. A function is returned as it is.
 
     Raises:
-        RuntimeError: no backend has the name, or the library's own, which is no function of graphs.
+        RuntimeError: no backend has this name, or it is "inductor", which is not a function of graphs.
+
+    >>> import pellucid as torch
+    >>> @torch.compiler.register_backend(name="as_it_is")
+    ... def backend(gm, example_inputs):
+    ...     return gm
+    >>> torch.compiler.lookup_backend("as_it_is").__name__
+    'backend'
     """
     if not isinstance(compiler_fn, str):
         return compiler_fn
@@ -446,34 +500,55 @@ def lookup_backend(compiler_fn: Any) -> Any:
 
 
 def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
-    """Use a backend where `compile` is not told one: "inductor" (the default) or "eager"."""
+    """Set the backend of `compile` calls that name none: "inductor" (the default), "eager", or a registered one.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.set_default_backend("eager")
+    >>> torch.compiler.get_default_backend()
+    'eager'
+    >>> torch.compiler.set_default_backend(None)
+    """
     _state["backend"] = "inductor" if backend is None else backend
 
 
 def get_default_backend() -> str | Callable[..., Any]:
-    """The name last given to `set_default_backend`."""
+    """Return the backend that `compile` uses if none is named.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
     return _state["backend"]
 
 
 def save_cache_artifacts() -> None:
-    """Nothing: native code is kept on disk by itself (`pellucid doctor` says where)."""
+    """Returns None: compiled code is kept on disk automatically (`pellucid doctor` shows where)."""
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
-    """Do nothing: native code is found on disk by itself."""
+    """Does nothing: compiled code is found on disk automatically."""
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Do nothing: there are no CUDA graphs."""
+    """Does nothing: there are no CUDA graphs."""
 
 
 class set_stance(ContextDecorator):  # noqa: N801
-    """What compiled functions do, as a call, a block or a decorator: "default", or "force_eager" to
-    run them all eagerly; "fail_on_recompile" and "eager_on_recompile" say what happens where
-    another version would be traced.
+    """Set what compiled functions do. Usable as a call, a `with` block or a decorator.
+
+    Args:
+        stance: "default"; "force_eager" to run everything eagerly; "fail_on_recompile" or "eager_on_recompile" for calls that would need a
+            new trace.
+        skip_guard_eval_unsafe, force_backend: accepted as in PyTorch.
 
     Raises:
-        RuntimeError: for an unknown stance.
+        RuntimeError: an unknown stance; with "fail_on_recompile", a call that needs a new trace.
+
+    To find out which batch makes a training step trace again:
+
+        for x, y in loader:
+            with torch.compiler.set_stance("fail_on_recompile"):
+                step(x, y)
     """
 
     def __init__(

@@ -67,14 +67,12 @@ STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets i
 
 
 class CompileWarning(UserWarning):
-    """A function given to `compile`, or a line of it, runs eagerly; the message says why, and the
-    line.
-    """
+    """Warns that a function given to `compile`, or a line of it, runs eagerly. The message names the line and the reason."""
 
 
 class CompileError(RuntimeError):
-    """A function given to `compile(fullgraph=True)` cannot be compiled; the message says why, and
-    the line.
+    """Raised when a function given to `compile(fullgraph=True)` cannot be compiled as a single graph. The message names the line and the
+    reason, such as "the step reads a tensor's value to decide something (train.py:12 if loss > 3:)".
     """
 
 

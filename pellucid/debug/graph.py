@@ -26,14 +26,18 @@ SMALL = 8  # tensors of at most so many elements show their values
 # ---- what can be drawn -----------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class GraphNode:
-    """One box of a drawing: an operation, a leaf, a constant, a layer.
+    """One box of a drawing: an operation, a leaf, a constant or a layer. `Drawable` has an example.
 
-    Attributes: `key`, by which edges name it; `name`, what stands in the box; `kind`, one of "op",
-    "leaf", "result", "constant", "cut"; `title`, its full name; `shape` and `dtype` of its result,
-    as text; `group`, the path of the modules it belongs to, the outermost first; `line`, where in
-    the program it was made (an object with `file`, `line` and `text`); `value` and `grad`, as text,
-    where they are known and small; `notes`, more lines; `inside`, whether it is a parameter or
-    buffer of a module, which a page may show inside the box that uses it.
+    Attributes:
+        key: the name that edges use.
+        name, title: the text in the box, and the full name.
+        kind: "op", "leaf", "result", "constant" or "cut".
+        shape, dtype: of the result, as text.
+        group: the path of the modules that the box belongs to, outermost first.
+        line: where the program created it: an object with `file`, `line` and `text`.
+        value, grad: as text, where they are known and small.
+        notes: further lines of text.
+        inside: whether it is a parameter or buffer of a module, which a page may show inside the box that uses it.
     """
 
     key: Hashable
@@ -51,8 +55,14 @@ class GraphNode:
 
 
 class GraphEdge(NamedTuple):
-    """An arrow: the value of `source` goes into `target`. `label` is its shape, `argument` what the
-    target calls it.
+    """An arrow of a drawing: the value of `source` goes into `target`.
+
+    Attributes:
+        source, target: keys of `GraphNode`s.
+        label: the value's shape.
+        argument: the target's name for the value.
+
+    `Drawable` has an example.
     """
 
     source: Hashable
@@ -63,11 +73,22 @@ class GraphEdge(NamedTuple):
 
 @runtime_checkable
 class Drawable(Protocol):
-    """What `draw` takes besides tensors, modules and scalar Values: any object with these two
-    methods.
+    r"""Anything that `draw` accepts besides tensors, modules and scalar Values: an object with these two methods.
 
-    `nodes()` yields `GraphNode`s, each after those that its value is made of; `edges()` yields
-    `GraphEdge`s between their keys.
+    `nodes()` yields a `GraphNode` for each box, inputs before the operations that use them. `edges()` yields `GraphEdge`s between their keys.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> class Pipeline:
+    ...     def nodes(self):
+    ...         return [debug.GraphNode("read", "read CSV"), debug.GraphNode("fit", "fit model")]
+    ...     def edges(self):
+    ...         return [debug.GraphEdge("read", "fit", label="1000 rows")]
+    >>> print(*debug.draw(Pipeline(), format="mermaid").mermaid.splitlines()[:4], sep="\n")
+    flowchart TD
+      n0["read CSV"]:::op
+      n1["fit model"]:::op
+      n0 -->|"1000 rows"| n1
     """
 
     def nodes(self) -> Iterable[GraphNode]: ...
@@ -292,7 +313,14 @@ def graph_lines(
     names: Any = None,
     sources: bool = True,
 ) -> list[str]:
-    """The lines of `graph_text`."""
+    """Return the lines of `graph_text` as a list.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> debug.graph_lines(x.exp(), names={"x": x}, sources=False)
+    ['- ExpBackward0  ()  float32', "  - AccumulateGrad: leaf 'x'  shape=(), dtype=torch.float32, requires_grad=True"]
+    """
     if not isinstance(t, (Tensor, Node)):
         return [f"{type(t).__name__} (not a tensor)"]
     if isinstance(t, Tensor) and t._node is None:
@@ -377,7 +405,16 @@ def graph_text(
 
 
 def visualize_autograd_graph(t: Any, max_depth: int = 50, **options: Any) -> list[str]:
-    """Print `graph_text` and return its lines."""
+    """Print `graph_text` and return its lines.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> _ = debug.visualize_autograd_graph(x * 3, names={"x": x}, sources=False)
+    - MulBackward0  ()  float32
+      - AccumulateGrad: leaf 'x'  shape=(), dtype=torch.float32, requires_grad=True
+      - None (constant)
+    """
     lines = graph_lines(t, max_depth, **options)
     print("\n".join(lines))
     return lines
@@ -397,8 +434,15 @@ def breadth_first(t: Tensor | Node) -> Iterator[Any]:
 
 
 def print_autograd_graph(t: Any, max_nodes: int = 50, *, names: Any = None) -> list[str]:
-    """Print the nodes nearest to the result first, each with its inputs by number; returns the
-    lines.
+    """Print the nodes of a graph, those nearest to the result first, each with its inputs by number. Returns the lines.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> _ = debug.print_autograd_graph((x * 3).sin(), names={"x": x})
+    0: SinBackward0  ()  float32  at ...  <- 1
+    1: MulBackward0  ()  float32  at ...  <- 2, None
+    2: AccumulateGrad: leaf 'x'  shape=(), dtype=torch.float32, requires_grad=True
     """
     if not isinstance(t, Node) and (not isinstance(t, Tensor) or t._node is None):
         lines = graph_lines(t)

@@ -42,7 +42,18 @@ class Row(NamedTuple):
 
 
 class Summary:
-    """The table: `rows`, the totals, and its text; notebooks show it as a table."""
+    """The table that `summary` returns. `print` shows it as text, notebooks as a table.
+
+    Attributes:
+        rows: the data of each layer.
+        total_params, trainable_params, buffer_elements, param_bytes, mult_adds, input_bytes, output_bytes, seconds: totals.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> table = debug.summary(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)))
+    >>> table.total_params, table.buffer_elements
+    (12, 5)
+    """
 
     def __init__(self, name: str, rows: list[Row], totals: dict[str, int], ran: bool) -> None:
         self.name, self.rows, self.ran = name, rows, ran

@@ -29,8 +29,15 @@ _DIGESTED = 1 << 16
 
 
 class Watch(Steps):
-    """The notes. `debug.watch()` makes one and starts it; it is a context manager, and `stop()`
-    ends it.
+    """The recording that `debug.watch()` starts. It is a context manager; `stop()` ends it as well.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> with debug.watch() as recording:
+    ...     w = torch.ones(2, requires_grad=True)
+    ...     y = w.detach() * 2
+    >>> torch.explain(y).cause
+    'detached'
     """
 
     def __init__(self, limit: int = 100_000) -> None:

@@ -102,5 +102,11 @@ def export(
 def draft_export(
     mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, **options: Any
 ) -> ExportedProgram:
-    """As `export`, which names what it cannot record."""
+    """The same as `export`. PyTorch's function goes on where `export` fails, and reports; here it raises the same errors as `export`.
+
+    >>> import pellucid as torch
+    >>> program = torch.export.draft_export(torch.nn.ReLU(), (torch.ones(2),))
+    >>> program.module()(torch.tensor([-1.0, 1.0]))
+    tensor([0., 1.])
+    """
     return export(mod, args, kwargs, **options)

@@ -500,8 +500,14 @@ def _structure(want: Any) -> Callable[..., Any]:
 
 # ---- decompositions ----------------------------------------------------------------------------
 def default_decompositions() -> dict[Any, Callable[..., Any]]:
-    """The operators that `run_decompositions` takes apart by functions: none, since those that
-    PyTorch composes of others are taken apart anyway.
+    """Return the functions that `ExportedProgram.run_decompositions` applies by default: none. Operators that PyTorch composes of
+    others are always decomposed.
+
+    >>> import pellucid as torch
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),))
+    >>> lower = program.run_decompositions(torch.export.default_decompositions())
+    >>> [str(node.target) for node in lower.graph.nodes if node.op == "call_function"]
+    ['aten.t.default', 'aten.addmm.default']
     """
     return {}
 

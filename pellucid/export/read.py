@@ -53,17 +53,24 @@ def load(
     extra_files: dict[str, Any] | None = None,
     expected_opset_version: dict[str, int] | None = None,
 ) -> ExportedProgram:
-    """Read a program that `save` stored, here or in PyTorch.
+    """Read a program that `torch.export.save` stored, here or in PyTorch.
 
     Args:
         f: a path, or a binary stream.
-        extra_files: its keys are names given to `save`; the values become their contents, as text
-            where they are UTF-8.
-        expected_opset_version: taken; what the file asks for must exist.
+        extra_files: its keys are names given to `save`. The values become the contents: text if they are UTF-8, else bytes.
+        expected_opset_version: accepted; an operator that does not exist here is refused by name.
 
     Raises:
-        RuntimeError: not such a file, or damaged.
-        NotImplementedError: its graph uses something that does not exist here.
+        RuntimeError: the file is damaged, or of another kind.
+        NotImplementedError: the graph uses something that does not exist here.
+
+    >>> import pellucid as torch
+    >>> import io
+    >>> file, notes = io.BytesIO(), {"notes.txt": ""}
+    >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(2),))
+    >>> torch.export.save(program, file, extra_files={"notes.txt": "trained on Monday"})
+    >>> torch.export.load(file, extra_files=notes).module()(torch.tensor([-1.0, 1.0])), notes
+    (tensor([0., 1.]), {'notes.txt': 'trained on Monday'})
     """
     try:
         with zipfile.ZipFile(f) as archive:

@@ -142,20 +142,25 @@ def _autowrap_check(patcher: _Patcher, frame_dict: dict[str, Any], function_ids:
 
 @compatibility(is_backward_compatible=True)
 def wrap(fn_or_name: str | Callable[..., Any]) -> str | Callable[..., Any]:
-    """Have calls of a function of this module recorded as they are, instead of what the function
-    does.
+    """Record calls of a function as single nodes when a module that calls it is traced, instead of recording what the function does.
 
-    Called at the top level of a module, or used as a decorator there.
+    Call it at the top level of the module that uses the function, or decorate the function there:
+
+        @torch.fx.wrap
+        def scale(x):
+            return x * 10 if x.sum() > 0 else x  # tracing could not decide this
+
+        print(torch.fx.symbolic_trace(lambda x: scale(x) + 1).graph)  # has a call_function node for scale
 
     Args:
-        fn_or_name: the function, or its name (also a builtin's, such as "len").
+        fn_or_name: the function, or its name (also the name of a builtin, such as "len").
 
     Returns:
-        What was given.
+        `fn_or_name`.
 
     Raises:
-        RuntimeError: neither a function nor a name.
-        NotImplementedError: called inside a function.
+        RuntimeError: neither a function nor a name is given.
+        NotImplementedError: it was called inside a function.
     """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError(

@@ -424,7 +424,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     old.__name__ = name[:-1]
-    old.__doc__ = f"The old name of `{name}`."
+    old.__doc__ = f"Deprecated name of :func:`{name}`, which has an example: warns (FutureWarning), then calls it."
     return old
 
 

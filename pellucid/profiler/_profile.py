@@ -18,7 +18,13 @@ from ._table import EventList, FunctionEventAvg
 
 
 class ProfilerAction(Enum):
-    """What the profiler does in a step."""
+    """What the profiler does during a step: nothing, warming up, recording, or recording and then saving the trace. `schedule` returns
+    functions that choose one for each step.
+
+    >>> import pellucid as torch
+    >>> [action.name for action in torch.profiler.ProfilerAction]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1
@@ -27,7 +33,16 @@ class ProfilerAction(Enum):
 
 
 class ProfilerActivity(Enum):
-    """What is recorded. Only the CPU has anything to record here."""
+    """The kinds of activity that can be recorded. Only the CPU has any here.
+
+    >>> import pellucid as torch
+    >>> from pellucid.profiler import ProfilerActivity, profile
+    >>> a = torch.ones(2, 2)
+    >>> with profile(activities=[ProfilerActivity.CPU]) as recorded:
+    ...     _ = (a @ a).exp()
+    >>> [(event.key, event.count) for event in recorded.key_averages()]
+    [('matmul', 1), ('exp', 1)]
+    """
 
     CPU = 0
     XPU = 1
@@ -50,7 +65,12 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 def kineto_available() -> bool:
-    """Whether PyTorch's own recorder is there: no, this is another one."""
+    """Whether PyTorch's recorder (Kineto) is available: always False, since Pellucid records by itself.
+
+    >>> import pellucid as torch
+    >>> torch.profiler.kineto_available()
+    False
+    """
     return False
 
 
@@ -145,8 +165,22 @@ def tensorboard_trace_handler(
     use_gzip: bool = False,
     use_python_export: bool = False,
 ) -> Callable[[profile], None]:
-    """Return a function for `on_trace_ready` that writes each trace into the folder, under a name
-    of its own.
+    """Return a function for `profile(on_trace_ready=...)` that writes each trace into a folder.
+
+    Args:
+        dir_name: the folder, which is created if necessary.
+        worker_name: the beginning of the files' names. Default: the names of the host and of the process.
+        use_gzip: compress the files. Default: False.
+        use_python_export: accepted.
+
+    >>> import pellucid as torch
+    >>> import os, tempfile
+    >>> from pellucid.profiler import profile, tensorboard_trace_handler
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with profile(on_trace_ready=tensorboard_trace_handler(folder, "worker0")):
+    ...         _ = torch.ones(2) + 1
+    ...     print([name.partition(".")[0] for name in os.listdir(folder)])
+    ['worker0']
     """
 
     def handler(prof: profile) -> None:

@@ -223,8 +223,20 @@ def _named(entry: Any) -> tuple[str, Any]:
 def add_safe_globals(
     safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]],
 ) -> None:
-    """Let `load(weights_only=True)` call these functions and build these classes; a pair gives the
-    name under which the file has it.
+    """Allow `torch.load(weights_only=True)` to build objects of these classes and to call these functions.
+
+    Args:
+        safe_globals: classes and functions. A pair of one and a text gives the name that the file uses for it.
+
+    >>> import pellucid as torch
+    >>> import collections, io
+    >>> file = io.BytesIO()
+    >>> torch.save(collections.ChainMap({"step": 3}), file)
+    >>> torch.serialization.add_safe_globals([collections.ChainMap])
+    >>> _ = file.seek(0)
+    >>> torch.load(file)["step"]
+    3
+    >>> torch.serialization.clear_safe_globals()
     """
     for entry in safe_globals:
         name, value = _named(entry)
@@ -232,12 +244,28 @@ def add_safe_globals(
 
 
 def get_safe_globals() -> list[Any]:
-    """The functions and classes that were added."""
+    """Return the classes and functions that `add_safe_globals` allowed.
+
+    >>> import pellucid as torch
+    >>> import fractions
+    >>> torch.serialization.add_safe_globals([fractions.Fraction])
+    >>> torch.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> torch.serialization.clear_safe_globals()
+    """
     return list(SAFE.values())
 
 
 def clear_safe_globals() -> None:
-    """Take all of them back."""
+    """Forget everything that `add_safe_globals` allowed.
+
+    >>> import pellucid as torch
+    >>> import fractions
+    >>> torch.serialization.add_safe_globals([fractions.Fraction])
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     SAFE.clear()
 
 

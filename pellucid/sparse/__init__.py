@@ -127,7 +127,7 @@ def _refusal(name: str) -> Any:
         raise UnsupportedError(f"torch.sparse.{name}: not supported")
 
     refuse.__name__ = name
-    refuse.__doc__ = "Refused: not supported."
+    refuse.__doc__ = "Not supported: always raises an error."
     return refuse
 
 

@@ -49,7 +49,9 @@ def _refusing(name: str) -> None:
         )
 
     refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = "Refused: not supported."
+    refused.__doc__ = (
+        "Not supported: always raises an error. Use `prepare` and `convert`, or `quantize_dynamic`."
+    )
     globals()[name] = refused
 
 

@@ -32,7 +32,7 @@ from .observer import (
 
 
 class FakeQuantizeBase(Module):
-    """What all fake quantizers share: two switches, kept as buffers."""
+    """Base class of fake quantizers. It has two switches, kept as buffers: whether to observe, and whether to round."""
 
     _SWITCH: Any = np.uint8
 
@@ -66,19 +66,26 @@ class FakeQuantizeBase(Module):
 
     @classmethod
     def with_args(cls, **kwargs: Any) -> _PartialWrapper:
-        """A constructor with some arguments given."""
+        """Return a constructor with these arguments fixed; see `ObserverBase.with_args`."""
         made = _with_args(cls, **kwargs)
         made.__dict__["__module__"] = cls.__module__
         return made
 
 
 class FakeQuantize(FakeQuantizeBase):
-    """Rounds tensors as an observer's parameters say.
+    """Rounds tensors to the values that quantized tensors can have, so that training gets used to the error. The gradient
+    passes where a value is in range.
 
     Args:
-        observer: the class of the observer, whose arguments may follow by name.
-        quant_min, quant_max: the least and the greatest integer.
-        is_dynamic: find parameters anew for each input.
+        observer: the class of the observer that finds the scale and the zero point.
+        quant_min, quant_max: the smallest and the largest integer.
+        is_dynamic: determine the range anew for each input.
+        observer_kwargs: arguments of the observer.
+
+    >>> import pellucid as torch
+    >>> rounds = torch.ao.quantization.FakeQuantize(quant_min=0, quant_max=10)
+    >>> rounds(torch.tensor([0.0, 0.33, 1.0]))
+    tensor([0.0000, 0.3000, 1.0000])
     """
 
     def __init__(
@@ -176,7 +183,14 @@ class FakeQuantize(FakeQuantizeBase):
 
 
 class FixedQParamsFakeQuantize(FakeQuantize):
-    """Rounds tensors with a scale and a zero point that are given."""
+    """Rounds tensors with a given scale and zero point.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao.quantization import FixedQParamsFakeQuantize, FixedQParamsObserver
+    >>> tenths = FixedQParamsObserver.with_args(scale=0.1, zero_point=0)
+    >>> FixedQParamsFakeQuantize(tenths)(torch.tensor([0.12, 0.87]))
+    tensor([0.1000, 0.9000])
+    """
 
     def __init__(self, observer: Any) -> None:
         super().__init__(observer=observer)
@@ -205,7 +219,13 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
 
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
-    """A moving average and rounding in one."""
+    """A `FakeQuantize` whose observer is a moving average, computed in one step with the rounding.
+
+    >>> import pellucid as torch
+    >>> rounds = torch.ao.quantization.FusedMovingAvgObsFakeQuantize(quant_min=0, quant_max=10)
+    >>> rounds(torch.tensor([0.0, 0.33, 1.0]))
+    tensor([0.0000, 0.3000, 1.0000])
+    """
 
     _SWITCH = np.int64
 
@@ -334,7 +354,14 @@ def _for_all(name: str) -> Any:
             getattr(mod, name)()
 
     switch.__name__ = name
-    switch.__doc__ = f"For `model.apply`: `{name}` of every fake quantiser."
+    switch.__doc__ = f"""Call `{name}()` of a module if it is a fake quantizer; for `model.apply`.
+
+    >>> import pellucid as torch
+    >>> model = torch.nn.Sequential(torch.ao.quantization.FakeQuantize())
+    >>> _ = model.apply(torch.ao.quantization.{name})
+    >>> model[0].{"fake_quant" if "fake" in name else "observer"}_enabled
+    tensor([{int(name.startswith("enable"))}], dtype=torch.uint8)
+    """
     return switch
 
 

@@ -28,7 +28,19 @@ _BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
-    """A convolution and a batch norm: one convolution, or for training a module of both."""
+    """Fuse a convolution with the batch norm that follows it.
+
+    Args:
+        is_qat: the model will be trained; the result then is a module that contains both.
+        conv, bn: the modules, in the same mode.
+
+    >>> import pellucid as torch
+    >>> conv, bn = torch.nn.Conv2d(3, 8, 3).eval(), torch.nn.BatchNorm2d(8).eval()
+    >>> x = torch.randn(1, 3, 5, 5)
+    >>> fused = torch.ao.quantization.fuse_conv_bn(False, conv, bn)
+    >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-5)
+    True
+    """
     _same_mode(conv, bn)
     if is_qat:
         if bn.num_features != conv.out_channels:
@@ -40,7 +52,13 @@ def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:
 
 
 def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
-    """A convolution, a batch norm and a ReLU."""
+    """Fuse a convolution with the batch norm and the ReLU that follow it; see `fuse_conv_bn`.
+
+    >>> import pellucid as torch
+    >>> parts = torch.nn.Conv2d(3, 8, 3).eval(), torch.nn.BatchNorm2d(8).eval(), torch.nn.ReLU().eval()
+    >>> type(torch.ao.quantization.fuse_conv_bn_relu(False, *parts)).__name__
+    'ConvReLU2d'
+    """
     _same_mode(conv, bn)
     if is_qat:
         if type(conv) not in _BOTH:
@@ -50,13 +68,25 @@ def fuse_conv_bn_relu(is_qat: bool, conv: Any, bn: Any, relu: Any) -> Any:
 
 
 def fuse_linear_bn(is_qat: bool, linear: Any, bn: Any) -> Any:
-    """A linear layer and a batch norm."""
+    """Fuse a linear layer with the batch norm that follows it; see `fuse_conv_bn`.
+
+    >>> import pellucid as torch
+    >>> linear, bn = torch.nn.Linear(3, 2).eval(), torch.nn.BatchNorm1d(2).eval()
+    >>> torch.ao.quantization.fuse_linear_bn(False, linear, bn)
+    Linear(in_features=3, out_features=2, bias=True)
+    """
     _same_mode(linear, bn)
     return nni.LinearBn1d(linear, bn) if is_qat else fuse_linear_bn_eval(linear, bn)
 
 
 def fuse_convtranspose_bn(is_qat: bool, convt: Any, bn: Any) -> Any:
-    """A transposed convolution and a batch norm."""
+    """Fuse a transposed convolution with the batch norm that follows it; see `fuse_conv_bn`.
+
+    >>> import pellucid as torch
+    >>> conv, bn = torch.nn.ConvTranspose2d(3, 8, 3).eval(), torch.nn.BatchNorm2d(8).eval()
+    >>> type(torch.ao.quantization.fuse_convtranspose_bn(False, conv, bn)).__name__
+    'ConvTranspose2d'
+    """
     _same_mode(convt, bn)
     if is_qat:
         raise Exception("Fusing ConvTranspose+BatchNorm not yet supported in QAT.")
@@ -73,10 +103,14 @@ def _with_relu(kind: Any) -> Any:
 
 
 def get_fuser_method(op_list: Any, additional_fuser_method_mapping: Any = None) -> Any:
-    """The function that fuses modules of these types.
+    """Return the function that fuses modules of these classes.
 
     Raises:
         AssertionError: there is none.
+
+    >>> import pellucid as torch
+    >>> torch.ao.quantization.get_fuser_method((torch.nn.Linear, torch.nn.BatchNorm1d)).__name__
+    'fuse_linear_bn'
     """
     known = (additional_fuser_method_mapping or {}).get(tuple(op_list))
     if known is not None:
@@ -100,7 +134,13 @@ def get_fuser_method(op_list: Any, additional_fuser_method_mapping: Any = None) 
 def fuse_known_modules(
     mod_list: list[Any], is_qat: bool, additional_fuser_method_mapping: Any = None
 ) -> list[Any]:
-    """The fused module and, for the others, modules that give their input back; hooks go with them."""
+    """Fuse a list of modules: return the fused module, and an identity for each of the others. Hooks are moved to the result.
+
+    >>> import pellucid as torch
+    >>> parts = [torch.nn.Linear(2, 2).eval(), torch.nn.ReLU().eval()]
+    >>> [type(m).__name__ for m in torch.ao.quantization.fuse_known_modules(parts, is_qat=False)]
+    ['LinearReLU', 'Identity']
+    """
     function = get_fuser_method(tuple(map(type, mod_list)), additional_fuser_method_mapping)
     fused = function(is_qat, *mod_list)
     for key, hook in list(mod_list[0]._forward_pre_hooks.items()):
@@ -164,5 +204,11 @@ def fuse_modules_qat(
     fuser_func: Any = fuse_known_modules,
     fuse_custom_config_dict: Any = None,
 ) -> Any:
-    """As `fuse_modules`, for a model that will be trained."""
+    """Fuse modules by name in a model that will be trained; otherwise as `fuse_modules`.
+
+    >>> import pellucid as torch
+    >>> model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8)).train()
+    >>> type(torch.ao.quantization.fuse_modules_qat(model, ["0", "1"])[0]).__name__
+    'ConvBn2d'
+    """
     return _fused(model, modules_to_fuse, True, inplace, fuser_func, fuse_custom_config_dict)

@@ -31,7 +31,14 @@ _EPS = float(np.finfo(np.float32).eps)
 
 
 class _PartialWrapper:
-    """A constructor with some arguments given, by which fresh observers are made."""
+    """An observer class with some arguments fixed, as `with_args` returns it. Each call makes a new observer.
+
+    >>> import pellucid as torch
+    >>> observer = torch.ao.quantization.MinMaxObserver.with_args(quant_min=0, quant_max=127)()
+    >>> _ = observer(torch.tensor([0.0, 12.7]))
+    >>> observer.calculate_qparams()
+    (tensor([0.1000]), tensor([0]))
+    """
 
     def __init__(self, p: Any) -> None:
         self.p = p
@@ -269,10 +276,17 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
 
 class MovingAverageMinMaxObserver(MinMaxObserver):
-    """A moving average of the least and the greatest values.
+    """Keeps a moving average of the minimum and of the maximum.
 
     Args:
-        averaging_constant: the weight of a new value.
+        averaging_constant: the weight of a new value. Default: 0.01.
+
+    >>> import pellucid as torch
+    >>> observer = torch.ao.quantization.MovingAverageMinMaxObserver(averaging_constant=0.5)
+    >>> for x in (torch.tensor([0.0, 2.0]), torch.tensor([0.0, 4.0])):
+    ...     _ = observer(x)
+    >>> observer.max_val
+    tensor(3.)
     """
 
     def __init__(
@@ -309,7 +323,14 @@ class MovingAverageMinMaxObserver(MinMaxObserver):
 
 
 class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
-    """Remembers the least and the greatest value of each slice along `ch_axis`."""
+    """Remembers the minimum and the maximum of each slice along `ch_axis`.
+
+    >>> import pellucid as torch
+    >>> observer = torch.ao.quantization.PerChannelMinMaxObserver(ch_axis=0)
+    >>> _ = observer(torch.tensor([[0.0, 1.0], [-3.0, 0.0]]))
+    >>> observer.min_val, observer.max_val
+    (tensor([ 0., -3.]), tensor([1., 0.]))
+    """
 
     def __init__(
         self,
@@ -405,7 +426,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
 
 
 class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
-    """A moving average of the least and the greatest values of each slice along `ch_axis`."""
+    """Keeps a moving average of the minimum and of the maximum of each slice along `ch_axis`."""
 
     def __init__(
         self,
@@ -427,13 +448,18 @@ class MovingAveragePerChannelMinMaxObserver(PerChannelMinMaxObserver):
 
 
 class HistogramObserver(UniformQuantizationObserverBase):
-    """Counts values in bins, and chooses the range whose rounding errors have the least sum of
-    squares.
+    """Counts values in bins, and chooses the range with the smallest sum of squared rounding errors.
 
-    The range shrinks from both ends, by steps of quantiles, as long as the error falls.
+    The range shrinks from both ends, by steps of quantiles, as long as the error falls. Values outside of it are clipped.
 
     Args:
-        bins: how many there are.
+        bins: the number of bins. Default: 2048.
+
+    >>> import pellucid as torch
+    >>> observer = torch.ao.quantization.HistogramObserver()
+    >>> _ = observer(torch.cat([torch.linspace(0, 1, 1_000_000), torch.tensor([2.0])]))
+    >>> observer.calculate_qparams()[0] * 255  # the end of the range: the outlier is clipped
+    tensor([0.9990])
     """
 
     def __init__(
@@ -591,7 +617,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
 
 
 class FixedQParamsObserver(ObserverBase):
-    """An observer that sees nothing: its scale and zero point are given."""
+    """Observes nothing: its scale and zero point are given. For results in a known range, such as those of sigmoid."""
 
     def __init__(
         self,
@@ -620,7 +646,7 @@ class FixedQParamsObserver(ObserverBase):
 
 
 class PlaceholderObserver(ObserverBase):
-    """Says how something is quantized, and sees nothing: for dynamic quantization, and for float16."""
+    """Observes nothing, but says how something is quantized; for dynamic quantization and for float16."""
 
     def __init__(
         self,
@@ -656,7 +682,14 @@ class PlaceholderObserver(ObserverBase):
 
 
 class RecordingObserver(ObserverBase):
-    """Keeps the tensors that it sees."""
+    """Keeps the tensors that it sees in `get_tensor_value()`, for debugging.
+
+    >>> import pellucid as torch
+    >>> observer = torch.ao.quantization.RecordingObserver()
+    >>> _ = observer(torch.tensor([1.0, 2.0]))
+    >>> observer.get_tensor_value()
+    [tensor([1., 2.])]
+    """
 
     def __init__(self, dtype: Any = quint8) -> None:
         super().__init__(dtype)
@@ -676,7 +709,7 @@ class RecordingObserver(ObserverBase):
 
 
 class NoopObserver(ObserverBase):
-    """Sees nothing; for float16."""
+    """Observes nothing; for models quantized to float16."""
 
     def __init__(self, dtype: Any = _float16, custom_op_name: str = "") -> None:
         super().__init__(dtype)
@@ -691,7 +724,7 @@ class NoopObserver(ObserverBase):
 
 
 class ReuseInputObserver(ObserverBase):
-    """For operations whose results have their input's parameters."""
+    """For operations whose results have the same scale and zero point as their input."""
 
     def __init__(self) -> None:
         super().__init__(quint8)
@@ -705,7 +738,7 @@ class ReuseInputObserver(ObserverBase):
 
 
 def get_observer_state_dict(mod: Any) -> Any:
-    """The entries of a state_dict that are observers'."""
+    """Return the entries of a model's `state_dict` that belong to observers."""
     return {
         key: value
         for key, value in mod.state_dict().items()
@@ -714,7 +747,7 @@ def get_observer_state_dict(mod: Any) -> Any:
 
 
 def load_observer_state_dict(mod: Any, obs_dict: Any) -> None:
-    """Load what `get_observer_state_dict` gave."""
+    """Load the entries that `get_observer_state_dict` returned."""
     with no_grad():
         missing, unexpected = mod.load_state_dict(obs_dict, strict=False)
     if any("observer" in key or "activation_post_process" in key for key in missing) or unexpected:

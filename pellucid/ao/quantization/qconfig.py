@@ -40,10 +40,16 @@ from .observer import (
 
 
 class QConfig(namedtuple("QConfig", ["activation", "weight"])):  # noqa: PYI024
-    """How results and weights are observed: two constructors of observers.
+    """How a module is quantized: a constructor of observers for its results, and one for its weights.
 
     Raises:
-        ValueError: an observer instead of its class.
+        ValueError: an observer is given instead of a class or of `with_args(...)`.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> config = q.QConfig(q.MinMaxObserver, q.PerChannelMinMaxObserver.with_args(dtype=torch.qint8))
+    >>> config.weight().dtype
+    torch.qint8
     """
 
     __slots__ = ()
@@ -91,10 +97,19 @@ default_per_channel_symmetric_qnnpack_qconfig = QConfig(
 
 
 def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
-    """The observers for a backend: "x86", "fbgemm", "onednn" or "qnnpack".
+    """Return the observers that suit a backend.
+
+    Args:
+        backend: "x86", "fbgemm", "onednn" or "qnnpack". Default: "x86".
+        version: 0.
 
     Raises:
-        AssertionError: another backend, or another version than 0.
+        AssertionError: another backend or version.
+
+    >>> import pellucid as torch
+    >>> config = torch.ao.quantization.get_default_qconfig("qnnpack")
+    >>> type(config.activation()).__name__, type(config.weight()).__name__
+    ('HistogramObserver', 'MinMaxObserver')
     """
     _check(backend, version, (0,))
     if backend in ("fbgemm", "x86"):
@@ -109,7 +124,13 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
 
 
 def get_default_qat_qconfig(backend: str = "x86", version: int = 1) -> QConfig:
-    """The fake quantizers for a backend."""
+    """Return the fake quantizers that suit a backend; see `get_default_qconfig`.
+
+    >>> import pellucid as torch
+    >>> config = torch.ao.quantization.get_default_qat_qconfig("qnnpack")
+    >>> type(config.activation()).__name__
+    'FusedMovingAvgObsFakeQuantize'
+    """
     _check(backend, version, (0, 1))
     kind: Any = FakeQuantize if version == 0 else FusedMovingAvgObsFakeQuantize
     how: dict[str, Any] = {
@@ -151,7 +172,13 @@ def _add_module_to_qconfig_obs_ctr(qconfig: Any, module: Any) -> Any:
 
 
 def qconfig_equals(q1: Any, q2: Any) -> bool:
-    """Whether two configurations make the same observers."""
+    """Whether two configurations make the same observers.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> q.qconfig_equals(q.get_default_qconfig("x86"), q.get_default_qconfig("qnnpack"))
+    False
+    """
     if q1 is None or q2 is None:
         return q1 == q2
     return repr(q1) == repr(q2)
@@ -166,7 +193,13 @@ def _assert_valid_qconfig(qconfig: Any, mod: Any) -> None:
 
 
 def activation_is_dynamic(qconfig: Any) -> bool:
-    """Whether results are quantized by their own range each time."""
+    """Whether a configuration quantizes results by the range of each run, instead of a range found before.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> q.activation_is_dynamic(q.default_dynamic_qconfig), q.activation_is_dynamic(q.default_qconfig)
+    (True, False)
+    """
     made = copy.copy(qconfig.activation)()
     return bool(getattr(made, "is_dynamic", False))
 

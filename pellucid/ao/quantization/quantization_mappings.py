@@ -113,32 +113,56 @@ DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[Any, Any] = {
 
 
 def no_observer_set() -> set[Any]:
-    """Modules whose results nothing observes: there are none without transformers' own."""
+    """Return the module classes whose results are not observed: none."""
     return set()
 
 
 def get_default_static_quant_module_mappings() -> dict[Any, Any]:
-    """What static quantization puts in the place of modules."""
+    """Return which class replaces which in static quantization (`convert`).
+
+    >>> import pellucid as torch
+    >>> mapping = torch.ao.quantization.get_default_static_quant_module_mappings()
+    >>> mapping[torch.nn.Conv2d]
+    <class 'pellucid.ao.nn.quantized.modules.conv.Conv2d'>
+    """
     return copy.copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_dynamic_quant_module_mappings() -> dict[Any, Any]:
-    """What dynamic quantization puts in the place of modules."""
+    """Return which class replaces which in dynamic quantization (`quantize_dynamic`).
+
+    >>> import pellucid as torch
+    >>> mapping = torch.ao.quantization.get_default_dynamic_quant_module_mappings()
+    >>> mapping[torch.nn.LSTM]
+    <class 'pellucid.ao.nn.quantized.dynamic.modules.rnn.LSTM'>
+    """
     return copy.copy(DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_default_qat_module_mappings() -> dict[Any, Any]:
-    """What training with rounding puts in the place of modules."""
+    """Return which class replaces which in quantization-aware training (`prepare_qat`).
+
+    >>> import pellucid as torch
+    >>> mapping = torch.ao.quantization.get_default_qat_module_mappings()
+    >>> mapping[torch.nn.Linear]
+    <class 'pellucid.ao.nn.qat.modules.linear.Linear'>
+    """
     return copy.copy(DEFAULT_QAT_MODULE_MAPPINGS)
 
 
 def get_embedding_static_quant_module_mappings() -> dict[Any, Any]:
-    """As `get_default_static_quant_module_mappings`, with embeddings."""
+    """Return `get_default_static_quant_module_mappings()` with embeddings for training added."""
     return copy.copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
 def get_embedding_qat_module_mappings() -> dict[Any, Any]:
-    """As `get_default_qat_module_mappings`, with embeddings."""
+    """Return `get_default_qat_module_mappings()` with embeddings added.
+
+    >>> import pellucid as torch
+    >>> mapping = torch.ao.quantization.get_embedding_qat_module_mappings()
+    >>> mapping[torch.nn.Embedding]
+    <class 'pellucid.ao.nn.qat.modules.embedding_ops.Embedding'>
+    """
     return {
         **DEFAULT_QAT_MODULE_MAPPINGS,
         nn.Embedding: nnqat.Embedding,
@@ -147,7 +171,7 @@ def get_embedding_qat_module_mappings() -> dict[Any, Any]:
 
 
 def get_default_qconfig_propagation_list() -> set[Any]:
-    """Modules that are given their parents' configuration."""
+    """Return the module classes that inherit the configuration of their parent."""
     return {
         *DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
         *DEFAULT_QAT_MODULE_MAPPINGS,
@@ -159,7 +183,12 @@ def get_default_qconfig_propagation_list() -> set[Any]:
 def get_static_quant_module_class(
     float_module_class: Any, additional_static_quant_mapping: Any = None, is_reference: bool = False
 ) -> Any:
-    """What takes the place of a class of modules."""
+    """Return the class that replaces a module class in static quantization.
+
+    >>> import pellucid as torch
+    >>> torch.ao.quantization.get_static_quant_module_class(torch.nn.Linear).__name__
+    'Linear'
+    """
     if is_reference:
         raise NotImplementedError("reference modules are not supported")
     mapping = {**DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, **(additional_static_quant_mapping or {})}
@@ -173,7 +202,12 @@ def get_static_quant_module_class(
 def get_dynamic_quant_module_class(
     float_module_class: Any, additional_dynamic_quant_mapping: Any = None
 ) -> Any:
-    """What takes the place of a class of modules in dynamic quantization."""
+    """Return the class that replaces a module class in dynamic quantization.
+
+    >>> import pellucid as torch
+    >>> torch.ao.quantization.get_dynamic_quant_module_class(torch.nn.GRU)
+    <class 'pellucid.ao.nn.quantized.dynamic.modules.rnn.GRU'>
+    """
     mapping = {**DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, **(additional_dynamic_quant_mapping or {})}
     if float_module_class not in mapping:
         raise AssertionError(

@@ -31,7 +31,7 @@ is_activation_post_process = (ObserverBase, FakeQuantizeBase)
 
 
 def get_default_custom_config_dict() -> dict[str, Any]:
-    """How modules that observe themselves are prepared and converted: there are none."""
+    """Return how modules that observe themselves are prepared and converted: an empty configuration."""
     return {
         "float_to_observed_custom_module_class": {},
         "observed_to_quantized_custom_module_class": {},
@@ -52,8 +52,14 @@ def _propagate(module: Any, qconfig_dict: Any, parent: Any, prefix: str) -> None
 def propagate_qconfig_(
     module: Any, qconfig_dict: Any = None, prepare_custom_config_dict: Any = None
 ) -> None:
-    """Give modules the configuration of their parents, or that which `qconfig_dict` has for their
-    names and types.
+    """Give each module the configuration of its parent, or the one that `qconfig_dict` has for its name or class.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    >>> q.propagate_qconfig_(model, {"0": q.default_qconfig})
+    >>> model[0].qconfig is q.default_qconfig, model[1].qconfig
+    (True, None)
     """
     qconfig_dict = qconfig_dict or {}
     _propagate(module, qconfig_dict, qconfig_dict.get("", None), "")
@@ -151,12 +157,25 @@ def prepare(
     observer_non_leaf_module_list: Any = None,
     prepare_custom_config_dict: Any = None,
 ) -> Any:
-    """Put observers behind the modules whose results will be quantized: `model.qconfig` says which.
+    """Insert observers behind the modules whose results will be quantized; `model.qconfig` says how.
 
-    Run the model with some data afterwards, then `convert` it.
+    Run the model on representative data afterwards (calibration), then `convert` it.
 
     Args:
-        inplace: change the model itself.
+        model: a model in evaluation mode.
+        inplace: change the model itself. Default: False, a copy.
+        allow_list: the module classes to observe. Default: those that `convert` can replace.
+        observer_non_leaf_module_list: further classes to observe, of modules that contain others.
+        prepare_custom_config_dict: accepted.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = q.QuantWrapper(torch.nn.Linear(2, 2)).eval()
+    >>> model.qconfig = q.default_qconfig
+    >>> prepared = q.prepare(model)
+    >>> _ = prepared(torch.tensor([[0.0, 1.27]]))
+    >>> q.convert(prepared).quant
+    Quantize(scale=tensor([0.0100]), zero_point=tensor([0]), dtype=torch.quint8)
     """
     if not inplace:
         model = copy.deepcopy(model)
@@ -197,9 +216,7 @@ def swap_module(
     custom_module_class_mapping: Any = None,
     use_precomputed_fake_quant: bool = False,
 ) -> Any:
-    """The module that takes another one's place, with its hooks; the module itself where there is
-    none.
-    """
+    """Return the quantized module that replaces a module, with its hooks; the module itself if nothing replaces it."""
     if getattr(mod, "qconfig", None) is None or type(mod) not in mapping:
         return mod
     made = mapping[type(mod)].from_float(mod)
@@ -231,11 +248,12 @@ def convert(
     convert_custom_config_dict: Any = None,
     use_precomputed_fake_quant: bool = False,
 ) -> Any:
-    """Put quantized modules in the place of those that have seen data.
+    """Replace the modules of a prepared model by quantized ones; `prepare` has an example.
 
     Args:
-        mapping: from classes to those that take their place.
-        inplace: change the model itself.
+        module: a model that `prepare` or `prepare_qat` returned, after calibration or training.
+        mapping: which class replaces which. Default: `get_default_static_quant_module_mappings()`.
+        inplace: change the model itself. Default: False, a copy.
     """
     if is_reference:
         raise UnsupportedError(
@@ -251,7 +269,14 @@ def convert(
 
 
 def default_eval_fn(model: Any, calib_data: Any) -> None:
-    """Run a model with data, each an input and a target."""
+    """Run a model on data: (input, target) pairs, whose targets are ignored. For `quantize(run_fn=)`.
+
+    >>> import pellucid as torch
+    >>> data = [(torch.ones(1, 2), 0), (torch.zeros(1, 2), 1)]
+    >>> torch.ao.quantization.default_eval_fn(lambda x: print(x), data)
+    tensor([[1., 1.]])
+    tensor([[0., 0.]])
+    """
     for data, _target in calib_data:
         model(data)
 
@@ -259,7 +284,16 @@ def default_eval_fn(model: Any, calib_data: Any) -> None:
 def quantize(
     model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False
 ) -> Any:
-    """`prepare`, `run_fn(model, *run_args)`, `convert`."""
+    """Do `prepare`, `run_fn(model, *run_args)` and `convert` in one call.
+
+    >>> import pellucid as torch
+    >>> from pellucid import quantization as q
+    >>> model = q.QuantWrapper(torch.nn.Linear(2, 2)).eval()
+    >>> model.qconfig = q.default_qconfig
+    >>> small = q.quantize(model, lambda m, x: m(x), (torch.randn(8, 2),))
+    >>> small(torch.randn(3, 2)).shape, small.module.weight().dtype
+    (torch.Size([3, 2]), torch.qint8)
+    """
     if not inplace:
         model = copy.deepcopy(model)
     model.eval()
@@ -343,11 +377,26 @@ def quantize_dynamic(
 
 # ---- training ---------------------------------------------------------------------------------------------
 def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
-    """Put modules that round their weights, and what rounds results, into a model that will be
-    trained.
+    """Insert fake quantizers for weights and results into a model that will be trained.
+
+    Train the model afterwards, put it into evaluation mode, and `convert` it.
+
+    Args:
+        model: a model in training mode, with `model.qconfig`.
+        mapping: which class replaces which. Default: `get_default_qat_module_mappings()`.
+        inplace: change the model itself. Default: False, a copy.
 
     Raises:
         AssertionError: the model is not in training mode.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = q.QuantWrapper(torch.nn.Linear(2, 1)).train()
+    >>> model.qconfig = q.get_default_qat_qconfig("qnnpack")
+    >>> trained = q.prepare_qat(model)
+    >>> trained(torch.randn(4, 2)).sum().backward()
+    >>> trained.module.weight.grad.shape, q.convert(trained.eval()).module.weight().dtype
+    (torch.Size([1, 2]), torch.qint8)
     """
     if not model.training:
         raise AssertionError("prepare_qat only works on models in training mode")
@@ -362,7 +411,7 @@ def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
 
 
 def quantize_qat(model: Any, run_fn: Any, run_args: Any, inplace: bool = False) -> Any:
-    """`prepare_qat`, `run_fn(model, *run_args)`, `convert`."""
+    """Do `prepare_qat`, `run_fn(model, *run_args)` and `convert` in one call."""
     if not inplace:
         model = copy.deepcopy(model)
     model.train()
@@ -373,7 +422,15 @@ def quantize_qat(model: Any, run_fn: Any, run_args: Any, inplace: bool = False) 
 
 
 def add_quant_dequant(module: Any) -> Any:
-    """Put the modules that have a configuration, and no module inside, between stubs."""
+    """Wrap the leaf modules that have a configuration in `QuantWrapper`.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    >>> model[0].qconfig = q.default_qconfig
+    >>> type(q.add_quant_dequant(model)[0]).__name__
+    'QuantWrapper'
+    """
     if not _has_children(module) and getattr(module, "qconfig", None):
         return QuantWrapper(module)
     for name, child in module.named_children():

@@ -8,11 +8,19 @@ from ...nn.modules.module import Module
 
 
 class QuantStub(Module):
-    """Where a model's input is quantized once the model is converted; until then it gives its input
-    back.
+    """Marks the place where a model quantizes its input after `convert`. Until then it returns its input.
 
     Args:
-        qconfig: how; otherwise that of the modules around it.
+        qconfig: how to quantize. Default: None, the configuration of the surrounding module.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(q.QuantStub(), torch.nn.Linear(2, 2), q.DeQuantStub()).eval()
+    >>> model.qconfig = q.default_qconfig
+    >>> prepared = q.prepare(model)
+    >>> _ = prepared(torch.tensor([[0.0, 1.0]]))  # calibration
+    >>> [type(layer).__name__ for layer in q.convert(prepared)]
+    ['Quantize', 'Linear', 'DeQuantize']
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -25,8 +33,8 @@ class QuantStub(Module):
 
 
 class DeQuantStub(Module):
-    """Where a model's output becomes floats again once the model is converted; until then it gives
-    its input back.
+    """Marks the place where a model turns its results into floats after `convert`. Until then it returns its input.
+    `QuantStub` has an example.
     """
 
     def __init__(self, qconfig: Any = None) -> None:
@@ -39,7 +47,16 @@ class DeQuantStub(Module):
 
 
 class QuantWrapper(Module):
-    """A module between the two stubs."""
+    """A module between a `QuantStub` and a `DeQuantStub`, so that it takes and returns floats after `convert`.
+
+    >>> import pellucid as torch
+    >>> torch.ao.quantization.QuantWrapper(torch.nn.Linear(2, 2))
+    QuantWrapper(
+      (quant): QuantStub()
+      (dequant): DeQuantStub()
+      (module): Linear(in_features=2, out_features=2, bias=True)
+    )
+    """
 
     def __init__(self, module: Any) -> None:
         super().__init__()

@@ -289,16 +289,33 @@ def graph_svg(t: Tensor, max_nodes: int = DRAWN, *, names: Any = None) -> str:
 def graph_html(
     t: Tensor, max_nodes: int = DRAWN, *, names: Any = None, title: str = "Computation graph"
 ) -> str:
-    """The page of `draw(t)`; `max_nodes` is that of the still picture in it, which readers without
-    JavaScript see.
+    """Return the page of `draw(t)` as HTML text.
+
+    Args:
+        t: anything that `draw` accepts.
+        max_nodes: boxes in the still picture on the page, which readers without JavaScript see.
+        names, title: as for `draw`.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> debug.graph_html(x * 3, title="three times x").count("<svg")
+    1
     """
     return Drawing(t, max_nodes=max_nodes, names=names, title=title).html
 
 
 class Drawing:
-    """A picture that notebooks display, that prints as a tree, and that can be saved.
+    """A picture: notebooks display it, `print` shows it as a tree, and `save` writes it to a file.
 
-    Attributes: `svg`, `dot`, `mermaid` and `html`, each a text, made when asked for.
+    Attributes:
+        svg, dot, mermaid, html: the picture as text, made when first read.
+
+    >>> import pellucid as torch
+    >>> from pellucid import debug
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> print(debug.draw(x * 3, names={"x": x}).dot.splitlines()[0])
+    digraph {
     """
 
     def __init__(

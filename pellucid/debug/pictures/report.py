@@ -25,13 +25,17 @@ _MOST_LINES = 40  # parameters in a chart: those with the largest values
 
 @dataclass(slots=True)
 class Report:
-    """What the page shows; everything may be left out.
+    """The data of a report page. All of them are optional.
 
-    Attributes: `findings`, dicts with "rule", "name", "severity", "file", "line", "message",
-    "evidence" and "fix"; `losses`, (step, value); `gradient_norms`, `update_ratios` and
-    `learning_rates`, by name, (step, value); `costs`, rows of operation, file, line, calls,
-    seconds, bytes; `graph`, anything that `draw` takes, and `names` for it; `script`, the path of
-    the program; `about`, a line under the title; `notes`, remarks.
+    Attributes:
+        title, about: the title, and a line below it.
+        script: the path of the program.
+        findings: dicts with "rule", "name", "severity", "file", "line", "message", "evidence" and "fix".
+        losses: pairs (step, value).
+        gradient_norms, update_ratios, learning_rates: lists of pairs (step, value) by name.
+        costs: rows of operation, file, line, calls, seconds and bytes.
+        graph, names: anything that `draw` accepts, and names for it.
+        notes: remarks.
     """
 
     title: str = "Check"

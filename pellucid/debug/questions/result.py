@@ -9,12 +9,21 @@ from ...core.source import Line
 
 
 class Explanation:
-    """What `explain` found.
+    """The answer of `explain`.
 
-    Attributes: `text` (plain sentences), `cause` (a stable slug; "none" when nothing is wrong,
-    "unknown" when it cannot be known), `file` and `line` (where to look; None when not known),
-    `fix` (what to change, or what to switch on), `evidence` (list of facts), `details` (the facts
-    as data, for the questions that have numbers: a list of dicts).
+    Attributes:
+        text: the answer in plain sentences.
+        cause: a stable name of the cause; "none" if nothing is wrong, "unknown" if it can no longer be determined.
+        file, line: where to look, or None.
+        fix: what to change, or what to switch on.
+        evidence: the facts as a list of texts.
+        details: the facts as data, a list of dicts, for questions about numbers.
+
+    >>> import pellucid as torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> answer = torch.explain(w * 2)
+    >>> answer.cause, answer.fix
+    ('non-leaf', 'call retain_grad() on it before backward(), or use torch.autograd.grad(loss, tensor)')
     """
 
     def __init__(

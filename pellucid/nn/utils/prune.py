@@ -15,10 +15,21 @@ from .._functions import T
 
 
 class BasePruningMethod(ABC):
-    """A way of choosing what is pruned; a subclass defines `compute_mask` and `PRUNING_TYPE`.
+    """Base class of pruning methods. A subclass defines `PRUNING_TYPE` and `compute_mask(t, default_mask)`.
 
-    `PRUNING_TYPE` says what a further pruning acts on: "unstructured" (elements not yet pruned),
-    "structured" (channels not yet pruned) or "global" (all).
+    `PRUNING_TYPE` says what pruning a second time acts on: "unstructured" (elements that are not pruned yet),
+    "structured" (channels that are not pruned yet) or "global" (everything).
+
+    >>> import pellucid as torch
+    >>> class BelowOne(torch.nn.utils.prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t.abs() >= 1)
+    >>> layer = torch.nn.Linear(3, 1)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[0.5, -2.0, 1.0]]))
+    >>> _ = BelowOne.apply(layer, "weight")
+    >>> layer.weight.tolist(), layer.weight_orig.tolist()
+    ([[0.0, -2.0, 1.0]], [[0.5, -2.0, 1.0]])
     """
 
     _tensor_name: str
@@ -106,7 +117,16 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several prunings of one parameter, in order."""
+    """Several pruning methods of one parameter, applied in order. A second call of a pruning function creates one.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> layer.weight = torch.nn.Parameter(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    >>> for _ in range(2):
+    ...     _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
+    >>> layer.weight_mask
+    tensor([[0., 0., 1., 1.]])
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -205,7 +225,14 @@ def _count(amount: Any, size: int) -> int:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, but makes mask and original."""
+    """Prunes nothing, but creates the mask and the `_orig` parameter; `torch.nn.utils.prune.identity` applies it to a module.
+
+    >>> import pellucid as torch
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> _ = torch.nn.utils.prune.Identity.apply(layer, "bias")
+    >>> sorted(layer.state_dict())
+    ['bias_mask', 'bias_orig', 'weight']
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -214,7 +241,15 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """Prunes random elements: `amount` of them, or that share."""
+    """Prunes random elements; `torch.nn.utils.prune.random_unstructured` applies it to a module.
+
+    Args:
+        amount: how many elements (int), or which share of them (float between 0 and 1).
+
+    >>> import pellucid as torch
+    >>> torch.nn.utils.prune.RandomUnstructured(amount=0.25).prune(torch.ones(8)).sum()
+    tensor(6.)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -232,7 +267,15 @@ class RandomUnstructured(BasePruningMethod):
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prunes the elements of least absolute value: `amount` of them, or that share."""
+    """Prunes the elements with the smallest absolute values; `torch.nn.utils.prune.l1_unstructured` applies it to a module.
+
+    Args:
+        amount: how many elements (int), or which share of them (float between 0 and 1).
+
+    >>> import pellucid as torch
+    >>> torch.nn.utils.prune.L1Unstructured(amount=2).prune(torch.tensor([3.0, -1.0, 0.5, -4.0]))
+    tensor([ 3., -0.,  0., -4.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -275,14 +318,37 @@ class _Structured(BasePruningMethod):
 
 
 class RandomStructured(_Structured):
-    """Prunes random channels along a dimension."""
+    """Prunes random channels; `torch.nn.utils.prune.random_structured` applies it to a module.
+
+    Args:
+        amount: how many channels (int), or which share of them (float between 0 and 1).
+        dim: the dimension that counts the channels. Default: -1.
+
+    >>> import pellucid as torch
+    >>> pruned = torch.nn.utils.prune.RandomStructured(amount=2, dim=0).prune(torch.ones(3, 2))
+    >>> pruned.sum(1).sort().values
+    tensor([0., 0., 2.])
+    """
 
     def _scores(self, t: Any) -> Any:
         return T.rand(t.shape[self.dim])
 
 
 class LnStructured(_Structured):
-    """Prunes the channels of least n-norm along a dimension."""
+    """Prunes the channels with the smallest n-norm; `torch.nn.utils.prune.ln_structured` applies it to a module.
+
+    Args:
+        amount: how many channels (int), or which share of them (float between 0 and 1).
+        n: the order of the norm.
+        dim: the dimension that counts the channels. Default: -1.
+
+    >>> import pellucid as torch
+    >>> method = torch.nn.utils.prune.LnStructured(amount=1, n=2, dim=0)
+    >>> method.prune(torch.tensor([[1.0, 1.0], [3.0, 0.0], [2.0, 2.0]]))
+    tensor([[0., 0.],
+            [3., 0.],
+            [2., 2.]])
+    """
 
     def __init__(self, amount: Any, n: float, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -293,7 +359,13 @@ class LnStructured(_Structured):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a given mask."""
+    """Prunes where a given mask is 0; `torch.nn.utils.prune.custom_from_mask` applies it to a module.
+
+    >>> import pellucid as torch
+    >>> method = torch.nn.utils.prune.CustomFromMask(torch.tensor([1, 0, 1]))
+    >>> method.prune(torch.tensor([5.0, 6.0, 7.0]))
+    tensor([5., 0., 7.])
+    """
 
     PRUNING_TYPE = "global"
 

@@ -459,7 +459,11 @@ def _deprecated(name: str, **fixed: Any) -> None:
         )
 
     function.__name__ = name
-    function.__doc__ = "Old name of `interpolate`."
+    function.__doc__ = (
+        "Deprecated name of :func:`interpolate`, which has an example: warns (UserWarning), then calls it"
+        + (f' with mode="{fixed["mode"]}"' if fixed else "")
+        + "."
+    )
     public(namespace="nn.functional")(function)
 
 
