@@ -101,7 +101,13 @@ reduce_op = ReduceOp
 
 
 class DebugLevel(_enum.Enum):
-    """How much is checked (TORCH_DISTRIBUTED_DEBUG). Calls are always compared here."""
+    """How much is checked (TORCH_DISTRIBUTED_DEBUG). Here the ranks' calls are compared at every level.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> [level.name for level in dist.DebugLevel]
+    ['OFF', 'INFO', 'DETAIL']
+    """
 
     OFF = 0
     INFO = 1
@@ -126,7 +132,13 @@ def set_debug_level_from_env() -> None:
 
 
 def supports_complex(reduceOp: _Any) -> bool:  # noqa: N803 (PyTorch's name)
-    """Whether a reduction is defined for complex numbers."""
+    """Whether a reduction is defined for complex numbers.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
+    (True, False)
+    """
     return reduceOp in (RedOpType.SUM, RedOpType.AVG)
 
 

@@ -580,7 +580,19 @@ SPECIAL: dict[str, Any] = {
 
 @contextmanager
 def implicit_replication() -> Any:
-    """Inside the block plain tensors that meet distributed ones count as replicated."""
+    """Return a context manager in which plain tensors count as replicated when they meet distributed ones. Otherwise that is an error.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed import tensor
+    >>> from pellucid.distributed.tensor.experimental import implicit_replication
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = tensor.ones(2, device_mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> with implicit_replication():
+    ...     print((x + torch.tensor([1.0, 2.0])).full_tensor())
+    tensor([2., 3.])
+    >>> dist.destroy_process_group()
+    """
     before, _implicit[0] = _implicit[0], True
     try:
         yield

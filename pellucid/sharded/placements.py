@@ -15,7 +15,13 @@ from ..errors import ArgumentValueError
 
 
 class Placement:
-    """How a tensor lies on one dimension of a mesh."""
+    """Base class of `Shard`, `Replicate` and `Partial`: how a tensor is laid out along one dimension of a mesh.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributed.tensor import Partial, Replicate, Shard
+    >>> [placement.is_shard() for placement in (Shard(0), Replicate(), Partial())]
+    [True, False, False]
+    """
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Whether it is cut, along `dim` where that is given."""
@@ -202,7 +208,23 @@ def compute_local_shape_and_global_offset(
     placements: Sequence[Placement],
     skip_offset: bool = False,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape of this rank's part, and where it begins in the whole tensor."""
+    """Return the shape of this rank's part of a tensor, and the index at which it begins.
+
+    Args:
+        global_shape: the shape of the whole tensor.
+        mesh: the mesh.
+        placements: one for each dimension of the mesh.
+        skip_offset: return no offsets.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed.tensor import Shard, compute_local_shape_and_global_offset
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> compute_local_shape_and_global_offset((4, 2), mesh, [Shard(0)])  # rank 1 of 2: ((2, 2), (2, 0))
+    ((4, 2), (0, 0))
+    >>> dist.destroy_process_group()
+    """
     sizes, offsets = region(global_shape, mesh, placements)
     return tuple(sizes), () if skip_offset else tuple(offsets)
 

@@ -110,7 +110,7 @@ def empty(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """A distributed tensor of a shape whose values are not set."""
+    """Return a distributed tensor of the given shape with uninitialized values; `zeros` has an example."""
     return _made("empty", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
@@ -147,8 +147,21 @@ def rand(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """Uniform random numbers: those that one process would draw for the whole, where the ranks have
-    the same seed.
+    """Return a distributed tensor of uniform random numbers in [0, 1).
+
+    If all ranks have the same seed, the values are those that a single process would draw for the whole tensor.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed import tensor
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> _ = torch.manual_seed(0)
+    >>> x = tensor.rand(3, device_mesh=mesh, placements=[tensor.Shard(0)])
+    >>> _ = torch.manual_seed(0)
+    >>> torch.equal(x.full_tensor(), torch.rand(3))
+    True
+    >>> dist.destroy_process_group()
     """
     return _made("rand", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
@@ -161,9 +174,7 @@ def randn(
     device_mesh: DeviceMesh | None = None,
     placements: Sequence[Placement] | None = None,
 ) -> DTensor:
-    """Normal random numbers: those that one process would draw for the whole, where the ranks have
-    the same seed.
-    """
+    """Return a distributed tensor of normal random numbers; otherwise as `rand`."""
     return _made("randn", size, device_mesh, placements, requires_grad, (), {"dtype": dtype})
 
 
@@ -179,16 +190,26 @@ def distribute_module(
     input_fn: Callable[..., Any] | None = None,
     output_fn: Callable[..., Any] | None = None,
 ) -> nn.Module:
-    """Make a module's parameters distributed tensors.
+    """Turn a module's parameters into distributed tensors.
 
     Args:
-        partition_fn: called with (name, module, mesh) for each module in it; what it leaves is
-            replicated.
+        module: the module, which is changed and returned.
+        device_mesh: the mesh. Default: that of the `with` block around.
+        partition_fn: called with (name, module, mesh) for each submodule; parameters that it does not distribute are replicated.
         input_fn, output_fn: called with (module, inputs or outputs, mesh) before and after forward;
-            what they return counts.
+            what they return is used instead.
 
     Raises:
         RuntimeError: the module is distributed already.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed.tensor import distribute_module
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = distribute_module(torch.nn.Linear(2, 3), dist.init_device_mesh("cpu", (1,)))
+    >>> model.weight.placements
+    (Replicate(),)
+    >>> dist.destroy_process_group()
     """
     if getattr(module, "_distribute_module_applied", False):
         raise OperationError(

@@ -287,10 +287,11 @@ def quantize(
     """Do `prepare`, `run_fn(model, *run_args)` and `convert` in one call.
 
     >>> import pellucid as torch
-    >>> from pellucid import quantization as q
-    >>> model = q.QuantWrapper(torch.nn.Linear(2, 2)).eval()
-    >>> model.qconfig = q.default_qconfig
-    >>> small = q.quantize(model, lambda m, x: m(x), (torch.randn(8, 2),))
+    >>> from pellucid.ao.quantization import QuantWrapper, default_qconfig
+    >>> from pellucid.ao.quantization.quantize import quantize
+    >>> model = QuantWrapper(torch.nn.Linear(2, 2)).eval()
+    >>> model.qconfig = default_qconfig
+    >>> small = quantize(model, lambda m, x: m(x), (torch.randn(8, 2),))
     >>> small(torch.randn(3, 2)).shape, small.module.weight().dtype
     (torch.Size([3, 2]), torch.qint8)
     """

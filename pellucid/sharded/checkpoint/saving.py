@@ -37,10 +37,21 @@ from .storage import FileSystemReader, FileSystemWriter, Item, placed
 
 
 class CheckpointException(BaseException):
-    """Ranks failed to save or to load.
+    """Some ranks failed to save or to load. All ranks raise it.
 
     Attributes:
         failures: the errors by rank.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"step": 3}, checkpoint_id=folder, no_dist=True)
+    ...     try:
+    ...         dcp.load({"epoch": 0}, checkpoint_id=folder, no_dist=True)
+    ...     except dcp.CheckpointException as error:
+    ...         print(error.failures.keys())
+    dict_keys([0])
     """
 
     def __init__(self, msg: str, failures: dict[int, Any]) -> None:
@@ -60,15 +71,15 @@ class CheckpointException(BaseException):
 
 
 class SavePlanner:
-    """How a state is divided into pieces. `DefaultSavePlanner` is the one there is."""
+    """Base class of the planner of `save`; `DefaultSavePlanner` is the only one."""
 
 
 class LoadPlanner:
-    """How pieces are read into a state. `DefaultLoadPlanner` is the one there is."""
+    """Base class of the planner of `load`; `DefaultLoadPlanner` is the only one."""
 
 
 class DefaultSavePlanner(SavePlanner):
-    """The ordinary way; its options are accepted."""
+    """How `save` writes a state; its options are accepted, without effect."""
 
     def __init__(self, flatten_state_dict: bool = True, **options: Any) -> None:
         if not flatten_state_dict:
@@ -78,10 +89,22 @@ class DefaultSavePlanner(SavePlanner):
 
 
 class DefaultLoadPlanner(LoadPlanner):
-    """The ordinary way.
+    """How `load` reads a state.
 
     Args:
-        allow_partial_load: leave values alone that the checkpoint lacks.
+        flatten_state_dict, flatten_sharded_tensors: accepted.
+        allow_partial_load: leave values alone that the checkpoint does not have. Default: False, an error.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> state = {"step": 0, "new": 1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"step": 3}, checkpoint_id=folder, no_dist=True)
+    ...     planner = dcp.DefaultLoadPlanner(allow_partial_load=True)
+    ...     dcp.load(state, checkpoint_id=folder, planner=planner, no_dist=True)
+    >>> state
+    {'step': 3, 'new': 1}
     """
 
     def __init__(
@@ -357,11 +380,24 @@ def async_save(
     no_dist: bool = False,
     **options: Any,
 ) -> Future[Any]:
-    """As `save`, on a copy of the state, in a thread; returns a future. All ranks call it, and wait
-    for it before the next.
+    """Save a copy of a state in a thread; otherwise as `save`. All ranks call it, and wait for the future before the next call.
 
-    With several ranks, `process_group` should be a group of its own: collectives of one group have
-    one order on all ranks.
+    With several ranks, pass a separate `process_group`: the collectives of a group must have the same order on all ranks.
+
+    Returns:
+        A future of the checkpoint's metadata.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> state, folder = {"w": torch.ones(2)}, tempfile.TemporaryDirectory()
+    >>> saved = dcp.async_save(state, checkpoint_id=folder.name, no_dist=True)
+    >>> _ = state["w"].zero_()  # training goes on; the copy is saved
+    >>> _ = saved.wait()
+    >>> dcp.load(state, checkpoint_id=folder.name, no_dist=True)
+    >>> state["w"]
+    tensor([1., 1.])
+    >>> folder.cleanup()
     """
     held = copied(_states(state_dict))
     future: Future[Any] = Future()
@@ -423,21 +459,32 @@ def load(
     process_group: Any = None,
     no_dist: bool = False,
 ) -> None:
-    """Read a checkpoint into a state, in place; all ranks call it.
+    """Read a checkpoint into a state, in place. All ranks call it.
 
-    Tensors keep their layout, whatever that of the saved ones is. Objects with `load_state_dict`
-    get theirs at the end. Files run no code.
+    Tensors keep their layout, whatever the layout of the saved ones is. Objects with `load_state_dict` are loaded last. The files
+    run no code.
 
     Args:
-        state_dict: says what is read: its tensors are written to, other values are replaced.
+        state_dict: what to read: its tensors are overwritten, other values are replaced.
         checkpoint_id: the folder.
         storage_reader: a `FileSystemReader` instead.
-        planner: `DefaultLoadPlanner(allow_partial_load=True)` leaves alone what the checkpoint
-            lacks.
+        planner: `DefaultLoadPlanner(allow_partial_load=True)` ignores keys that the checkpoint does not have.
+        process_group: the ranks. Default: all.
+        no_dist: read in this process only.
 
     Raises:
-        torch.distributed.checkpoint.CheckpointException: a rank failed: a key is missing, a size
-            differs, a file is damaged.
+        torch.distributed.checkpoint.CheckpointException: a rank failed: a key is missing, or a size
+            differs.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> state = {"w": torch.zeros(2), "step": 0}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2), "step": 3}, checkpoint_id=folder, no_dist=True)
+    ...     dcp.load(state, checkpoint_id=folder, no_dist=True)
+    >>> state
+    {'w': tensor([1., 1.]), 'step': 3}
     """
     reader = storage_reader or FileSystemReader(checkpoint_id)
     if not isinstance(reader, FileSystemReader):
@@ -524,7 +571,7 @@ def save_state_dict(
     no_dist: bool = False,
     planner: Any = None,
 ) -> Metadata:
-    """The old name of `save`."""
+    """Deprecated name of `save`, which has an example."""
     return save(
         state_dict,
         storage_writer=storage_writer,
@@ -542,7 +589,7 @@ def load_state_dict(
     no_dist: bool = False,
     planner: Any = None,
 ) -> None:
-    """The old name of `load`."""
+    """Deprecated name of `load`, which has an example."""
     load(
         state_dict,
         storage_reader=storage_reader,
@@ -553,7 +600,17 @@ def load_state_dict(
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
-    """Make a file of `torch.save` of a distributed checkpoint; one process does it."""
+    """Convert a distributed checkpoint into a file for `torch.load`. One process calls it.
+
+    >>> import pellucid as torch
+    >>> import os, tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2)}, checkpoint_id=f"{folder}/dcp", no_dist=True)
+    ...     dcp.dcp_to_torch_save(f"{folder}/dcp", f"{folder}/model.pt")
+    ...     print(torch.load(f"{folder}/model.pt"))
+    {'w': tensor([1., 1.])}
+    """
     from ...core.public import FUNCTIONS
     from ...serialization import save as save_file
 
@@ -578,7 +635,17 @@ def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
 
 
 def torch_save_to_dcp(torch_save_path: Any, dcp_checkpoint_dir: Any) -> None:
-    """Make a distributed checkpoint of a file of `torch.save`; one process does it."""
+    """Convert a file of `torch.save` into a distributed checkpoint. One process calls it.
+
+    >>> import pellucid as torch
+    >>> import os, tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.save({"w": torch.ones(2)}, f"{folder}/model.pt")
+    ...     dcp.torch_save_to_dcp(f"{folder}/model.pt", f"{folder}/dcp")
+    ...     print(sorted(os.listdir(f"{folder}/dcp")))
+    ['.metadata', '__0_0.distcp']
+    """
     from ...serialization import load as load_file
 
     save(

@@ -41,10 +41,19 @@ class FileSystemWriter(StorageWriter):
     """Writes a checkpoint into a folder.
 
     Args:
-        path: the folder, which is made.
+        path: the folder, which is created.
         single_file_per_rank, sync_files, thread_count, per_thread_copy_ahead,
             cache_staged_state_dict: accepted; there is one file for each rank.
-        overwrite: replace a checkpoint that is there.
+        overwrite: replace an existing checkpoint.
+
+    >>> import pellucid as torch
+    >>> import os, tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = dcp.FileSystemWriter(f"{folder}/step3")
+    ...     _ = dcp.save({"w": torch.ones(2)}, storage_writer=writer, no_dist=True)
+    ...     print(sorted(os.listdir(f"{folder}/step3")))
+    ['.metadata', '__0_0.distcp']
     """
 
     def __init__(
@@ -112,6 +121,14 @@ class FileSystemReader(StorageReader):
 
     Args:
         path: the folder.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2, 3)}, checkpoint_id=folder, no_dist=True)
+    ...     print(dcp.FileSystemReader(folder).read_metadata().state_dict_metadata["w"].size)
+    torch.Size([2, 3])
     """
 
     def __init__(self, path: Any, **other: Any) -> None:

@@ -24,13 +24,25 @@ from .group import Cut, Data, Group
 
 @dataclasses.dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """In which types a module computes, and its gradients are averaged. The optimizer works with
-    the original ones.
+    """The dtypes of a module's computation and of the averaging of its gradients. The optimizer works with the original ones.
 
     Attributes:
-        param_dtype: of the whole parameters, and of floating-point inputs (`cast_forward_inputs`).
-        reduce_dtype: in which gradients are averaged; None: that of the computation.
-        output_dtype: of floating-point results.
+        param_dtype: the dtype of the gathered parameters, and of floating-point inputs if `cast_forward_inputs`.
+        reduce_dtype: the dtype in which gradients are averaged. Default: None, that of the computation.
+        output_dtype: the dtype of floating-point results. Default: None, as computed.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> half = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> model = fully_shard(torch.nn.Linear(2, 3), mesh=mesh, mp_policy=half)
+    >>> y = model(torch.ones(1, 2))
+    >>> y.sum().backward()
+    >>> y.dtype, model.weight.grad.dtype
+    (torch.bfloat16, torch.float32)
+    >>> dist.destroy_process_group()
     """
 
     param_dtype: Any = None
@@ -41,12 +53,12 @@ class MixedPrecisionPolicy:
 
 @dataclasses.dataclass
 class OffloadPolicy:
-    """Parameters stay where they are."""
+    """Keep parameters where they are. This is the default."""
 
 
 @dataclasses.dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Parameters are on the processor; there they are already."""
+    """Keep parameters in the memory of the CPU, where they are already."""
 
     pin_memory: bool = True
 
@@ -177,14 +189,28 @@ def _converted(value: Any, dtype: Any) -> Any:
 
 # ---- the modules' class ----------------------------------------------------------------------------
 class UnshardHandle:
-    """What `unshard(async_op=True)` returns."""
+    """Returned by `unshard(async_op=True)`; `wait()` waits until the parameters are gathered."""
 
     def wait(self) -> None:
         """Return when the parameters are there; they are."""
 
 
 class FSDPModule:
-    """The base of the classes that `fully_shard` gives to modules."""
+    """The base class that `fully_shard` adds to a module. Its methods control when parameters are gathered and gradients reduced.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed.fsdp import fully_shard
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = fully_shard(torch.nn.Linear(2, 3), mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> type(model.weight).__name__
+    'DTensor'
+    >>> model.unshard()
+    >>> type(model.weight).__name__
+    'Tensor'
+    >>> model.reshard()
+    >>> dist.destroy_process_group()
+    """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A container that makes another of itself (by a slice) makes one of its original class."""
@@ -429,10 +455,23 @@ def fully_shard(
 
 
 def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
-    """Have another method than forward gather the parameters, too.
+    """Make a method other than forward gather the parameters as well, such as `generate`.
 
     Raises:
-        ValueError: there is no such method.
+        ValueError: the module has no such method.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed.fsdp import fully_shard, register_fsdp_forward_method
+    >>> class Model(torch.nn.Linear):
+    ...     def encode(self, x):
+    ...         return self.weight @ x
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> model = fully_shard(Model(2, 3), mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> register_fsdp_forward_method(model, "encode")
+    >>> model.encode(torch.ones(2)).shape
+    torch.Size([3])
+    >>> dist.destroy_process_group()
     """
     if not isinstance(module, FSDPModule):
         return
@@ -450,4 +489,4 @@ def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
 
 
 def share_comm_ctx(modules: Any) -> None:
-    """Accepted."""
+    """Accepted, without effect."""
