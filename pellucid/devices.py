@@ -90,6 +90,7 @@ DEVICE_TYPES: Final = (
     "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
 )  # fmt: skip
 _DEVICES: dict[tuple[str, int | None], device] = {}
+_NAMED: dict[str, device] = {}  # by what `str` gives
 _find_accelerator: Callable[[], str | None] = lambda: None
 
 
@@ -130,6 +131,8 @@ class device:
     __exit__: ClassVar[Callable[..., None]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> device:
+        if len(args) == 1 and not kwargs and type(args[0]) is str and args[0] in _NAMED:
+            return _NAMED[args[0]]
         kind, index = _device_arguments(args, kwargs)
         if isinstance(kind, device):
             return kind
@@ -139,6 +142,7 @@ class device:
             object.__setattr__(found, "type", kind)
             object.__setattr__(found, "index", index)
             _DEVICES[kind, index] = found
+            _NAMED[str(found)] = found
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -16,12 +16,13 @@ from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, w
 from ..arrays.sparse.array import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general
-from ..core.inplace import bump, check_read, check_writable, overwrite
+from ..core.inplace import bump, check_read, check_writable, is_written_directly, overwrite
 from ..core.modes import local, no_grad, state
 from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, method, public, tensor_property
 from ..core.tensor import Parameter, Tensor, hand_out_copies, make_tensor
+from ..devices import cpu as _CPU
 from ..errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -34,7 +35,7 @@ from ..errors import (
     warn,
     warn_once,
 )
-from ..ops._rules import is_direct, is_written_directly
+from ..ops._rules import is_direct
 from ..ops._samples import cases
 from ..ops.shape.storages import copied
 from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
@@ -238,7 +239,17 @@ def _no_form_of_to(args: tuple[Any, ...]) -> Exception:
 
 
 @method()
-def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def to(
+    self: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    other: Any = None,
+    copy: Any = False,
+    non_blocking: Any = None,
+    memory_format: Any = None,
+    **kwargs: Any,
+) -> Tensor:
     """`to(dtype)`, `to(device, dtype)`, `to(other)`: the tensor in another dtype or on another
     device, itself when nothing changes.
 
@@ -248,15 +259,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     >>> torch.tensor([1.7, 2.2]).to(torch.int64)
     tensor([1, 2])
     """
-    kind = kwargs.pop("dtype", None)
-    where = kwargs.pop("device", None)
-    other = kwargs.pop("other", None)
-    copy = kwargs.pop("copy", False)
-    kwargs.pop("non_blocking", None)
-    layout = kwargs.pop("memory_format", None)
     if kwargs:
         raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    rest = list(args)
+    kind, where, rest = dtype, device, list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
     elif rest and dtypes.is_dtype(rest[0]):
@@ -289,12 +294,12 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         copy = copy and result is before
     if copy and result is self:
         result = clone(self)
-    return _laid_out(result, layout)
+    return _laid_out(result, memory_format)
 
 
 def to_device(x: Tensor, where: dtypes.device) -> Tensor:
     """The tensor on a device: dropping the data for `meta`, refusing to invent it for the way back."""
-    if where.type == x.device.type:
+    if where is _CPU and type(x._array) is np.ndarray or where.type == x.device.type:
         return x
     if where.type == "meta":
         return make_tensor(MetaArray(x._array.shape, x._array.dtype, x._array.strides))
@@ -440,7 +445,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     >>> x.cpu() is x
     True
     """
-    return _laid_out(to_device(self, dtypes.device("cpu")), memory_format)
+    return _laid_out(to_device(self, _CPU), memory_format)
 
 
 @method()

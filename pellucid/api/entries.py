@@ -31,18 +31,18 @@ _STAR = inspect.Parameter.VAR_POSITIONAL
 _LISTS = (list, tuple, Size)
 # what is in constants of the generated code, by the text that stands for it there
 _CLASSES: dict[str, Any] = {
-    "lists": _LISTS,
-    "parameter": (Parameter,),
-    "dtype": (dtype,),
-    "layout": (layout,),
-    "memory_format": (memory_format,),
-    "device": (str, device),
+    "a list": _LISTS,
+    "a parameter": (Parameter,),
+    "a dtype": (dtype,),
+    "a layout": (layout,),
+    "a memory format": (memory_format,),
+    "a device": (str, device),
 }
-_INTS = "type({0}) in 'lists' and {0} and type({0}[0]) is int"
+_INTS = "type({0}) in 'a list' and {0} and type({0}[0]) is int"
 _NUMBER = "type({0}) is float or type({0}) is int"
 # Tests of a parameter, by what PyTorch calls its type. Of lists the first item counts, as in PyTorch.
 _TESTS = {
-    "Tensor": "type({0}) is Tensor or type({0}) in 'parameter'",
+    "Tensor": "type({0}) is Tensor or type({0}) in 'a parameter'",
     "Number": _NUMBER,
     "Scalar": _NUMBER,
     "float": _NUMBER,
@@ -50,15 +50,19 @@ _TESTS = {
     "bool": "type({0}) is bool",
     "str": "type({0}) is str",
     "tuple of ints": _INTS,
-    "tuple of Tensors": "type({0}) in 'lists' and {0} and type({0}[0]) is Tensor",
-    "torch.dtype": "type({0}) in 'dtype'",
-    "torch.layout": "type({0}) in 'layout'",
-    "torch.memory_format": "type({0}) in 'memory_format'",
-    "torch.device": "type({0}) in 'device'",
+    "tuple of Tensors": "type({0}) in 'a list' and {0} and type({0}[0]) is Tensor",
+    "torch.dtype": "type({0}) in 'a dtype'",
+    "torch.layout": "type({0}) in 'a layout'",
+    "torch.memory_format": "type({0}) in 'a memory format'",
+    "torch.device": "type({0}) in 'a device'",
     "Any": "{0} is not missing__",
     "object": "{0} is not missing__",
 }
 _SEEN = "({0},) not in 'classes seen'"
+_SEEN_ALL = (
+    "({0},) not in 'classes seen' if not more__ else "
+    "({0}, *map(type, more__.values()), *more__) not in 'classes seen'"
+)
 _CALL = """
 def outer():
     {free}, *_ = range(9)  # what the wrapper has from outside
@@ -66,16 +70,13 @@ def outer():
         if 0: {free}
         missing__ = 'not given'
         if more__:
-            left__ = len(more__){named}
-            if left__{kind}:
-                long__ = 'the long way'
-                return long__(({names}), rest__, more__)
+            left__ = len(more__){named}{by_name}
         if {unknown}:
             long__ = 'the long way'
             return long__(({names}), rest__, more__)
         try:
             run__ = 'the function'
-            return run__{call}({arguments})
+            return run__{call}({arguments}){keywords}
         except Exception as error__:
             failed__ = 'a call that failed'
             return failed__(error__)
@@ -89,9 +90,26 @@ _NAMED = """
                 {0} = more__[{0!r}]
                 left__ -= 1"""
 
-
-# `dtype=`, and nothing else by name, goes the short way.
-_KIND = " and (len(more__) > 1 or type(more__.get('by name')) not in 'dtype')"
+_LONG = """
+                long__ = 'the long way'
+                return long__(({names}), rest__, more__)"""
+# Of what is given by name and has no place: nothing is known, each is looked at, or their classes
+# were seen.
+_NONE_BY_NAME = "\n            if left__:" + _LONG
+_BY_NAME = """
+            kept__ = {{}}
+            if left__:{tests}
+                if left__:
+                    long__ = 'the long way'
+                    return long__(({names}), rest__, more__)"""
+_KEYWORD = """
+                if left__ and {0!r} in more__:
+                    value__ = kept__[{0!r}] = more__[{0!r}]
+                    if {test}:
+                        left__ -= 1"""
+_SEEN_BY_NAME = """
+            if left__ < len(more__):{long}
+            kept__ = more__"""
 
 
 class _Seen(set[Any]):
@@ -110,14 +128,16 @@ class _Entry(NamedTuple):
         defaults: of those that the function has; MISSING where there is none.
         unknown: which calls the tests do not know, as an expression.
         rest: are further arguments handed on?
-        kind: may `dtype=` be given, and is handed on?
+        keywords: tests of those that are given by name only.
+        seen: does `unknown` look at all that is given by name?
     """
 
     names: tuple[str, ...]
     defaults: tuple[Any, ...]
     unknown: str
     rest: bool
-    kind: bool = False
+    keywords: dict[str, str] = {}
+    seen: bool = False
 
 
 def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: Calls) -> None:
@@ -134,27 +154,36 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
     entry = _entry(function, calls.path)
     if entry is None:
         return
-    names, defaults, unknown, rest, kind = entry
+    names, defaults, unknown, rest, keywords, seen_by_name = entry
     listed = "".join(f"{name}, " for name in names)
     call, run = _handed_to(getattr(function, "positional", function), names)
     arguments = [
         name if value is MISSING else f"'default {name}' if {name} is missing__ else {name}"
         for name, value in zip(names, defaults, strict=True)
     ]
+    handed = [*arguments, *["*rest__"] * rest]
+    if seen_by_name:
+        by_name = _SEEN_BY_NAME.format(long=_LONG.format(names=listed))
+    elif keywords:
+        tests = "".join(_KEYWORD.format(n, test=test) for n, test in keywords.items())
+        by_name = _BY_NAME.format(tests=tests, names=listed)
+    else:
+        by_name = _NONE_BY_NAME.format(names=listed)
+    more = f" if not more__ else run__{call}({', '.join([*handed, '**kept__'])})"
     text = _CALL.format(
         free=", ".join(wrapper.__code__.co_freevars),
         parameters=f"{listed}{'/, ' if names else ''}*rest__, **more__",
         names=listed,
         named="".join(_NAMED.format(name, names=listed) for name in (*names[1:], *names[:1])),
-        kind=_KIND if kind else "",
+        by_name=by_name,
         unknown=unknown,
         call=call,
-        arguments=", ".join([*arguments, *["*rest__"] * rest, *["**more__"] * kind]),
+        arguments=", ".join(handed),
+        keywords=more if keywords or seen_by_name else "",
     )
     long, seen = twin(wrapper), _Seen()
     constants = _CLASSES | {
         "classes seen": seen,
-        "by name": "dtype",
         "not given": MISSING,
         "the function": run,
         "the long way": _long(long, function, calls, seen, entry),
@@ -188,20 +217,22 @@ def _entry(function: Any, path: str) -> _Entry | None:
     names = [p.name for p in places]
     defaults: list[Any] = [MISSING if p.default is p.empty else p.default for p in places]
     signatures = [slots(s) for s in known.signatures]
-    kinds = {s.kind for p in signatures for s in p if s.keyword and s.own == "dtype"}
-    kind = kinds == {"torch.dtype"} and "dtype" not in names and not known.inner
+    alone = [p.name for p in theirs if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in theirs):
+        alone += [s.own for s in signatures[0] if s.keyword]
+    keywords = {} if known.inner else _keywords(signatures, alone)
     if star and len(names) >= first:
         by_place = [[s for s in parts if not s.keyword] for parts in signatures]
         if len(names) == first and ["tuple of ints"] in [[s.kind for s in p] for p in by_place]:
             tests = f"type(rest__[0]) is int or len(rest__) == 1 and {_INTS.format('rest__[0]')}"
             unknown = f"not (rest__ and ({tests}))"
-            return _Entry(tuple(names), tuple(defaults), unknown, True, kind and not names)
+            return _Entry(tuple(names), tuple(defaults), unknown, True, keywords)
         more = [s.own for s in by_place[0] if not s.optional][len(names) - first :]
         if not any(hasattr(builtins, n) for n in more):
             names, defaults = names + more, defaults + [MISSING] * len(more)
     named = {s.own for parts in signatures for s in parts}
     if not known.inner and not named.issuperset(names[first:]):
-        return _Entry((), (), _SEEN.format("*map(type, rest__)"), True)
+        return _Entry((), (), _SEEN_ALL.format("*map(type, rest__)"), True, seen=True)
     ways: dict[str, None] = {}
     for signature in signatures:
         way = _way(signature, names, defaults, first, bool(known.inner))
@@ -212,15 +243,31 @@ def _entry(function: Any, path: str) -> _Entry | None:
         ways |= {way.replace("(", number, 1): None for way in list(ways)}
     if not ways or star and len(names) == first and not known.bare:
         classes = ", ".join([*(f"type({name})" for name in names), *["*map(type, rest__)"] * star])
-        unknown = "more__ or " + _SEEN.format(classes)
-        return _Entry(
-            tuple(names), tuple(defaults), unknown if star else f"rest__ or {unknown}", star
-        )
+        unknown = _SEEN_ALL.format(classes)
+        if not star:
+            unknown = f"rest__ or ({unknown})"
+        return _Entry(tuple(names), tuple(defaults), unknown, star, seen=True)
     classes = "".join(f"type({name}), " for name in names)
-    seen = f"not more__ and ({classes}) in 'classes seen'"
+    alone_or_none = "(not more__ or len(kept__) == len(more__))" if keywords else "not more__"
+    seen = f"{alone_or_none} and ({classes}) in 'classes seen'"
     unknown = "rest__" if "True" in ways else f"rest__ or not ({' or '.join([*ways, seen])})"
-    whole = kind and len(ways) == 1 and MISSING in defaults
-    return _Entry(tuple(names), tuple(defaults), unknown, False, whole)
+    return _Entry(tuple(names), tuple(defaults), unknown, False, keywords)
+
+
+def _keywords(signatures: list[tuple[Slot, ...]], names: list[str]) -> dict[str, str]:
+    """Tests of parameters that the function takes by name only, of those that every signature has
+    alike.
+    """
+    found = {}
+    for name in names:
+        alike = {s[:1] + s[3:] for p in signatures for s in p if s.own == name == s.name}
+        everywhere = all(any(s.own == name and s.optional for s in p) for p in signatures)
+        if everywhere and len({kind for kind, *_ in alike}) == 1 and name != "out":
+            kind, keyword, nullable, *_ = min(alike, key=lambda slot: slot[2])
+            if keyword and kind in _TESTS and not kind.startswith("tuple"):
+                test = _TESTS[kind].format("value__")
+                found[name] = f"value__ is None or {test}" if nullable else test
+    return found
 
 
 def _way(
@@ -286,12 +333,6 @@ _PARTS = ("co_code", "co_names", "co_varnames", "co_freevars")
 
 
 # ---- other calls --------------------------------------------------------------------------------
-def _class(value: Any) -> Any:
-    """What decides whether a signature takes an argument."""
-    kind = type(value)
-    return (kind, type(value[0]) if value else None) if kind in _LISTS else kind
-
-
 def _long(
     long: FunctionType, run: Any, calls: Calls, seen: _Seen, entry: _Entry
 ) -> Callable[..., Any]:
@@ -313,21 +354,28 @@ def _long(
                 **more,
             )
         args, kwargs = by_place(values, names, rest, more)
-        key = (*map(_class, values), *map(_class, rest), *more, *map(_class, more.values()))
+        classes = [
+            kind if (kind := type(v)) not in _LISTS else (kind, type(v[0]) if v else None)
+            for v in (*values, *rest, *more.values())
+        ]
+        key = (*classes, *more)
         if key in seen:
             try:
                 return run(*args, **kwargs)
             except Exception as error:
                 return retried(long, calls, error, args, kwargs)
         result = long(*args, **kwargs)
-        classes = (
+        call = (
             (*map(type, args), *kwargs, *map(type, kwargs.values()))
             if kwargs
             else (*map(type, args),)
         )
         whole = not any(v is d is MISSING for v, d in zip(values, defaults, strict=True))
-        if whole and classes in calls.known and calls.own(kwargs) and len(seen) < 256:
+        taken = call in calls.known or not kwargs and len(args) <= calls.first
+        if whole and taken and calls.own(kwargs) and len(seen) < 256:
             seen.add(key)
+            if kwargs and kwargs.keys() <= entry.keywords.keys():  # which all signatures have
+                seen.add((*classes[: len(values)],))
         return result
 
     return way

@@ -13,7 +13,7 @@ import numpy as np
 from .. import config
 from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from .halves import HALVES, narrowed, widened
-from .native import SMALL, fused
+from .native import SMALL, fused, often
 
 __all__ = ["Formula", "entered", "forward_of"]
 
@@ -62,7 +62,7 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             x = arrays[0]
             if (
                 kind in known
-                and x.size >= (1 if lengthy() else SMALL)
+                and x.size >= (1 if lengthy() or often(name) else SMALL)
                 and type(x) is np.ndarray
                 and config.kernels
             ):
@@ -71,8 +71,8 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             if run is not None:
                 known[kind] = run
             return run
-        few = arrays[0].size < LARGE and arrays[-1].size < LARGE
-        if few and not long() or not worth():
+        few = arrays[-1].size < LARGE and arrays[0].size < LARGE
+        if few and not long() and not often(name) or not worth():
             return None
         for k, a in enumerate(arrays):
             if type(a) is not np.ndarray or a.dtype is not kind and k not in formula.masks:

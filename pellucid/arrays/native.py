@@ -111,20 +111,52 @@ def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | N
     more).
     """
     x = arrays[-1]
-    if x.size < least or type(x) is not np.ndarray or not config.kernels:
+    if type(x) is not np.ndarray or not config.kernels or x.size < least and not often(name):
         return None
     kind = x.dtype
-    if kind is _F64:
-        return activation(name, x.size) if _in_double(name) else None
-    if kind is not _F32:
-        if kind not in SERVED():
+    if kind is _F32 or kind is _F64:
+        known = _made[kind.char]
+        run = known.get(name)
+        if run is None and (kind is _F32 or _in_double(name)):
+            run = activation(name, x.size)
+            if run is not None:
+                known[name] = run
+        return run
+    if kind not in SERVED():
+        return None
+    for other in arrays[:-1]:
+        if other.dtype is not kind:
             return None
-        for other in arrays[:-1]:
-            if other.dtype is not kind:
-                return None
-        run = activation(name, x.size)
-        return run and functools.partial(with_numbers, run)
-    return activation(name, x.size)
+    run = activation(name, x.size)
+    return run and functools.partial(with_numbers, run)
+
+
+# kernels that were used, by the character of the dtype and by name
+_made: dict[str, dict[str, Callable[..., Any]]] = {"f": {}, "d": {}}
+
+
+def often(name: str) -> bool:
+    """Whether a kernel that has NumPy's bits was asked for so often with few elements that it is
+    worth being made for them: its call costs less than those of several functions.
+    """
+    asked = _asked.get(name, 0)
+    if asked != OFTEN:
+        _asked[name] = asked + 1 if asked or _exact(name) else -1 << 60
+    return asked == OFTEN
+
+
+OFTEN = 64
+_asked: dict[str, int] = {}
+
+
+def _exact(name: str) -> bool:
+    formula = FORMULAS.get(name) or word(name)
+    return (
+        formula is not None
+        and not formula.numbers
+        and not formula.decides()
+        and not formula.words() & ELEMENTARY
+    )
 
 
 @functools.cache

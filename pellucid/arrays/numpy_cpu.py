@@ -414,6 +414,19 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.asarray(total).astype(x.dtype, copy=False)
 
 
+# As NumPy's, without the calls around the methods.
+def squeeze(x: Any, axis: Any = None) -> Any:
+    return x.squeeze(axis)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    return x.swapaxes(axis1, axis2)
+
+
+def transpose(x: Any, axes: Any = None) -> Any:
+    return x.transpose(axes)
+
+
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
     """As NumPy's, at a fraction of its cost, and writeable where the array is."""
     x = as_array(x)
@@ -613,6 +626,8 @@ def overlaps(a: Any, b: Any, exact: bool = False) -> bool:
     if (
         type(a) is not ndarray
         or type(b) is not ndarray
+        or a.base is None is b.base
+        and a is not b  # each has memory of its own
         or not np.may_share_memory(a, b)
         or not (a.size and b.size)
     ):
@@ -645,7 +660,7 @@ def written(array: Any, name: str) -> ndarray | None:
     Anything else is refused.
     """
     if isinstance(array, ndarray):
-        return writable(array)
+        return array if array.flags.writeable else writable(array)
     if isinstance(array, MetaArray):
         return None
     if namespace_of(array) is not _SELF:

@@ -510,17 +510,25 @@ def _divided(name: str, x: Any, y: Any) -> Any:
 
 
 def _whole(x: Any) -> bool:
-    return x.dtype.kind in "biu" if hasattr(x, "dtype") else isinstance(x, int)
+    return (
+        x.dtype.kind in "biu" if type(x) is ndarray or hasattr(x, "dtype") else isinstance(x, int)
+    )
+
+
+def _is_bool(x: Any) -> bool:
+    return x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool)
 
 
 def _refuse_division(name: str, x: Any, y: Any) -> None:
-    if all(v.dtype.kind == "b" if hasattr(v, "dtype") else isinstance(v, bool) for v in (x, y)):
+    if _is_bool(x) and _is_bool(y):
         raise UnsupportedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     _refuse_zero(x, y)
 
 
 def _refuse_zero(x: Any, y: Any) -> None:
-    if _whole(x) and _whole(y) and not np.all(y):
+    if not (_whole(x) and _whole(y)):
+        return
+    if not y if type(y) is int else not np.logical_and.reduce(y, None):
         raise OperationError("ZeroDivisionError")
 
 

@@ -167,7 +167,11 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Any:
     """As `np.full`."""
     bits = _BITS.get(dtype)
     if bits is None:
-        return np.full(shape, value, dtype)
+        if dtype is None or type(value) not in (float, int, bool):
+            return np.full(shape, value, dtype)
+        made = np.empty(shape, dtype)
+        made[...] = value
+        return made
     return np.full(shape, np.array(value, dtype).view(bits), bits).view(dtype)
 
 

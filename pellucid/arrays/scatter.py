@@ -272,7 +272,8 @@ def few_places(
     """
     if (
         index.size > most
-        or values.shape != index.shape
+        or values.ndim
+        and values.shape != index.shape
         or index.ndim != out.ndim
         or not out.ndim
         or not out.flags.c_contiguous

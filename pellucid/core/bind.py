@@ -208,13 +208,13 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
 
 
 def _make_view(op: Primitive) -> Callable[..., Any]:
-    forward = op.numpy_forward
+    forward: Any = op.forward
 
     def call(x: Any, **params: Any) -> Any:
         tx = type(x)
         if (tx is Tensor or tx is Parameter) and not state.slow and type(x._array) is ndarray:
             try:
-                r = forward(x._array, **params)
+                r = forward(numpy_cpu, x._array, **params)
             except Exception as error:
                 pass_on(error)
                 return general(op, (x,), params)
@@ -270,9 +270,7 @@ def mark_views(
     """Mark results as views of `x`: they share its write counter, know the way back to the base,
     and are known to the base.
     """
-    version = x._ver
-    if version is None:
-        version = x._ver = Version()
+    version = x._ver or version_of(x)
     parent = x._view
     base, chain, kind = (
         (x, (), "grad") if parent is None else (parent.base, parent.chain, parent.kind)
@@ -288,8 +286,7 @@ def mark_views(
             t._rg = x._rg
             if t._x is not None:
                 t._x.pop("inference", None)
-        t._ver = version
-        t._view = view = _new(View)
+        t._ver, t._view = version, (view := _new(View))
         view.base, view.chain, view.kind = (
             base,
             (*chain, (op, params, k if several else None)),
@@ -331,23 +328,19 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
         t._array = r
         t._node = t._grad = t._x = None
         t._rg = x._rg and not grad
-    version = x._ver
-    if version is None:
-        version = x._ver = Version()
+    version = x._ver or version_of(x)
     t._ver = version
+    t._view = view = _new(View)
     parent = x._view
     if parent is None:
-        t._view = View(x, ((op, params, None),), "grad" if grad else ungraded())
+        view.base, view.chain = x, ((op, params, None),)
+        view.kind = "grad" if grad else ungraded()
     else:
-        kind = parent.kind
-        if kind == "grad" and not grad:
-            kind = ungraded()
-        chain = parent.chain
-        if len(chain) < LONG_CHAIN:
-            chain = (*chain, (op, params, None))
-        else:
-            chain = _shortened(parent.base, r) or (*chain, (op, params, None))
-        t._view = View(parent.base, chain, kind)
+        chain = (*parent.chain, (op, params, None))
+        if len(chain) > LONG_CHAIN:
+            chain = _shortened(parent.base, r) or chain
+        view.base, view.chain = parent.base, chain
+        view.kind = ungraded() if parent.kind == "grad" and not grad else parent.kind
     if grad:
         views = version.views
         if views is None:

@@ -212,9 +212,14 @@ _ARGUMENT = """
             if type(a{k}) is not _ndarray{aside}:
                 break{promoted}
         elif {x} is None:
-            a{k} = g{k} = None
+            a{k} = g{k} = None{number}
         else:
             break"""
+# A number after the tensors, which have the one dtype: of other pairs the general path knows more.
+_NUMBER = """
+        elif _t is float and _kind is not None and _kind.char in "fd":
+            a{k} = _asarray({x}, _kind)
+            g{k} = None"""
 _PROMOTED = """
             if _kind is None:
                 _kind = a{k}.dtype
@@ -312,7 +317,15 @@ def _caller_code(
         # A rule that reads nothing but shapes would answer for an array without data.
         refused = f" or a{k}.dtype.kind in {aside!r}" if aside else ""
         common = _PROMOTED.format(k=k) if promote == "common" else ""
-        arguments.append(_ARGUMENT.format(k=k, x=words[k], aside=refused, promoted=common))
+        arguments.append(
+            _ARGUMENT.format(
+                k=k,
+                x=words[k],
+                aside=refused,
+                promoted=common,
+                number=_NUMBER.format(k=k, x=words[k]) if common and k > 1 and not aside else "",
+            )
+        )
     results = ["        _r, _extra = _r" if aux else "        _extra = None"]
     several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     results.append(

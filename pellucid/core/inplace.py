@@ -149,6 +149,21 @@ def check_writable(t: Tensor, name: str) -> None:
         step(t)
 
 
+def is_written_directly(t: Any) -> bool:
+    """True for a plain tensor in order with data that wants no gradient and is no view, while
+    nobody watches: a write to it is a write to its memory and a count.
+    """
+    return (
+        type(t) in FAST_TYPES
+        and not state.slow
+        and t._view is None is t._x
+        and (t._ver is None or t._ver.borrowers is None)
+        and type(t._array) is np.ndarray
+        and t._array.flags.carray
+        and not (t._rg and local.grad)
+    )
+
+
 def check_mode(t: Tensor, name: str) -> None:
     """Refuse to write to a tensor of inference mode outside of it; then whoever borrows the memory
     takes a copy.
@@ -214,7 +229,7 @@ def bump(t: Tensor, name: str) -> None:
     """Count a write to `t` and remember who did it."""
     version = t._ver or version_of(t)
     version.count += 1
-    version.writer = (name, source.capture(3))
+    version.writer = (name, source.capture(4))
 
 
 def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
@@ -223,12 +238,23 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
     The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every
     refusal leaves it as it was.
     """
+    a, r = t._array, result._array
+    if (
+        type(a) is np.ndarray is type(r)
+        and r.dtype is a.dtype
+        and r.shape == a.shape
+        and is_written_directly(t)
+        and not (result._rg and local.grad)
+        and type(result) in FAST_TYPES
+    ):
+        a[...] = r
+        bump(t, name)
+        return t
     if type(result) not in FAST_TYPES or type(t) not in FAST_TYPES:
         own = owner((result, t), "write")
         if own is not None:
             return own(overwrite, t, result, name)
     check_writable(t, name)
-    a, r = t._array, result._array
     if r.shape != a.shape:
         raise ShapeError(
             f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(r.shape)}",
@@ -436,7 +462,8 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
             )
         if operator and not isinstance(args[0] if args else self, OPERANDS):
             return NotImplemented  # Python asks the other operand next
-        check_writable(self, name)
+        if not is_written_directly(self):
+            check_writable(self, name)
         if by_elements:
             check_read(self, (*args, *kwargs.values()) if kwargs else args)
         try:
@@ -446,8 +473,7 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
             raise
         return overwrite(self, result, name)
 
-    method.__name__ = name
-    method.__qualname__ = f"Tensor.{name}"
+    method.__name__, method.__qualname__ = name, f"Tensor.{name}"
     method.__doc__ = examples.of_inplace(function.__name__, name, function.__doc__)
     return method
 

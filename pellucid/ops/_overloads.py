@@ -107,10 +107,11 @@ def by_place(
     values: Sequence[Any], names: Sequence[str], rest: tuple[Any, ...], more: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """As `given`, from the variables of the short entry."""
-    count = next(
-        (k for k, v in enumerate(values) if v is MISSING or not rest and names[k] in more),
-        len(values),
-    )
+    count = 0
+    for value in values:
+        if value is MISSING or more and not rest and names[count] in more:
+            break
+        count += 1
     return (*values[:count], *rest), more
 
 

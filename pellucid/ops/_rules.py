@@ -67,17 +67,6 @@ def is_direct(x: Tensor) -> bool:
     )
 
 
-def is_written_directly(x: Any) -> bool:
-    """True for a plain tensor in order with data that wants no gradient and is no view, while
-    nobody watches: a write to it is a write to its memory and a count.
-    """
-    if type(x) not in FAST_TYPES or state.slow or x._view is not None or x._x is not None:
-        return False
-    if x._ver is not None and x._ver.borrowers is not None:
-        return False
-    return type(x._array) is ndarray and x._array.flags.carray and not (x._rg and local.grad)
-
-
 def mismatch(function: str, *values: Any) -> Exception:
     """PyTorch's error for arguments that no overload takes, to be raised."""
     names = ", ".join("Tensor" if isinstance(v, Tensor) else type(v).__name__ for v in values)

@@ -8,6 +8,7 @@ import pytest
 import pellucid as torch
 from pellucid import errors
 from pellucid._names import Calls
+from pellucid.api import entries
 from pellucid.api.entries import shorten
 from pellucid.api.exchange import done_by, twin
 from pellucid.api.overriding import own
@@ -27,7 +28,8 @@ def short(path):
         function = twin(function.__wrapped__)  # what chooses between kinds of tensors
     if function.__code__ in WRAPPERS:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__, strict=True))
-        shorten(function, function, cells["function"].cell_contents, Calls(path))
+        calls = cells["calls"].cell_contents
+        shorten(function, function, cells["function"].cell_contents, calls)
     return function
 
 
@@ -149,6 +151,56 @@ def test_a_dtype_by_name_goes_the_short_way():
         with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
             made(*args, dtype=torch.float64, foo=1)
         assert made(*args, dtype=torch.int64, device="cpu").dtype == torch.int64
+
+
+BY_NAME = {
+    "a text": ("nn.functional.gelu", (x,), {"approximate": "tanh"}),
+    "a number": ("Tensor.add_", (x.clone(), x), {"alpha": 2.0}),
+    "a device and a dtype": (
+        "torch.arange",
+        (3,),
+        {"device": torch.device("cpu"), "dtype": torch.float32},
+    ),
+    "a device's name": ("torch.zeros", (2, 3), {"device": "cpu"}),
+    "beside one that has a place": ("torch.sum", (x,), {"dtype": torch.float64, "dim": 1}),
+}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_has_no_place_goes_the_short_way(name, monkeypatch):
+    path, args, kwargs = BY_NAME[name]
+    space, _, own = path.rpartition(".")
+
+    def again():
+        return [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+
+    expected, made = SPACES[space][own](*again(), **kwargs), short(path)
+    assert torch.equal(made(*again(), **kwargs), expected)
+    monkeypatch.setattr(entries, "by_place", None)  # what the long way begins with
+    assert torch.equal(made(*again(), **kwargs), expected)
+
+
+def test_what_has_no_place_is_refused_in_the_same_words():
+    for path, args, kwargs in (
+        ("nn.functional.gelu", (x,), {"approximate": 1}),
+        ("torch.arange", (3,), {"device": 1.5}),
+        ("torch.arange", (3,), {"requires_grad": None}),
+        ("torch.sum", (x,), {"dtype": torch.float64, "no_such": 1}),
+    ):
+        space, _, own = path.rpartition(".")
+        with pytest.raises(TypeError) as expected:
+            SPACES[space][own](*args, **kwargs)
+        with pytest.raises(TypeError) as caught:
+            short(path)(*args, **kwargs)
+        assert str(caught.value) == str(expected.value)
+
+
+def test_a_call_of_tensors_alone_is_known_after_another_call_came_first(monkeypatch):
+    made = short("Tensor.normal_")
+    made(x.clone(), 0.0, 1.0)
+    made(x.clone())
+    monkeypatch.setattr(entries, "by_place", None)
+    made(x.clone())
 
 
 def test_old_forms_are_told_by_the_path_they_were_called_by():

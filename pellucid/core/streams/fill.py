@@ -218,11 +218,24 @@ def uniform(
     return deliver(target, values)
 
 
+_NEAR, _FAR = 2.0**-4, 2.0**4
+
+
 def _spread(values: np.ndarray, low: float, high: float, kind: np.dtype) -> np.ndarray:
     """Uniforms in [0, 1) to [low, high) in `kind`."""
     real = values.dtype.type
-    span = real(high) - real(low)
-    spread = values * span if low == 0.0 else fma(values, span, real(low))
+    start, span = real(low), real(high) - real(low)
+    first, length = float(start), float(span)
+    if kind is _FLOAT32 and length * _NEAR <= abs(first) <= length * _FAR:
+        # values of 24 bits after the point: float64 has products and sums without rounding
+        wide = values.astype(np.float64)
+        wide *= length
+        wide += first
+        spread = wide.astype(kind)
+        if real((1 - 2.0**-24) * length + first) < real(high):
+            return spread  # the largest of them stays below the end
+    else:
+        spread = values * span if low == 0.0 else fma(values, span, start)
     spread = spread.astype(kind, copy=False)
     end = kind.type(high)
     if spread.size and spread.max() >= end:
@@ -231,7 +244,7 @@ def _spread(values: np.ndarray, low: float, high: float, kind: np.dtype) -> np.n
 
 
 def _check_uniform(low: float, high: float, kind: np.dtype) -> None:
-    largest = LARGEST[kind.name]
+    largest = LARGEST[name_of(kind)]
     for name, bound in (("from", low), ("to", high)):
         if not -largest <= bound <= largest:
             raise RuntimeError(f"{name} is out of bounds for {C_NAMES[kind.name]}")

@@ -52,19 +52,18 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
         **kwargs: Any,
     ) -> Tensor:
         if (
-            dtype is None
-            and out is None
-            and device is None
+            out is None
+            and (device is devices.cpu or device is None and local.device is None)
             and size
             and not requires_grad
             and not pin_memory
             and not kwargs
             and layout is None
             and memory_format is None
-            and local.device is None
         ):
-            # Nothing but a size: the common call.
-            made = constant(fill(sizes(size, name), dtypes.get_default_dtype().numpy))
+            # Nothing but a size, a dtype and the CPU: the common call.
+            kind = dtypes.check_dtype(dtype, name) or dtypes.get_default_dtype()
+            made = constant(fill(sizes(size, name), kind.numpy))
             threads.expect(made.size)
             return make_tensor(made)
         if kwargs:

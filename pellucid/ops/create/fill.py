@@ -12,13 +12,14 @@ import numpy as np
 from ...arrays import numpy_fast
 from ...arrays.numpy_cpu import overlaps_itself
 from ...core.bind import NUMBERS
-from ...core.inplace import bump, check_writable, overwrite, write
-from ...core.modes import local, state
+from ...core.inplace import bump, check_writable, is_written_directly, overwrite, write
+from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
+from ...dtypes import BY_NUMPY
 from ...errors import ArgumentTypeError, GraphError, OperationError
 from .._numbers import fitting, number_array
 from .._rules import require_tensor
@@ -96,6 +97,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     tensor([3., 3.])
     """
     a = self._array
+    if type(value) in (float, int, bool) and is_written_directly(self):
+        numpy_fast.fill(a, fitting(value, BY_NUMPY[a.dtype]))
+        bump(self, "fill_")
+        return self
     # expanded: the elements that there are
     if (
         type(a) is np.ndarray
@@ -116,16 +121,7 @@ def zero_(self: Tensor) -> Tensor:
     >>> torch.ones(2).zero_()
     tensor([0., 0.])
     """
-    if (
-        type(self._array) is np.ndarray
-        and not state.slow
-        and not (self._rg and local.grad)
-        and self._view is None
-        and self._x is None
-        and (self._ver is None or self._ver.borrowers is None)
-        and self._array.flags.writeable
-        and not overlaps_itself(self._array)
-    ):
+    if is_written_directly(self):
         a = self._array
         if a.dtype.itemsize == 2 or a.dtype.kind == "c":
             numpy_fast.fill(a, 0)

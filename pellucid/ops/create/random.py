@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...arrays.meta import MetaArray
 from ...core import observe
-from ...core.inplace import bump, write
+from ...core.inplace import bump, is_written_directly, write
 from ...core.modes import local
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, method, public
@@ -25,7 +25,7 @@ from ...core.streams import reject as random_reject
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, facts_of
 from ...shapes import broadcast_shapes
-from .._rules import is_written_directly, require_tensor, zero_gradient
+from .._rules import require_tensor, zero_gradient
 from ._factory import build, check_device, check_memory, deliver, sizes, want_gradient
 from .basic import empty_like
 

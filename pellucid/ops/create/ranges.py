@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import devices, dtypes
 from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.public import public
@@ -97,13 +97,12 @@ def arange(
         and step > 0
         and (dtype is None or dtype in _EVERYDAY)
         and out is None
-        and device is None
+        and (device is devices.cpu or device is None and local.device is None)
         and not requires_grad
         and not pin_memory
         and layout is None
-        and local.device is None
     ):
-        # Whole numbers and nothing else: the common call.
+        # Whole numbers on the CPU and nothing else: the common call.
         first, last = (0, start) if end is None else (start, end)
         if last >= first:
             line = np.arange(first, last, step)

@@ -146,6 +146,9 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         )
                 elif kind is Tensor:
                     picks = index._array
+                    if type(picks) is ndarray and not picks.ndim and picks.dtype.char == "l":
+                        at = picks.item()
+                        return view_result(BY_LAST[int], self, a[at, ...], {"index": (at,)})
                     if (
                         type(picks) is ndarray
                         and picks.ndim

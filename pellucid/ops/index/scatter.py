@@ -45,6 +45,8 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
     """An in-place rule from a function that writes values to flat places."""
 
     def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
+        if src.ndim and src.ndim == index.ndim:
+            src = _front(src, index.shape)
         few = few_places(out, index, src, dim, KERNEL_SIZE if write_places is _set_places else FEW)
         if few is not None and index.size and inside(index, out.shape[dim]):
             write_places(out.reshape(-1), few, src, **params)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.primitive import TENSORS as F
 from ...core.public import public
@@ -14,6 +14,7 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError
 from ...shapes import broadcast_shapes, normalize_dims
 from .._rules import require_tensor
+from ..shape._sizes import is_fast
 
 # Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that
 # `...` stands for.
@@ -95,24 +96,24 @@ def _checked(labels: Any) -> list[int | None]:
     return made
 
 
-def _expand_ellipsis(inputs: list[Any], operands: list[Any]) -> tuple[list[list[int]], int]:
+def _expand_ellipsis(inputs: list[Any], ndims: list[int]) -> tuple[list[list[int]], int]:
     """Labels with every ellipsis spelled out, aligned to the right, and how many dimensions the
     longest stands for.
     """
     covered, made = 0, []
-    for k, (labels, x) in enumerate(zip(inputs, operands, strict=True)):
-        rest = x._array.ndim - (len(labels) - (None in labels))
+    for k, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
+        rest = ndim - (len(labels) - (None in labels))
         if rest < 0 or (rest and None not in labels):
             raise OperationError(
                 f"einsum(): the number of subscripts in the equation ({len(labels) - (None in labels)}) "
                 + ("does not match" if None not in labels else "is more than")
-                + f" the number of dimensions ({x._array.ndim}) for operand {k}"
+                + f" the number of dimensions ({ndim}) for operand {k}"
                 + (" and no ellipsis was given" if None not in labels else "")
             )
         if None in labels:
             covered = max(covered, rest)
-    for labels, x in zip(inputs, operands, strict=True):
-        rest = x._array.ndim - (len(labels) - (None in labels))
+    for labels, ndim in zip(inputs, ndims, strict=True):
+        rest = ndim - (len(labels) - (None in labels))
         spelled: list[int] = []
         for label in labels:
             spelled += (
@@ -167,10 +168,10 @@ def _diagonals(x: Any, labels: list[int], which: int) -> tuple[Any, list[int]]:
     return x, labels
 
 
-def _sizes(operands: list[Any], terms: list[list[int]]) -> dict[int, int]:
+def _sizes(shapes: list[tuple[int, ...]], terms: list[list[int]]) -> dict[int, int]:
     sizes: dict[int, int] = {}
-    for k, (x, labels) in enumerate(zip(operands, terms, strict=True)):
-        for label, n in zip(labels, x._array.shape, strict=True):
+    for k, (shape, labels) in enumerate(zip(shapes, terms, strict=True)):
+        for label, n in zip(labels, shape, strict=True):
             known = sizes.get(label, 1)
             if n != 1 and known != 1 and n != known:
                 if label >= _ELLIPSIS:
@@ -185,7 +186,10 @@ def _sizes(operands: list[Any], terms: list[list[int]]) -> dict[int, int]:
 
 def _arranged(x: Any, labels: list[int], wanted: list[int]) -> Any:
     """The dimensions in the order of `wanted`, of which all are among `labels`."""
-    order = [labels.index(label) for label in wanted]
+    return _ordered(x, [labels.index(label) for label in wanted])
+
+
+def _ordered(x: Any, order: list[int]) -> Any:
     return x if order == list(range(len(order))) else x.permute(order)
 
 
@@ -196,6 +200,88 @@ def _aligned(x: Any, labels: list[int], wanted: list[int]) -> Any:
     x = _arranged(x, labels, [label for label in wanted if label in labels])
     shape = iter(x._array.shape)
     return _as(x, tuple(next(shape) if label in labels else 1 for label in wanted))
+
+
+class _Product(NamedTuple):
+    """A batched matrix product of two operands: the order of their dimensions and their shapes in
+    it, and the shape of the result.
+    """
+
+    left: list[int]
+    rows: tuple[int, ...]
+    right: list[int]
+    columns: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def of(self, x: Any, y: Any) -> Any:
+        xs, ys = _ordered(x, self.left), _ordered(y, self.right)
+        if x.dtype is not y.dtype:
+            if prod(self.shape) * self.rows[-1]:
+                raise OperationError(
+                    f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}"
+                )
+            # where there is nothing to multiply PyTorch does not look
+            xs = F.cast(xs, dtype=ys._array.dtype)
+        return _as(F.matmul(_as(xs, self.rows), _as(ys, self.columns)), self.shape)
+
+
+def _planned(
+    a: list[int],
+    b: list[int],
+    shapes: list[tuple[int, ...]],
+    keep: set[int],
+    rank: Any,
+) -> tuple[_Product | None, list[int]]:
+    """The product of two operands with these labels, which are in both or kept, and the labels of
+    the result; None where nothing is summed.
+    """
+    both = sorted((label for label in a if label in b and label in keep), key=rank)
+    inner = sorted((label for label in a if label in b and label not in keep), key=rank)
+    left, right = (sorted(set(own) - set(other), key=rank) for own, other in ((a, b), (b, a)))
+    made = both + left + right
+    if not inner:
+        return None, sorted(made, key=rank)
+    x, y = (dict(zip(*pair, strict=True)) for pair in zip((a, b), shapes, strict=True))
+    batch, rows = [tuple([x[label] for label in labels]) for labels in (both, left)]
+    columns, depth = tuple([y[label] for label in right]), prod(x[label] for label in inner)
+    lead = (prod(batch),) if both else ()
+    return _Product(
+        [a.index(label) for label in both + left + inner],
+        (*lead, prod(rows), depth),
+        [b.index(label) for label in both + inner + right],
+        (*lead, depth, prod(columns)),
+        batch + rows + columns,
+    ), made
+
+
+def _rank(wanted: list[int]) -> Any:
+    """Labels in the order of the result, then the others."""
+    return lambda label: (wanted.index(label), 0) if label in wanted else (len(wanted), label)
+
+
+@functools.lru_cache(1024)
+def _one_product(
+    equation: str, x: tuple[int, ...], y: tuple[int, ...]
+) -> tuple[_Product, list[int]] | None:
+    """The matrix product that an equation of operands of these shapes is, and the order of its
+    dimensions in the result; None where there is more to do.
+    """
+    inputs, output = _from_string(equation, 2)
+    (a, b), covered = _expand_ellipsis(inputs, [len(x), len(y)])
+    wanted = _output_labels([a, b], output, covered)
+    if len(set(a)) < len(a) or len(set(b)) < len(b):
+        return None
+    sizes = _sizes([x, y], [a, b])
+    if any(label not in wanted and (label not in a or label not in b) for label in sizes):
+        return None
+    for labels, shape in ((a, x), (b, y)):
+        if any(
+            n != sizes[label] or n == 1 and label not in wanted
+            for label, n in zip(labels, shape, strict=True)
+        ):
+            return None
+    plan, made = _planned(a, b, [x, y], set(wanted), _rank(wanted))
+    return None if plan is None else (plan, [made.index(label) for label in wanted])
 
 
 def _pair(
@@ -218,31 +304,10 @@ def _pair(
     y, b = _without_ones(y, b, a, keep, sizes)
     x, a = _summed(x, a, keep | set(b))
     y, b = _summed(y, b, keep | set(a))
-    both = sorted((label for label in a if label in b and label in keep), key=rank)
-    inner = sorted((label for label in a if label in b and label not in keep), key=rank)
-    left, right = (sorted(set(own) - set(other), key=rank) for own, other in ((a, b), (b, a)))
-    made = both + left + right
-    if not inner:
-        made.sort(key=rank)
+    plan, made = _planned(a, b, [x._array.shape, y._array.shape], keep, rank)
+    if plan is None:
         return _aligned(x, a, made) * _aligned(y, b, made), made
-
-    def size(labels: list[int], x: Any, own: list[int]) -> tuple[int, ...]:
-        return tuple(x._array.shape[own.index(label)] for label in labels)
-
-    batch = size(both, x, a)
-    rows, columns, depth = prod(size(left, x, a)), prod(size(right, y, b)), prod(size(inner, x, a))
-    xs = _arranged(x, a, both + left + inner)
-    ys = _arranged(y, b, both + inner + right)
-    lead = (prod(batch),) if both else ()
-    if x.dtype is not y.dtype:
-        if prod(batch) * rows * columns * depth:
-            raise OperationError(
-                f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}"
-            )
-        # where there is nothing to multiply PyTorch does not look
-        xs = F.cast(xs, dtype=ys._array.dtype)
-    product = F.matmul(_as(xs, (*lead, rows, depth)), _as(ys, (*lead, depth, columns)))
-    return _as(product, (*batch, *size(left, x, a), *size(right, y, b))), made
+    return plan.of(x, y), made
 
 
 def _as(x: Any, shape: tuple[int, ...]) -> Any:
@@ -336,17 +401,23 @@ def einsum(*args: Any) -> Tensor:
             list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
         )
         _all_tensors(operands)
+        if len(operands) == 2 and is_fast(operands[0]) and is_fast(operands[1]):
+            x, y = operands
+            known = _one_product(equation, x._array.shape, y._array.shape)
+            if known is not None:
+                made = _ordered(known[0].of(x, y), known[1])
+                return made.view(made._array.shape)
         inputs, output = _from_string(equation, len(operands))
     _all_tensors(operands)
     if not operands:
         raise OperationError("einsum(): must provide at least one operand")
-    terms, covered = _expand_ellipsis(inputs, operands)
+    terms, covered = _expand_ellipsis(inputs, [x._array.ndim for x in operands])
     wanted = _output_labels(terms, output, covered)
     pairs = [
         _diagonals(x, labels, k) for k, (x, labels) in enumerate(zip(operands, terms, strict=True))
     ]
     operands, terms = [p[0] for p in pairs], [p[1] for p in pairs]
-    sizes = _sizes(operands, terms)
+    sizes = _sizes([x._array.shape for x in operands], terms)
     contracted = any(label not in wanted for labels in terms for label in labels)
     if len(operands) == 1:
         every = wanted + [label for label in terms[0] if label not in wanted]
@@ -359,9 +430,7 @@ def einsum(*args: Any) -> Tensor:
             [wanted] * len(operands),
         )
 
-    def rank(label: int) -> tuple[int, int]:
-        return (wanted.index(label), 0) if label in wanted else (len(wanted), label)
-
+    rank = _rank(wanted)
     for step in _order(terms, wanted, sizes):
         taken = sorted(step, reverse=True)
         group = [(operands.pop(k), terms.pop(k)) for k in taken][::-1]

@@ -12,7 +12,7 @@ from ...core.bind import common_dtype, make_operators
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
-from ...core.tensor import Tensor
+from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import DtypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
 from .._numbers import as_number, fitting
@@ -147,6 +147,11 @@ METHODS["__neg__"] = neg_op.call
 
 def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
     """`op(input, alpha * other)`; of two-byte floats alpha is rounded, and then the result."""
+    if type(alpha) is float and type(input) in FAST_TYPES and type(other) in FAST_TYPES:
+        kind = input._array.dtype
+        if kind.char in "fd" and kind is other._array.dtype and alpha != 1:
+            fitting(alpha, dtypes.BY_NUMPY[kind])
+            return (sub_scaled_op if op is sub_op else add_scaled_op).call(input, other, alpha)
     kind = common_dtype([input, other])
     alpha = as_number(alpha, "sub" if op is sub_op else "add", "alpha")
     if op is sub_op:

@@ -89,19 +89,16 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     torch.Size([3, 1])
     """
     shape = require_tensor(input, "squeeze")._array.shape
+    several = type(dim) is not int and isinstance(dim, Sequence)
     if dim is None:
         wanted: Iterable[int] = range(len(shape))
-    elif isinstance(dim, Sequence):
-        wanted = shapes.normalize_dims(dim, len(shape))
+    elif several:
+        wanted = shapes.normalize_dims(dim, len(shape))  # type: ignore[arg-type]
     else:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
     result = squeeze_op.call(input, dims=dims)
-    return (
-        result
-        if dim is None
-        else titled(result, f"SqueezeBackward{2 if isinstance(dim, Sequence) else 1}")
-    )
+    return result if dim is None else titled(result, f"SqueezeBackward{2 if several else 1}")
 
 
 @method("squeeze")

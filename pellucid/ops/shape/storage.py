@@ -83,11 +83,11 @@ def size_method(self: Tensor, dim: int | None = None) -> Any:
     (torch.Size([2, 3]), 3)
     """
     shape = self._array.shape
-    return (
-        dtypes.Size(shape)
-        if dim is None
-        else shape[shapes.normalize_dim(as_index(dim), len(shape), scalar_is_vector=False)]
-    )
+    if dim is None:
+        return dtypes.size_of(shape)
+    if type(dim) is int and -len(shape) <= dim < len(shape):
+        return shape[dim]
+    return shape[shapes.normalize_dim(as_index(dim), len(shape), scalar_is_vector=False)]
 
 
 @method("dim ndimension")

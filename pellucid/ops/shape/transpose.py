@@ -204,6 +204,11 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     torch.Size([3, 5, 2])
     """
     ndim = require_tensor(input, "movedim")._array.ndim
+    if type(source) is int and type(destination) is int and -ndim <= source < ndim > 1:
+        if -ndim <= destination < ndim:
+            order = list(range(ndim))
+            order.insert(destination % ndim, order.pop(source))
+            return permute_op.call(input, dims=tuple(order))
     before = (source,) if not isinstance(source, Iterable) else tuple(source)
     after = (destination,) if not isinstance(destination, Iterable) else tuple(destination)
     if len(before) != len(after):
