@@ -44,8 +44,12 @@ class Named:
 
 @final
 class layout(Named):
-    """How a tensor's elements are arranged in memory. Tensors here are `strided`; the others can be
-    named.
+    """How a tensor's elements are stored: `torch.strided` for dense tensors, `torch.sparse_coo`, `torch.sparse_csr` and others for
+    sparse ones.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2).layout, torch.eye(2).to_sparse_csr().layout
+    (torch.strided, torch.sparse_csr)
     """
 
     __slots__ = ()
@@ -54,8 +58,12 @@ class layout(Named):
 
 @final
 class memory_format(Named):
-    """An order of dimensions in memory: `contiguous_format`, `channels_last`, `channels_last_3d`,
-    `preserve_format`.
+    """The order of a dense tensor's dimensions in memory: `torch.contiguous_format`, `torch.channels_last`, `torch.channels_last_3d`
+    or `torch.preserve_format`.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(1, 3, 2, 2).to(memory_format=torch.channels_last).stride()
+    (12, 1, 6, 3)
     """
 
     __slots__ = ()

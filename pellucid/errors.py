@@ -568,11 +568,11 @@ class UserError(RuntimeError):
 
 
 class OutOfMemoryError(RuntimeError):
-    """The memory of a device is used up (`torch.OutOfMemoryError`)."""
+    """The memory of a device is exhausted. Nothing raises it here; it exists for `except` clauses."""
 
 
 class AcceleratorError(RuntimeError):
-    """A device failed (`torch.AcceleratorError`)."""
+    """A device failed. Nothing raises it here; it exists for `except` clauses."""
 
 
 # Shapes do not fit the operation or each other.

@@ -255,10 +255,10 @@ def get_autocast_dtype(device_type: str) -> dtypes.dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
-    """Set the lower precision of a device type.
+    """Set the dtype that `autocast` uses for a device type if none is given.
 
     Raises:
-        TypeError: no dtype.
+        TypeError: `dtype` is not a dtype.
     """
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(
@@ -270,14 +270,27 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether parameters are cast once per block."""
+    """Whether a parameter is cast only once in an `autocast` block.
+
+    >>> import pellucid as torch
+    >>> with torch.autocast("cpu", cache_enabled=False):
+    ...     print(torch.is_autocast_cache_enabled())
+    False
+    """
     return (
         _settings.cache if thread.stack.autocast is None else bool(thread.stack.autocast.use_cache)
     )
 
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
-    """Set whether parameters are cast once per block."""
+    """Set whether a parameter is cast only once in an `autocast` block.
+
+    >>> import pellucid as torch
+    >>> torch.set_autocast_cache_enabled(False)
+    >>> torch.is_autocast_cache_enabled()
+    False
+    >>> torch.set_autocast_cache_enabled(True)
+    """
     _settings.cache = enabled
     if thread.stack.autocast is not None:
         thread.stack.autocast.use_cache = enabled
@@ -327,7 +340,7 @@ def _old_names(kind: str) -> None:
         }
     for name, function in made.items():
         function.__name__ = function.__qualname__ = name
-        function.__doc__ = f"An older name of `{name.replace(f'_{kind}', '')}` for one device type."
+        function.__doc__ = f"Deprecated form of `{name.replace(f'_{kind}', '')}` for the device type {device_of[kind]!r}."
         globals()[name] = function
 
 

@@ -277,7 +277,7 @@ for _name in "_indices _values _nnz sparse_resize_ sparse_resize_and_clear_ resi
 METHODS["to_mkldnn"] = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")
 
 
-def _only_of_quantized(name: str) -> None:
+def _only_of_quantized(name: str, doc: str, made: str, shows: str) -> None:
     def ask(input: Tensor) -> Any:
         kind = type(input)
         if getattr(kind, name, None) is not METHODS[name] and isinstance(input, Tensor):
@@ -285,15 +285,45 @@ def _only_of_quantized(name: str) -> None:
         raise only_quantized(name)
 
     ask.__name__ = name
-    ask.__doc__ = "For quantized tensors only; others raise an error."
+    ask.__doc__ = f"""{doc}. The tensor must be quantized.
+
+    >>> import pellucid as torch
+    >>> x = torch.{made}
+    >>> x.{name}()
+    {shows}
+    """
     public(methods="=")(ask)
 
 
-for _name in "int_repr q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis".split():
-    _only_of_quantized(_name)
+_WHOLE = "quantize_per_tensor(torch.tensor([0.0, 0.5]), 0.1, 3, torch.quint8)"
+_ROWS = "quantize_per_channel(torch.eye(2), torch.tensor([0.1, 0.2]), torch.tensor([0, 1]), 0, torch.quint8)"
+for _arguments in (
+    ("int_repr", "The stored integers", _WHOLE, "tensor([3, 8], dtype=torch.uint8)"),
+    ("q_scale", "The scale", _WHOLE, "0.1"),
+    ("q_zero_point", "The integer that stands for zero", _WHOLE, "3"),
+    (
+        "q_per_channel_scales",
+        "The scale of each channel",
+        _ROWS,
+        "tensor([0.1000, 0.2000], dtype=torch.float64)",
+    ),
+    (
+        "q_per_channel_zero_points",
+        "The integer that stands for zero in each channel",
+        _ROWS,
+        "tensor([0, 1])",
+    ),
+    ("q_per_channel_axis", "The dimension of the channels", _ROWS, "0"),
+):
+    _only_of_quantized(*_arguments)
 
 
 @method()
 def qscheme(self: Tensor) -> Any:
-    """How a quantized tensor is quantized; refused by others."""
+    """How a tensor is quantized: per tensor or per channel, affine or symmetric. The tensor must be quantized.
+
+    >>> import pellucid as torch
+    >>> torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8).qscheme()
+    torch.per_tensor_affine
+    """
     raise only_quantized("qscheme")

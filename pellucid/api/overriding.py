@@ -102,7 +102,22 @@ def _converted(result: Any, cls: Any) -> Any:
 
 
 class DisableTorchFunctionSubclass:
-    """Context manager: subclasses' `__torch_function__` is not called; modes still are."""
+    """Context manager in which no `__torch_function__` of a subclass is called; those of modes still are.
+
+    Results keep the subclass of the arguments here. In PyTorch they are plain tensors.
+
+    >>> import pellucid as torch
+    >>> class Loud(torch.Tensor):
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         print("called", func.__name__)
+    ...         return super().__torch_function__(func, types, args, kwargs)
+    >>> x = torch.ones(2).as_subclass(Loud)
+    >>> y = torch.exp(x)
+    called exp
+    >>> with torch._C.DisableTorchFunctionSubclass():
+    ...     y = torch.exp(x)
+    """
 
     _which = _Off.subclass
 
@@ -114,7 +129,20 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Context manager: neither subclasses' nor modes' `__torch_function__` is called."""
+    """Context manager in which no `__torch_function__` is called, neither of subclasses nor of modes.
+
+    >>> import pellucid as torch
+    >>> class Loud(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print("called", func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> x = torch.ones(2)
+    >>> with Loud():
+    ...     y = torch.exp(x)
+    ...     with torch._C.DisableTorchFunction():
+    ...         y = torch.exp(x)
+    called exp
+    """
 
     _which = _Off.everything
 

@@ -200,10 +200,10 @@ def get_num_threads() -> int:
 
 @public()
 def set_num_interop_threads(num: int) -> None:
-    """Remembered only: operations run one after another.
+    """Set the number that `get_num_interop_threads` returns. It has no other effect: operations run one after another.
 
     Raises:
-        RuntimeError: not positive.
+        RuntimeError: the number is not positive.
     """
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
@@ -223,7 +223,7 @@ def get_num_interop_threads() -> int:
 
 @public()
 def set_flush_denormal(mode: bool) -> bool:
-    """False: this build does not change how the processor treats denormal numbers."""
+    """Returns False: Pellucid does not change how the processor treats denormal numbers."""
     return False
 
 
@@ -288,7 +288,7 @@ def is_vulkan_available() -> bool:
 
 @public()
 def compiled_with_cxx11_abi() -> bool:
-    """True, as PyTorch's builds answer; nothing here is compiled from C++."""
+    """Returns True, as PyTorch's builds do. Nothing here is compiled from C++."""
     return True
 
 
@@ -399,9 +399,7 @@ _storage_classes = {t for t in _NAMES.values() if type(t) is _StorageMaker}
 
 @public()
 def set_default_tensor_type(t: Any, /) -> None:
-    """Set the default dtype by an old type name, `torch.DoubleTensor` or "torch.DoubleTensor";
-    `set_default_dtype` is the new way.
-    """
+    """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`."""
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",

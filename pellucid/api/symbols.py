@@ -28,7 +28,7 @@ class _Symbol:
 
 
 class SymInt(_Symbol):
-    """The type of symbolic integers: the sizes of the ragged dimensions of nested tensors."""
+    """The type of symbolic integers. Here only the sizes of the ragged dimensions of nested tensors are symbolic."""
 
     _symbolic_size = True
 
@@ -248,7 +248,13 @@ def get_device(input: Tensor) -> int:
 
 @public()
 def get_file_path(*path_components: str) -> str:
-    """A path relative to the folder that the library is installed in."""
+    """Return a path below the folder in which the library is installed.
+
+    >>> import pellucid as torch
+    >>> import os
+    >>> os.path.basename(torch.get_file_path("nn"))
+    'nn'
+    """
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return os.path.join(here, *path_components)
 
@@ -268,7 +274,18 @@ def to_dlpack(tensor: Tensor, /) -> Any:
 # ---- modes asked for and set one at a time ------------------------------------------------------
 @public()
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters in the `autocast` block around the call."""
+    """Forget the cast parameters of the surrounding `autocast` block. The next use of a parameter casts it again.
+
+    >>> import pellucid as torch
+    >>> w = torch.ones(2, 2, requires_grad=True)
+    >>> with torch.autocast("cpu"):
+    ...     before = w @ w
+    ...     with torch.no_grad():
+    ...         _ = w.zero_()
+    ...     torch.clear_autocast_cache()
+    ...     print((w @ w).sum().item())
+    0.0
+    """
     if thread.stack.autocast is not None:
         thread.stack.autocast.cache.clear()
 

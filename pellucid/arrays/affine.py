@@ -52,7 +52,12 @@ def only_quantized(name: str) -> Exception:
 
 @final
 class qscheme(Named):  # noqa: N801
-    """How numbers are quantized: per tensor or per channel, affine or symmetric."""
+    """How integers stand for numbers in a quantized tensor: per tensor or per channel, affine or symmetric.
+
+    >>> import pellucid as torch
+    >>> torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8).qscheme()
+    torch.per_tensor_affine
+    """
 
     __slots__ = ()
     __module__ = "pellucid"

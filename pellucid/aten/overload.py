@@ -24,7 +24,12 @@ from .schema import LETTERS, FunctionSchema, SchemaType, aten, parse
 
 
 class Tag(Enum):
-    """What is known of an operator beside its schema (`torch.Tag`)."""
+    """Properties of operators that are not in their schema, such as being nondeterministic.
+
+    >>> import pellucid as torch
+    >>> torch.ops.aten.bernoulli.default.tags
+    [<Tag.nondeterministic_seeded: 13>, <Tag.pt2_compliant_tag: 17>]
+    """
 
     core = 0
     cudagraph_unsafe = 1

@@ -155,7 +155,13 @@ class AliasInfo:
 
 
 class Argument:
-    """An argument or a result of a schema (`torch.Argument`)."""
+    """An argument or a result in the schema of an operator.
+
+    >>> import pellucid as torch
+    >>> argument = torch.ops.aten.add.Tensor._schema.arguments[2]
+    >>> argument.name, argument.kwarg_only, argument.default_value
+    ('alpha', True, 1)
+    """
 
     __slots__ = (
         "N",
@@ -218,7 +224,13 @@ class Argument:
 
 
 class FunctionSchema:
-    """The signature of one overload (`torch.FunctionSchema`); `str()` is its text."""
+    """The signature of an operator's overload. `str()` gives its text.
+
+    >>> import pellucid as torch
+    >>> schema = torch.ops.aten.add.Tensor._schema
+    >>> str(schema)
+    'aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor'
+    """
 
     __slots__ = ("arguments", "is_mutable", "name", "overload_name", "returns", "text")
 

@@ -67,14 +67,29 @@ class View:
 
 
 class Tensor:
-    """A multi-dimensional array that can record how it was computed.
+    """A multi-dimensional array that can record how it was computed, for gradients.
 
-    Slots: `_array` (NumPy array, or MetaArray without data), `_node` (the graph node that made it,
-    an OutputSlot for one of several results, None for a leaf), `_rg` (requires grad), `_grad`,
-    `_ver` (Version, made when first needed), `_view` (View or None), `_x` (rare things in a dict:
-    hooks, names, tangents, ...).
+    Create tensors with :func:`torch.tensor`, :func:`torch.zeros` and their relatives. `torch.Tensor(2, 3)` is an uninitialized tensor of
+    the default dtype.
+
+    Attributes:
+        shape, dtype, device: what the tensor is.
+        requires_grad: whether operations on it are recorded.
+        grad: its gradient after `backward()`, or None.
+        grad_fn: the graph node that computed it; None for a leaf.
+
+    >>> import pellucid as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> loss = (w ** 2).sum()
+    >>> loss.backward()
+    >>> w.grad
+    tensor([2., 4.])
     """
 
+    # `_array` (NumPy array, or MetaArray without data), `_node` (the graph node that computed it, an
+    # OutputSlot for one of several results, None for a leaf), `_rg` (requires grad), `_grad`, `_ver`
+    # (Version, made when first needed), `_view` (View or None), `_x` (rare things in a dict: hooks,
+    # names, tangents, ...)
     __slots__ = (
         "__dict__",
         "__weakref__",

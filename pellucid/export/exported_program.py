@@ -42,7 +42,7 @@ __all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default
 
 @dataclass
 class ModuleCallSignature:
-    """How a module of the original program was called."""
+    """The inputs and outputs of a call of a module in the original program."""
 
     inputs: list[Any]
     outputs: list[Any]
@@ -59,7 +59,7 @@ class ModuleCallSignature:
 
 @dataclass
 class ModuleCallEntry:
-    """A module of the original program, by its path."""
+    """A module of the original program by its path, with the signature of its call."""
 
     fqn: str
     signature: ModuleCallSignature | None = None

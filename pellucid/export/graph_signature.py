@@ -113,7 +113,7 @@ class OutputSpec:
 
 @dataclass
 class ExportBackwardSignature:
-    """Which outputs are gradients; for programs that compute them."""
+    """Which outputs of a program that computes gradients are gradients, and of what."""
 
     gradients_to_parameters: dict[str, str]
     gradients_to_user_inputs: dict[str, str]

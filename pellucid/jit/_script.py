@@ -98,7 +98,13 @@ def _no_graph() -> Exception:
 
 
 class ScriptModule(Module):
-    """Base class of modules in TorchScript: a `Module`, whose methods run as Python."""
+    """Base class of the modules that `torch.jit.script` and `torch.jit.trace` return. Its methods run as Python.
+
+    >>> import pellucid as torch
+    >>> model = torch.jit.script(torch.nn.Linear(2, 1))
+    >>> model.original_name
+    'Linear'
+    """
 
     def _get_methods(self) -> list[str]:
         return [
@@ -375,10 +381,10 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
 
 
 class CompilationUnit:
-    """Refused: TorchScript from text is not supported.
+    """Not supported with a text: there is no TorchScript compiler. An empty unit can be made.
 
     Raises:
-        NotImplementedError: for a text; an empty unit can be made.
+        NotImplementedError: a text is given.
     """
 
     def __init__(self, lang: str | None = None, _frames_up: int = 0) -> None:

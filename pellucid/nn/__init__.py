@@ -191,10 +191,14 @@ from .parameter import UninitializedParameter as UninitializedParameter
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The constructor arguments that set the device and dtype of a module's tensors.
+    """Return the constructor arguments that set the device and the dtype of a module's tensors.
 
     Raises:
-        TypeError: other arguments, or one given twice.
+        TypeError: an unknown argument, or one that is given twice.
+
+    >>> import pellucid as torch
+    >>> torch.nn.factory_kwargs({"dtype": torch.float64, "factory_kwargs": {"device": "meta"}})
+    {'device': 'meta', 'dtype': torch.float64}
     """
     if kwargs is None:
         return {}

@@ -98,24 +98,47 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def gru(*args: Any) -> tuple[Tensor, Tensor]:
-    """The outputs of a GRU's last layer, and the last states; arguments as for `lstm`, with one
-    state.
+    """Run the layers of a GRU on an input. `torch.nn.GRU` calls this.
+
+    The arguments are those of `lstm` with a single state. A packed sequence has its data and batch sizes in place of the input.
+
+    Returns:
+        The outputs of the last layer, and the final states.
+
+    >>> import pellucid as torch
+    >>> net = torch.nn.GRU(3, 2)
+    >>> x, h = torch.randn(5, 1, 3), torch.zeros(1, 1, 2)
+    >>> out, hn = torch.gru(x, h, list(net.parameters()), True, 1, 0.0, False, False, False)
+    >>> torch.equal(out, net(x)[0]), hn.shape
+    (True, torch.Size([1, 1, 2]))
     """
     out, h = _run("GRU", "gru", args)
     return out, h
 
 
 def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
-    """The outputs of the last layer of a network with tanh, and the last states; arguments as for
-    `gru`.
+    """Run the layers of an RNN with tanh on an input; otherwise as `gru`.
+
+    >>> import pellucid as torch
+    >>> net = torch.nn.RNN(3, 2)
+    >>> x, h = torch.randn(5, 1, 3), torch.zeros(1, 1, 2)
+    >>> out, hn = torch.rnn_tanh(x, h, list(net.parameters()), True, 1, 0.0, False, False, False)
+    >>> torch.equal(out, net(x)[0])
+    True
     """
     out, h = _run("RNN_TANH", "rnn_tanh", args)
     return out, h
 
 
 def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
-    """The outputs of the last layer of a network with relu, and the last states; arguments as for
-    `gru`.
+    """Run the layers of an RNN with ReLU on an input; otherwise as `gru`.
+
+    >>> import pellucid as torch
+    >>> net = torch.nn.RNN(3, 2, nonlinearity="relu")
+    >>> x, h = torch.randn(5, 1, 3), torch.zeros(1, 1, 2)
+    >>> out, hn = torch.rnn_relu(x, h, list(net.parameters()), True, 1, 0.0, False, False, False)
+    >>> torch.equal(out, net(x)[0])
+    True
     """
     out, h = _run("RNN_RELU", "rnn_relu", args)
     return out, h

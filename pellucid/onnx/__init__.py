@@ -34,9 +34,7 @@ __all__ = [
 
 
 class OperatorExportTypes(enum.Enum):
-    """What PyTorch's older exporter did with operators that ONNX does not have; named in arguments
-    only.
-    """
+    """What PyTorch's older exporter did with operators that ONNX does not have. Accepted in arguments only."""
 
     ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = range(4)
 

@@ -309,16 +309,24 @@ def _bind(node: ReadNode, given: dict[str, Any]) -> ReadNode:
 
 
 class OnnxModule(Module):
-    """A loaded ONNX graph: a module whose parameters and buffers have the names of the file.
+    """The module that `torch.onnx.load` returns. Its parameters and buffers have the names in the file.
 
-    Weights (floating point initializers of one or more dimensions) are parameters, which can be
-    trained. Statistics, settings and numbers are buffers. `train()` changes nothing: the graph says
-    what it computes.
+    Weights (floating-point initializers with at least one dimension) are parameters and can be trained. Statistics, settings and numbers
+    are buffers. `train()` changes nothing: the graph determines what is computed.
 
     Attributes:
-        input_names, output_names: in the order of the call and of the results.
+        input_names, output_names: in the order of the arguments and of the results.
         opset: the version of the operators.
-        metadata: the file's own notes.
+        metadata: the notes in the file.
+
+    >>> import pellucid as torch
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> _ = torch.onnx.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), file)
+    >>> _ = file.seek(0)
+    >>> model = torch.onnx.load(file)
+    >>> model.input_names, [tuple(p.shape) for p in model.parameters()]
+    (['input_0'], [(1, 2), (1,)])
     """
 
     def __init__(self, model: ReadModel) -> None:

@@ -20,7 +20,7 @@ from .module import load
 
 
 class TrainingMode(enum.Enum):
-    """In which mode a model is exported; only EVAL is supported."""
+    """The mode in which a model is exported. Only EVAL is supported."""
 
     EVAL = 0
     PRESERVE = 1

@@ -15,7 +15,13 @@ from ..errors import UnsupportedError
 
 
 class TensorProtoDataType(enum.IntEnum):
-    """ONNX's numbers for element types."""
+    """The numbers that ONNX files use for element types.
+
+    >>> import pellucid as torch
+    >>> from pellucid.onnx import TensorProtoDataType
+    >>> TensorProtoDataType.FLOAT.value, TensorProtoDataType.INT64.value
+    (1, 7)
+    """
 
     (
         UNDEFINED,
@@ -70,14 +76,12 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int
 ) -> None:
-    """Keep a function that writes ONNX nodes for an operator. The exporter refuses such operators
-    by name; it does not call it.
-    """
+    """Store a function that writes ONNX nodes for an operator. The exporter does not use it: it refuses such operators by name."""
     symbolics[symbolic_name, opset_version] = symbolic_fn
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forget what `register_custom_op_symbolic` kept."""
+    """Forget a function that `register_custom_op_symbolic` stored."""
     symbolics.pop((symbolic_name, opset_version), None)
 
 

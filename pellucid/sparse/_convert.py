@@ -711,6 +711,15 @@ def share_memory_(self: Any) -> Any:
 
 
 # ---- copies of parts -------------------------------------------------------------------------
+_OF_EYE = {  # the parts of a 2-by-2 identity
+    "crow_indices": "0, 1, 2",
+    "ccol_indices": "0, 1, 2",
+    "col_indices": "0, 1",
+    "row_indices": "0, 1",
+    "values": "1., 1.",
+}
+
+
 def part_copy(name: str) -> Any:
     """`crow_indices_copy` and its kin."""
     part = name.removesuffix("_copy")
@@ -721,7 +730,16 @@ def part_copy(name: str) -> Any:
         return getattr(input, part)().clone()
 
     copied.__name__ = copied.__qualname__ = name
-    copied.__doc__ = f"A copy of `input.{part}()`."
+    copied.__doc__ = (
+        "Raises NotImplementedError, as in PyTorch on the CPU. Use `input.indices().clone()`."
+        if part == "indices"
+        else f"""A copy of `input.{part}()`, for tensors of a compressed sparse layout.
+
+    >>> import pellucid as torch
+    >>> torch.{name}(torch.eye(2).to_sparse_{"csc" if part in ("ccol_indices", "row_indices") else "csr"}())
+    tensor([{_OF_EYE[part]}])
+    """
+    )
     return copied
 
 

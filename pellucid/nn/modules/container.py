@@ -18,7 +18,7 @@ from .module import Module
 
 
 class Container(Module):
-    """A module with the given modules as children; deprecated, subclass `Module` instead."""
+    """A module with the given modules as children. Deprecated: subclass `Module` instead."""
 
     def __init__(self, **kwargs: Any) -> None:
         warn(

@@ -113,7 +113,12 @@ class Linear(Module):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """Linear under the name that MultiheadAttention uses for its output projection."""
+    """A `Linear` that `quantize_dynamic` leaves alone. `MultiheadAttention` uses it for its output projection.
+
+    >>> import pellucid as torch
+    >>> type(torch.nn.MultiheadAttention(4, 2).out_proj).__name__
+    'NonDynamicallyQuantizableLinear'
+    """
 
 
 class Bilinear(Module):

@@ -129,7 +129,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The old name of NLLLoss for (N, C, H, W)."""
+    """Deprecated name of `NLLLoss`, which takes input of shape (N, C, H, W) as well."""
 
     def __init__(
         self,

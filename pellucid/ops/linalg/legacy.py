@@ -496,6 +496,9 @@ def lobpcg(
 
 
 # ---- names that PyTorch removed ---------------------------------------------------------------
+_NOW = {"symeig": "eigh"}  # the new names of those that changed it
+
+
 def _removed(name: str, advice: str, method: bool = True) -> None:
     def function(*args: Any, **kwargs: Any) -> Any:
         raise OperationError(
@@ -503,7 +506,7 @@ def _removed(name: str, advice: str, method: bool = True) -> None:
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Removed from PyTorch: raises RuntimeError.{advice}"
+    function.__doc__ = f"Removed in PyTorch 1.9: always raises RuntimeError. Use `torch.linalg.{_NOW.get(name, name)}`."
     public(names=name, methods="=" if method else None)(function)
 
 
