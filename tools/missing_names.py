@@ -82,7 +82,7 @@ REASONS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        "processes working together",
+        "multiprocessing",
         r"distributed|DistributedDataParallel|monitor|futures|multiprocessing|prepare_multiprocessing.*|parallel",
     ),
     ("named tensors", r"reinforce|index|refine_names|align_\w+"),
@@ -99,17 +99,17 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
     ("symbolic shapes of the compiler", r"sym_.*|Sym\w+"),
     (
-        "parts of PyTorch's own source that its modules do not hide",
+        "internals that PyTorch's modules happen to expose",
         (
             r"\w+_notes|common_args|multi_dim_common|factory_common_args|TYPE_CHECKING"
             r"|Tensor|Callable|DType|Optional|USE_.*|thread_safe_generator|GRID_SAMPLE\w+|has_torch_function.*|handle_torch_function"
             r"|swap_in_optimizer.*|profiler_allow\w+|Container"
         ),
     ),
-    ("the module inside PyTorch that masked tensors live in", r"maskedtensor"),
-    ("a method of nested tensors, which have it", r"to_padded_tensor"),
+    ("PyTorch's internal module for masked tensors", r"maskedtensor"),
+    ("a method of nested tensors only", r"to_padded_tensor"),
     (
-        "older or inner forms of what is there under a public name",
+        "older or internal forms of public functions",
         (
             r"native_norm|slice_inverse|NestedIOFunction|profiler_(legacy|util)"
             r"|Storage(Base)?|windows|module_load|enforce_grad_layout_policy|LinearCrossEntropyOptions"
