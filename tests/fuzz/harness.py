@@ -45,6 +45,7 @@ CORPUS = HERE / "corpus"
 FUZZERS = (
     "operations",
     "writes",
+    "layers",
     "compiled",
     "programs",
     "trainings",

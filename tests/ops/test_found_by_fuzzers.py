@@ -130,3 +130,80 @@ def test_slopes_of_robust_losses_at_infinity(loss, dtype):
     for function in (slope, compiled, compiled):
         made = function(x).tolist()
         assert made[:4] == [-1.0, 1.0, 1.0, 0.5] and math.isnan(made[4])
+
+
+# ---- refusals ------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: torch.allclose(torch.zeros(1), torch.zeros(1), rtol=float("nan")), "got nan"),
+        (lambda: torch.addr(torch.zeros(5, 10), torch.ones(5), torch.ones(1)), "expanded size"),
+        (
+            lambda: F.batch_norm(torch.ones(2, 2), torch.ones(2), torch.ones(2), eps=-1.0),
+            "must be non-negative",
+        ),
+        (
+            lambda: F.binary_cross_entropy(
+                torch.rand(3, 1), torch.rand(3, 1), weight=torch.rand(3, 4)
+            ),
+            "doesn't match the broadcast shape",
+        ),
+        (lambda: F.interpolate(torch.zeros(2, 3, 0), size=3, mode="area"), "non-zero size"),
+        (
+            lambda: torch.linalg.pinv(torch.ones(2, 3), rtol=torch.ones(1, dtype=torch.complex64)),
+            "complex type is not supported",
+        ),
+        (lambda: torch.linalg.lstsq(torch.rand(3, 2, 3), torch.rand(2, 3)), "must match the size"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, text):
+    with pytest.raises((RuntimeError, ValueError), match=text):
+        call()
+
+
+def test_sparse_gradients_by_frequency_are_refused_in_backward():
+    table = torch.ones(7, 3, requires_grad=True)
+    for out in (
+        F.embedding(torch.tensor([1, 1]), table, scale_grad_by_freq=True, sparse=True),
+        F.embedding_bag(torch.tensor([[1, 1]]), table, scale_grad_by_freq=True, sparse=True),
+    ):
+        with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported"):
+            out.sum().backward()
+
+
+# ---- results -------------------------------------------------------------------------------------
+def test_nothing_is_pooled_at_once():
+    assert F.adaptive_avg_pool2d(torch.zeros(0, 4, 3), (1 << 40, None)).shape == (0, 1 << 40, 3)
+
+
+def test_a_copied_view_needs_no_view():
+    x = torch.arange(24.0).reshape(2, 3, 4).permute(2, 1, 0)
+    assert torch.equal(torch.view_copy(x, (12, 2)), x.reshape(12, 2))
+    assert torch.view_copy(torch.zeros(2), torch.int32).dtype is torch.int32
+
+
+# ---- gradients -----------------------------------------------------------------------------------
+def test_the_next_number_after_itself_does_not_move():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    torch.nextafter(x, torch.tensor([1.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0]
+
+
+def test_weights_of_instance_norm_see_what_was_not_rounded():
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 50)
+    grads = []
+    for image in (x.bfloat16(), x.bfloat16().float()):
+        weight = torch.ones(3, requires_grad=True)
+        out = F.instance_norm(image, weight=weight)
+        (out.float() * torch.arange(50.0)).sum().backward()
+        grads.append(weight.grad)
+    assert torch.allclose(*grads, rtol=1e-5)
+
+
+def test_gradients_of_many_vectors_pass_a_view_that_was_written_to():
+    x = torch.randn(3, 4, requires_grad=True)
+    y = x * 1
+    y.view(-1)[0].mul_(2)
+    (rows,) = torch.autograd.grad(y.mT, x, torch.ones(2, 4, 3), is_grads_batched=True)
+    assert rows.shape == (2, 3, 4) and rows[:, 0, 0].tolist() == [2.0, 2.0]

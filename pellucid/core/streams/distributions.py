@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ..tracing import repeatable
 from . import mkl as random_mkl
@@ -19,7 +20,6 @@ from .fill import (
     DIGITS,
     NAMES,
     Target,
-    axis_order,
     deliver,
     in_place,
     normal_serial,

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import dtypes
+from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
 from ..tracing import repeatable
@@ -94,27 +95,6 @@ def memory_order(array: np.ndarray) -> np.ndarray:
     if array.flags.c_contiguous or array.ndim < 2:
         return array
     return array.transpose(axis_order(array))
-
-
-def axis_order(array: np.ndarray) -> list[int]:
-    """The axes of `array`, slowest first, as PyTorch's iterator orders them.
-
-    An insertion sort, because axes of stride 0 (broadcast) compare equal to all others.
-    """
-    order = list(range(array.ndim))[::-1]  # fastest first
-    strides, sizes = array.strides, array.shape
-    for start in range(1, array.ndim):
-        current = start
-        for before in range(start - 1, -1, -1):
-            left, right = order[before], order[current]
-            if not strides[left] or not strides[right]:
-                continue
-            if strides[left] < strides[right]:
-                break
-            if strides[left] > strides[right] or sizes[left] > sizes[right]:
-                order[before], order[current] = right, left
-                current = before
-    return order[::-1]
 
 
 def _real_view(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import devices, dtypes
 from ...arrays import numpy_fast
+from ...arrays.layout import laid_alike
 from ...arrays.meta import MetaArray
 from ...arrays.sparse.array import SparseArray, package
 from ...core.bind import as_subclass
@@ -227,7 +228,7 @@ def make_like(
     result = build(input._array.shape, kind, device or input.device, False, fill)
     old, new = input._array, result._array
     if type(old) is not MetaArray and type(new) is not MetaArray and not old.flags.c_contiguous:
-        held = np.empty_like(old, new.dtype)  # keeps the order of strides
+        held = laid_alike(old, new.dtype)
         held[...] = new
         result._array = held
     return want_gradient(result) if requires_grad else result

@@ -12,6 +12,7 @@ from ...core.primitive import defop
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...shapes import broadcast_shapes
 from .. import return_types
 from .._rules import full_precision, require_tensor, values
 from .._samples import cases
@@ -117,6 +118,11 @@ def pinv(
     """
     if isinstance(rcond, str) or isinstance(rtol, str) or isinstance(atol, str):
         raise ArgumentTypeError("linalg_pinv(): tolerances must be numbers or Tensors, not str")
+    for given in (atol, rtol, rcond):
+        if isinstance(given, Tensor) and given.dtype.is_complex:
+            raise OperationError(
+                f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {given.dtype.scalar_type_name}"
+            )
     rtol = rcond if rtol is None else rtol
     kind = require_tensor(A, "linalg_pinv", "A").dtype
     if A._array.ndim < 2 or kind.is_integral or kind.itemsize < 4:
@@ -249,6 +255,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         raise ShapeError(
             f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
+    if not vector and len(sa) - 1 == len(sb):
+        broadcast_shapes(sa[:-2], sb[:-1])
     b = B.unsqueeze(-1) if vector else B
     if sa[-2] != b._array.shape[-2]:
         where = "-1" if vector else "-2"

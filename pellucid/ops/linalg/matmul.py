@@ -639,6 +639,9 @@ def addr(
         if dims != 1:
             raise ShapeError(f"addr: Expected 1-D argument vec{place}, but got {dims}-D")
     product = outer(vec1, vec2)
+    own, wanted = tuple(input._array.shape), tuple(product._array.shape)
+    if own != wanted:
+        expand(own, (1,) * len(own), wanted)
     kind = promote_types(input.dtype, product.dtype)
     if kind.category == 0:
         return _bool_addr(input, product, beta, alpha)

@@ -112,8 +112,14 @@ embedding_op = defop(
 )
 
 
-def _sparse_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int) -> Any:
+def _sparse_vjp(
+    F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool
+) -> Any:
     """The rows of the gradient that are looked up, each as often as it is, in coordinates."""
+    if by_frequency:
+        raise OperationError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+        )
     flat = index.reshape(-1).astype(np.int64)
     rows = g.reshape((flat.size, weight_shape[1]))
     if padding >= 0 and (flat == padding).any():
@@ -126,7 +132,7 @@ def _sparse_vjp(F: Any, g: Any, weight_shape: Any, index: Any, padding: int) -> 
 embedding_sparse_op = defop(
     "embedding_sparse",
     "weight",
-    forward=lambda xp, w, *, index, padding: xp.take(w, index, 0),
+    forward=lambda xp, w, *, index, padding, by_frequency: xp.take(w, index, 0),
     aval=lambda w, index, **_: ((*index.shape, w[0][-1]), w[1]),
     vjp={"weight": _sparse_vjp},
     jvp="linear",
@@ -143,11 +149,7 @@ def _looked_up(
         return embedding_op.call(weight, index=index, padding=padding, by_frequency=by_frequency)
     if tracing.tracer():
         tracing.tracer().refuse("a gradient is sparse (`sparse=True`)")
-    if by_frequency and weight.requires_grad:
-        raise OperationError(
-            "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
-        )
-    return embedding_sparse_op.call(weight, index=index, padding=padding)
+    return embedding_sparse_op.call(weight, index=index, padding=padding, by_frequency=by_frequency)
 
 
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})

@@ -24,6 +24,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import channels_last
 from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
+from ...shapes import adaptive_pool_shape
 from .._format import in_format
 from .._rules import require_tensor
 from .._samples import cases
@@ -372,6 +373,8 @@ def interpolate(
     if mode == "area" and x.ndim in (3, 4, 5):
         made = (*x._array.shape[:2], *out)
         check_fits(f"adaptive_avg_pool{x.ndim - 2}d", made, x._array.dtype.itemsize)
+        if 0 in x._array.shape[2:]:
+            adaptive_pool_shape(f"adaptive_avg_pool{x.ndim - 2}d", x._array.shape, tuple(out))
         return in_format(F.adaptive_avg_pool(x, output_size=tuple(out)), x)
     if mode in ("nearest", "nearest-exact") and x.ndim in (3, 4, 5):
         kind = mode

@@ -269,9 +269,9 @@ def isclose(
             f"{input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}"
         )
     broadcast_shapes(input._array.shape, other._array.shape)
-    if rtol < 0:
+    if not rtol >= 0:
         raise DtypeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
-    if atol < 0:
+    if not atol >= 0:
         raise DtypeError(f"atol must be greater than or equal to zero, but got {atol:g}")
     return make_tensor(tracing.effect(_close, input._array, other._array, rtol, atol, equal_nan))
 

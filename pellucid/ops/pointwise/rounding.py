@@ -262,7 +262,7 @@ nextafter = binary(
     "nextafter",
     "nextafter",
     {
-        "input": lambda g: g,
+        "input": lambda F, g, input, other: F.where(F.eq(input, other), 0.0, g),
         "other": lambda F, other_shape, other_dtype: zero_gradient(F, other_shape, other_dtype),
     },
     doc="The next number after `input` towards `other`.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import shapes
+from ... import dtypes, shapes
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
@@ -20,7 +20,7 @@ from .broadcast import expand
 from .squeeze import squeeze, unsqueeze
 from .storage import contiguous_op
 from .transpose import permute, t, transpose
-from .view import alias_op, view
+from .view import alias_op, reshape, view
 
 
 def _copy(x: Tensor) -> Tensor:
@@ -94,7 +94,11 @@ _EXAMPLES = {
 }
 
 _VIEWS: dict[str, Callable[..., Any]] = {
-    "view_copy": view,
+    "view_copy": lambda input, *size, **named: (
+        view(input, *size, **named)
+        if isinstance(size[0] if size else named.get("dtype"), dtypes.dtype)
+        else reshape(input, *size, **({"shape": named["size"]} if "size" in named else named))
+    ),
     "permute_copy": lambda input, dims: permute(input, dims),
     "transpose_copy": transpose,
     "t_copy": t,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import shapes
+from ...arrays.layout import laid_alike
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import method, public
@@ -96,8 +97,13 @@ def roll(
 
 def _flip(xp: Any, x: Any, *, dims: tuple[int, ...]) -> Any:
     turned = x[tuple([slice(None, None, -1) if d in dims else slice(None) for d in range(x.ndim)])]
-    in_order = type(x) is np.ndarray and x.flags.c_contiguous
-    return xp.copy(turned, "C") if in_order else xp.copy(turned)
+    if type(x) is not np.ndarray:
+        return xp.copy(turned)
+    if x.flags.c_contiguous:
+        return xp.copy(turned, "C")
+    made = laid_alike(x, x.dtype)
+    made[...] = turned
+    return made
 
 
 def _onnx_flip(c: Any) -> Any:

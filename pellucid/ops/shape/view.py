@@ -131,9 +131,15 @@ def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
         return view_result(view_op, x, r, {"shape": r.shape})
     shape = shapes.infer_size(tuple(shape), a.size)
     strides = shapes.view_strides(a.shape, a.strides, shape)
-    return (
-        view_op.call(x, shape=shape) if strides is not None else unsafe_view_op.call(x, shape=shape)
-    )
+    if strides is not None:
+        try:
+            return view_op.call(x, shape=shape)
+        except (
+            NotImplementedError
+        ):  # of a batch whose samples have such a view, but the whole has not
+            if type(a) is ndarray:
+                raise
+    return unsafe_view_op.call(x, shape=shape)
 
 
 # What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be.

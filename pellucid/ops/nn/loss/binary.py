@@ -12,7 +12,7 @@ from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
 from ....dtypes import promote_types
-from ....errors import DtypeError, OperationError, ShapeValueError
+from ....errors import DtypeError, OperationError, ShapeError, ShapeValueError
 from ....ir.formula import Formula
 from ....shapes import broadcast_shapes
 from ..._rules import asked_for, full_precision, require_tensor
@@ -63,7 +63,11 @@ def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
     """The loss times weights, which do not change its dtype."""
     if weight is None:
         return loss
-    broadcast_shapes(loss._array.shape, weight._array.shape)
+    shape = broadcast_shapes(loss._array.shape, weight._array.shape)
+    if shape != loss._array.shape:
+        raise ShapeError(
+            f"output with shape {list(loss._array.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
     made, kind = loss * weight, loss._array.dtype
     return made if made._array.dtype == kind else F.cast(made, dtype=kind)
 

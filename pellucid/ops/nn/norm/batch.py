@@ -238,6 +238,8 @@ def batch_norm(
                 f"batch_norm eps must be positive during training, but got {eps}"
             )
         check_several_values(a.shape)
+    elif eps < 0.0:
+        raise ArgumentValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if a.ndim < 2:
         raise ShapeError(
             f"Expected at least 2 dimensions, but got {a.ndim}-dimensional tensor", op="batch_norm"

@@ -123,6 +123,8 @@ def instance_norm(
         for t in (running_mean, running_var):
             bump(t, "instance_norm")
     rows = input.reshape(1, n * c, *shape[2:])
+    if weight is not None and weight._array.dtype != input._array.dtype:
+        rows = F.cast(rows, dtype=weight._array.dtype)  # rounded once, after the weights
     out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
     affine = channel_shape(len(shape))
     if weight is not None:

@@ -98,7 +98,11 @@ adaptive_max_op = defop(
 adaptive_avg_op = defop(
     "adaptive_avg_pool",
     "input",
-    forward=lambda xp, x, *, output_size: xp.adaptive_avg_pool(x, output_size),
+    forward=lambda xp, x, *, output_size: (
+        xp.adaptive_avg_pool(x, output_size)
+        if x.size
+        else xp.zeros((*x.shape[:2], *output_size), x.dtype)
+    ),
     vjp={"input": _adaptive_avg_back},
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
