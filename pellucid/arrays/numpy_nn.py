@@ -153,7 +153,7 @@ def avg_pool_grad(
 def linear(x: Any, w: Any, b: Any) -> Any:
     """`x @ w.T + b` for x `(..., in)`, w `(out, in)`, b `(out,)` or None."""
     if x.dtype in HALVES:
-        made = kernels.matmul.pairs.linear(x, w, b) if native_products(x.dtype) else None
+        made = kernels.matmul.pairs.linear(x, w, b) if x.size and native_products(x.dtype) else None
         return (
             in_float32(lambda _, *arrays: linear(*arrays), None, x, w, b) if made is None else made
         )

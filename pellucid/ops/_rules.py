@@ -13,7 +13,7 @@ from numpy import ndarray
 from ..arrays import numpy_cpu
 from ..arrays.native import fused
 from ..core import reverse as engine
-from ..core.interpret import thread
+from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
@@ -180,6 +180,27 @@ def low_precision(function: Callable[P, R]) -> Callable[P, R]:
         return function(
             *map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()}
         )
+
+    forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
+    return wrapper
+
+
+def low_precision_alone(function: Callable[P, R]) -> Callable[P, R]:
+    """As `low_precision`, but not on a batch of `vmap`: PyTorch's batched form of such a function is
+    an operator that autocast does not know.
+    """
+    lower = low_precision(function)
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if thread.stack.autocast is None:
+            return function(*args, **kwargs)
+        from ..core.transforms.batching import level_of
+
+        if not any(isinstance(x, Tensor) and level_of(x) for x in (*args, *kwargs.values())):
+            return lower(*args, **kwargs)
+        with playing("autocast", None):
+            return function(*args, **kwargs)
 
     forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
     return wrapper

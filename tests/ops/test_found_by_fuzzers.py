@@ -207,3 +207,23 @@ def test_gradients_of_many_vectors_pass_a_view_that_was_written_to():
     y.view(-1)[0].mul_(2)
     (rows,) = torch.autograd.grad(y.mT, x, torch.ones(2, 4, 3), is_grads_batched=True)
     assert rows.shape == (2, 3, 4) and rows[:, 0, 0].tolist() == [2.0, 2.0]
+
+
+def test_products_of_nothing_in_two_bytes():
+    x, w = torch.zeros(2, 3, 0).bfloat16(), torch.zeros(1, 0).bfloat16()
+    assert F.linear(x, w).shape == torch.matmul(x, w.T).shape == (2, 3, 1)
+
+
+def test_a_module_with_sparse_gradients_changes_its_type():
+    table = torch.nn.Embedding(5, 3, sparse=True)
+    table(torch.tensor([1, 2, 1])).sum().backward()
+    grad = table.double().weight.grad
+    assert grad.is_sparse and grad.dtype is torch.float64
+
+
+def test_convolutions_of_a_batch_keep_their_precision_under_autocast():
+    w = torch.ones(3, 2, 3, 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made = torch.vmap(lambda image: F.conv2d(image, w))(torch.ones(4, 1, 2, 5, 5))
+        alone = F.conv2d(torch.ones(1, 2, 5, 5), w)
+    assert made.dtype is torch.float32 and alone.dtype is torch.bfloat16

@@ -67,7 +67,10 @@ class ConvertMixin:
             elif fresh.device == param.device:
                 param.data = fresh
                 if grad is not None and grad is not param._grad:
-                    param._grad.data = grad
+                    if param._grad.is_sparse:
+                        param._grad = grad
+                    else:
+                        param._grad.data = grad
             else:
                 replaced = Parameter(fresh, param.requires_grad)
                 replaced._grad = grad

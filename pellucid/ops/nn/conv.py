@@ -15,7 +15,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, UnsupportedError, facts_of
 from .._format import in_format
-from .._rules import low_precision, per_dimension, require_tensor
+from .._rules import low_precision_alone, per_dimension, require_tensor
 from .._samples import Sample
 
 Sizes = int | Sequence[int]
@@ -394,7 +394,7 @@ def _convolve(
 
 
 @public(namespace="nn.functional torch")
-@low_precision
+@low_precision_alone
 def conv1d(
     input: Tensor,
     weight: Tensor,
@@ -434,7 +434,7 @@ def conv1d(
 
 
 @public(namespace="nn.functional torch")
-@low_precision
+@low_precision_alone
 def conv2d(
     input: Tensor,
     weight: Tensor,
@@ -474,7 +474,7 @@ def conv2d(
 
 
 @public(namespace="nn.functional torch")
-@low_precision
+@low_precision_alone
 def conv3d(
     input: Tensor,
     weight: Tensor,
@@ -568,7 +568,7 @@ def _transpose(
 
 
 @public(namespace="nn.functional torch")
-@low_precision
+@low_precision_alone
 def conv_transpose1d(
     input: Tensor,
     weight: Tensor,
@@ -609,7 +609,7 @@ def conv_transpose1d(
 
 
 @public(namespace="nn.functional torch")
-@low_precision
+@low_precision_alone
 def conv_transpose2d(
     input: Tensor,
     weight: Tensor,
@@ -650,7 +650,7 @@ def conv_transpose2d(
 
 
 @public(namespace="nn.functional torch")
-@low_precision
+@low_precision_alone
 def conv_transpose3d(
     input: Tensor,
     weight: Tensor,
