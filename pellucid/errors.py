@@ -46,11 +46,13 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     )
 
 
-def warn_once(text: str, category: type[Warning] = UserWarning) -> None:
-    """`warn`, once per process, or each time after `set_warn_always(True)`."""
-    if text in WARNED and not warn_always:
+def warn_once(text: str, category: type[Warning] = UserWarning, kind: str = "") -> None:
+    """`warn`, once per process (for all texts of a `kind`), or each time after
+    `set_warn_always(True)`.
+    """
+    if (kind or text) in WARNED and not warn_always:
         return
-    WARNED.add(text)
+    WARNED.add(kind or text)
     warn(text, category)
 
 

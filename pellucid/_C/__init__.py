@@ -196,9 +196,7 @@ def _is_torch_function_mode_enabled() -> bool:
 
 def _is_torch_function_enabled() -> bool:
     """Whether types' `__torch_function__` is called."""
-    return not (
-        _overriding._off(_overriding._Off.subclass) or _overriding._off(_overriding._Off.everything)
-    )
+    return not (_overriding.local.function_off or _overriding.local.function_all_off)
 
 
 def _are_functorch_transforms_active() -> bool:

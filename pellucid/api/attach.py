@@ -20,6 +20,35 @@ from ..ops._overloads import PREFIXED, WRAPPERS, checked, listed
 from .exchange import exchange
 
 Handler = Callable[..., Any]
+# functions of nn.functional that are torch's own, the same objects
+IN_TORCH = frozenset(
+    {
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "bilinear",
+        "celu_",
+        "channel_shuffle",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cosine_similarity",
+        "hardshrink",
+        "native_channel_shuffle",
+        "pairwise_distance",
+        "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "prelu",
+        "relu_",
+        "rrelu_",
+        "selu_",
+        "threshold_",
+    }
+)
 
 
 def attach() -> None:
@@ -55,12 +84,27 @@ def check_arguments() -> None:
                     function, wrapped = function.__wrapped__, False  # type: ignore[attr-defined]
                 if not wrapped or space in PREFIXED and id(function) in shared:
                     table[name] = checked(function, f"{space}.{name}")
+                    if space not in PREFIXED and function.__name__ in table:
+                        table[name].__name__ = name  # `greater`, which does what `gt` does
+    for name in IN_TORCH:
+        FUNCTIONS["nn.functional"][name] = FUNCTIONS["torch"][name]
 
 
 def _shorten(wrapper: Any, function: Any, calls: Any) -> None:
     from .entries import shorten  # read when the first function is called often
 
     shorten(wrapper, own(wrapper), function, calls)
+
+
+# special methods that go by another name in PyTorch
+_SPECIAL = {
+    "__abs__": "abs",
+    "__neg__": "neg",
+    "__pos__": "positive",
+    "__pow__": "pow",
+    "__ipow__": "pow_",
+    "__rtruediv__": "__rdiv__",
+}
 
 
 def name_functions() -> None:
@@ -79,9 +123,9 @@ def name_functions() -> None:
             if id(function) in known or not isinstance(function, FunctionType):
                 continue
             known.add(id(function))
-            if table is METHODS and function.__name__ not in METHODS:
+            if table is METHODS and (function.__name__ not in METHODS or name[:2] == "__"):
                 # what handlers of `__torch_function__` ask for: `__getitem__`
-                function.__name__ = name
+                function.__name__ = _SPECIAL.get(name, name)
             own, path, short = (
                 sys.modules.get(function.__module__ or ""),
                 function.__qualname__,

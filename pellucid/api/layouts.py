@@ -21,8 +21,16 @@ from ..ops.linalg.matmul import mm
 from .convert import TYPE_NAMES
 
 # ---- answers ----------------------------------------------------------------------------------
-for _name in ("is_xla", "is_mtia", "is_maia", "volatile"):
+for _name in ("is_xla", "is_mtia", "is_maia"):
     PROPERTIES[_name] = lambda self: False
+
+
+def _volatile(self: Tensor) -> bool:
+    warn("volatile was removed (Variable.volatile is always False)")
+    return False
+
+
+PROPERTIES["volatile"] = _volatile
 
 
 @method()

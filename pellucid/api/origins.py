@@ -11,9 +11,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.public import FUNCTIONS, METHODS
+from ..core.tensor import Tensor
+from ..ops._overloads import overloads
 from . import attach
 
 _HOME = __name__.partition(".")[0]
@@ -63,34 +65,6 @@ _IN_C_NN = frozenset(
         "softshrink",
     }
 )
-_IN_TORCH = frozenset(
-    {
-        "adaptive_avg_pool1d",
-        "avg_pool1d",
-        "bilinear",
-        "celu_",
-        "channel_shuffle",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_tbc",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "cosine_similarity",
-        "hardshrink",
-        "native_channel_shuffle",
-        "pairwise_distance",
-        "pdist",
-        "pixel_shuffle",
-        "pixel_unshuffle",
-        "prelu",
-        "relu_",
-        "rrelu_",
-        "selu_",
-        "threshold_",
-    }
-)
 _ELSEWHERE = {
     "nn.functional.logsigmoid": "torch._C._nn.log_sigmoid",
     "nn.functional.threshold": "torch.nn.functional._threshold",
@@ -110,6 +84,44 @@ _ELSEWHERE = {
     "torch.symeig": "torch._linalg_utils._symeig",
 }
 _PYTHON = ("torch.nn.functional.", "torch.functional.", "torch._lowrank.")
+_METHOD = "torch.Tensor."
+# Functions written in Python that call a method of their argument.
+METHODS_INSTEAD = frozenset({"torch.nn.functional.tanh", "torch.nn.functional.sigmoid"})
+# Tensor's methods that it writes in Python.
+_METHODS_IN_PYTHON = frozenset(
+    "__array__ __array_wrap__ __contains__ __deepcopy__ __dlpack__ __dlpack_device__ __floordiv__ "
+    "__format__ __ipow__ __len__ __pow__ __rdiv__ __repr__ __reversed__ __rfloordiv__ __rlshift__ "
+    "__rmatmul__ __rmod__ __rpow__ __rrshift__ __rsub__ __rtruediv__ backward dim_order eig "
+    "is_shared istft lstsq lu norm register_hook register_post_accumulate_grad_hook resize "
+    "resize_as share_memory_ solve split stft storage storage_type symeig to_sparse_coo unflatten "
+    "unique unique_consecutive".split()
+)
+# What handlers get for Python's operators, and for a few methods, where that is another method.
+OPERATORS = {
+    **{f"__{name}__": name for name in "add sub mul div matmul ne lt le gt ge".split()},
+    **{f"__i{name}__": f"{name}_" for name in "add sub mul div".split()},
+    "__truediv__": "div",
+    "__itruediv__": "div_",
+    "__ifloordiv__": "floor_divide_",
+    "__mod__": "remainder",
+    "__imod__": "remainder_",
+    "__radd__": "add",
+    "__rmul__": "mul",
+    "__rand__": "bitwise_and",
+    "__ror__": "bitwise_or",
+    "__rxor__": "bitwise_xor",
+    "__rtruediv__": "__rdiv__",
+    "__neg__": "neg",
+    "__pos__": "positive",
+    "__abs__": "abs",
+    "__str__": "__repr__",
+    "nelement": "numel",
+    "ndimension": "dim",
+}
+_REFLECTED = {
+    f"__r{name}__": f"__{name}__"
+    for name in "add sub mul div truediv floordiv mod pow matmul and or xor lshift rshift".split()
+}
 # handed on by keyword although it has no default
 _BY_KEYWORD = {"torch.functional.unravel_index": "shape"}
 # unless it is given
@@ -128,7 +140,7 @@ def origin(namespace: str, name: str) -> str:
     if namespace == "nn.functional":
         if name in _IN_C_NN:
             return f"torch._C._nn.{name}"
-        return f"torch.{name}" if name in _IN_TORCH else f"torch.nn.functional.{name}"
+        return f"torch.{name}" if name in attach.IN_TORCH else f"torch.nn.functional.{name}"
     return f"torch.{namespace}.{name}"
 
 
@@ -159,12 +171,9 @@ def _names(registered: int) -> dict[Any, str]:
 def origin_of(function: Any) -> str | None:
     """PyTorch's dotted name of a public function or method of this library; None for another."""
     try:
-        found = _names(_registered()).get(function)
+        return _names(_registered()).get(getattr(function, "__wrapped_method__", function))
     except TypeError:  # cannot be hashed
         return None
-    if hasattr(function, "__wrapped_method__"):
-        return f"torch.Tensor.{function.__name__}"
-    return found
 
 
 def at_origin(name: str) -> Any:
@@ -218,13 +227,59 @@ def _shown_at_top(name: str, thing: Any) -> bool:
     )
 
 
+class Handed(NamedTuple):
+    """A call as PyTorch hands it to `__torch_function__`.
+
+    Attributes:
+        kwargs: None where none are handed on, not even an empty dict: by functions written in C.
+        typed: the arguments whose types are shown even if they are plain tensors.
+    """
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] | None
+    typed: tuple[Any, ...] = ()
+
+
+def handed(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], as_written: bool = False
+) -> Handed:
+    """The call of a public function, a method of Tensor or a property's getter for a handler.
+
+    Args:
+        as_written: leave methods as the program called them.
+    """
+    name = origin_of(function) or ""
+    if name in METHODS_INSTEAD and not as_written and len(args) == 1:
+        name = _METHOD + name.rpartition(".")[2]
+        function = vars(Tensor)[name.removeprefix(_METHOD)]
+    if as_written and name.startswith(_METHOD):
+        return Handed(function, args, kwargs)
+    if not name.startswith(_METHOD):
+        if not name.startswith(_PYTHON):
+            return Handed(function, args, kwargs or None, args[:1] if name == "" else ())
+        args, kwargs = bound(function, args, kwargs)
+        return Handed(function, args, kwargs, (*args, *kwargs.values()))
+    own = name.removeprefix(_METHOD)
+    known = own
+    if own in _REFLECTED and len(args) == 2 and isinstance(args[1], Tensor):
+        own, args = _REFLECTED[own], args[::-1]
+    own = OPERATORS.get(own, own)
+    if own != known:
+        function = vars(Tensor)[own]
+    if own in _METHODS_IN_PYTHON:
+        args, kwargs = bound(function, args, kwargs)
+        return Handed(function, args, kwargs, (*args, *kwargs.values()))
+    listed = overloads(f"Tensor.{own}")
+    takes_none = len(args) == 1 if listed is None else listed.bare
+    return Handed(function, args, kwargs or None, args if takes_none else ())
+
+
 def bound(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as PyTorch hands them to `__torch_function__`."""
-    name = origin_of(function)
-    if name is None or not name.startswith(_PYTHON):
-        return args, kwargs
+    """The arguments of a call of a function written in Python as PyTorch hands them on."""
+    name = origin_of(function) or ""
     try:
         signature = _signature(function)
         given = signature.bind(*args, **kwargs).arguments

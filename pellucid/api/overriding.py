@@ -55,21 +55,11 @@ _PROPERTIES = (
     "is_leaf",
     "grad_fn",
     "grad",
+    "grad_dtype",
+    "output_nr",
+    "retains_grad",
     "data",
 )
-
-
-class _Off:
-    """How many blocks say that subclasses, or everything, run without `__torch_function__` (per
-    thread, in `local`).
-    """
-
-    subclass = "function_off"
-    everything = "function_all_off"
-
-
-def _off(name: str) -> int:
-    return getattr(local, name, 0)
 
 
 def default(
@@ -119,13 +109,13 @@ class DisableTorchFunctionSubclass:
     ...     y = torch.exp(x)
     """
 
-    _which = _Off.subclass
+    _which = "function_off"
 
     def __enter__(self) -> None:
-        setattr(local, self._which, _off(self._which) + 1)
+        setattr(local, self._which, getattr(local, self._which) + 1)
 
     def __exit__(self, *exc: object) -> None:
-        setattr(local, self._which, _off(self._which) - 1)
+        setattr(local, self._which, getattr(local, self._which) - 1)
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
@@ -144,20 +134,20 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     called exp
     """
 
-    _which = _Off.everything
+    _which = "function_all_off"
 
 
-def overloaded(values: Iterable[Any]) -> list[Any]:
+def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
     """The arguments whose type defines `__torch_function__`, one per type, subclasses before their
-    bases.
+    bases; with `plain` one plain tensor, too.
     """
-    if _off(_Off.subclass) or _off(_Off.everything):
+    if local.function_off or local.function_all_off:
         return []
     found: list[Any] = []
     kinds: list[type] = []
     for value in values:
         kind = type(value)
-        if kind is Tensor or kind is Parameter or kind in kinds or not takes_over(kind):
+        if kind in kinds or not (takes_over(kind) or plain and kind is Tensor):
             continue
         place = next((k for k, other in enumerate(kinds) if issubclass(kind, other)), len(kinds))
         kinds.insert(place, kind)
@@ -167,6 +157,8 @@ def overloaded(values: Iterable[Any]) -> list[Any]:
 
 def takes_over(kind: type) -> bool:
     """Whether a type defines `__torch_function__` itself and does not disable it."""
+    if kind is Tensor or kind is Parameter:
+        return False
     own = getattr(kind, "__torch_function__", None)
     return own is not None and own is not disabled and getattr(own, "__func__", own) is not default
 
@@ -202,13 +194,11 @@ def dispatch(
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
     modes = local.function_modes
     values = overloaded(_leaves(args, kwargs))
-    if modes or values:
-        args, kwargs = origins.bound(public, args, kwargs)
-    if modes and not _off(_Off.everything):
+    if modes and not local.function_all_off:
         mode = modes[-1]
         local.function_modes = modes[:-1]
         try:
-            result = mode.__torch_function__(public, tuple(type(v) for v in values), args, kwargs)
+            result = _ask(mode, public, args, kwargs, values)
         finally:
             local.function_modes = modes
         if result is not NotImplemented:
@@ -217,18 +207,31 @@ def dispatch(
         if below is not None and below.takes(args, kwargs):
             return below.enter(public, run, args, kwargs)
         return run(*args, **kwargs)
-    types = tuple(type(v) for v in values)
     for value in values:
         # of the value: a handler may be a plain method
-        result = value.__torch_function__(public, types, args, kwargs)
+        result = _ask(value, public, args, kwargs, values)
         if result is not NotImplemented:
             return result
+    types = tuple(type(v) for v in values)
     name = f"{getattr(public, '__module__', 'torch')}.{getattr(public, '__name__', public)}"
     raise TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
         + "\n".join(f"  - tensor subclass {kind}" for kind in types)
         + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
+
+
+def _ask(
+    handler: Any, public: Any, args: tuple[Any, ...], kwargs: dict[str, Any], values: list[Any]
+) -> Any:
+    """What a mode or a value answers to a call."""
+    call = origins.handed(public, args, kwargs, getattr(type(handler), "_as_written", False))
+    if call.typed:
+        values = overloaded(_leaves(call.typed, {}), True)
+    types = tuple(type(v) for v in values)
+    if call.kwargs is None:
+        return handler.__torch_function__(call.function, types, call.args)
+    return handler.__torch_function__(call.function, types, call.args, call.kwargs)
 
 
 # the level of operators (`pellucid.aten.level`), once there is somebody on it: who is asked after
@@ -257,7 +260,7 @@ def _method_names(preferred: frozenset[str]) -> dict[Any, str]:
     named = [
         (function, name)
         for name, function in METHODS.items()
-        if getattr(function, "__name__", name) != name
+        if METHODS.get(getattr(function, "__name__", name)) is not function
     ]
     return dict(sorted(named, key=lambda pair: pair[1] in preferred))
 
@@ -297,16 +300,24 @@ def _public_functions() -> set[FunctionType]:
             for name, value in table.items()
             if isinstance(value, FunctionType) and name not in _TELLING
         }
-    return found | _methods_of_two() if _installed["others"] else found
+    return found | _methods_of_two()
+
+
+_OF_TWO = {
+    *(f"__i{name}__" for name in "add sub mul div truediv floordiv mod pow".split()),
+    *(f"__i{name}__" for name in "and or xor lshift rshift".split()),
+}
 
 
 @functools.cache
 def _methods_of_two() -> set[FunctionType]:
-    """Tensor's methods that take another tensor: there it may be a class that is none."""
+    """Tensor's methods that take another tensor, which may be of a class that takes over."""
     found = set()
     for name in METHODS:
         known = overloads(f"Tensor.{name}") or overloads(f"torch.{name}")
-        if known is not None and any("Tensor " in each for each in known.signatures):
+        if name in _OF_TWO or (
+            known is not None and any("Tensor " in each for each in known.signatures)
+        ):
             found.add(vars(Tensor).get(name))
     return {value for value in found if isinstance(value, FunctionType)}
 
@@ -384,7 +395,6 @@ def _method(function: Any, name: str) -> Any:
         # What `torch.Tensor.name` is now: handlers compare with it.
         return dispatch(vars(Tensor)[name], own(function), args, kwargs)
 
-    method.__name__ = name  # `__getitem__`, whatever the function that does it is called
     method.__wrapped_method__ = function  # type: ignore[attr-defined]
     return method
 
@@ -396,8 +406,14 @@ def _property(original: property, name: str) -> property:
     def put(self: Any, value: Any) -> None:
         dispatch(vars(Tensor)[name].__set__, original.__set__, (self, value), {})
 
+    def remove(self: Any) -> None:
+        dispatch(vars(Tensor)[name].__delete__, original.__delete__, (self,), {})
+
     return property(
-        get, put if original.fset is not None else None, original.fdel, original.__doc__
+        get,
+        put if original.fset is not None else None,
+        remove if original.fdel is not None else None,
+        original.__doc__,
     )
 
 
@@ -426,8 +442,8 @@ def _versions() -> dict[str, Any]:
     return made
 
 
-# `modes` counts what needs Tensor's own methods to ask, `others` the classes that are no Tensor.
-_installed = {"classes": 0, "modes": 0, "others": 0}
+# `modes` counts what needs Tensor's own methods to ask.
+_installed = {"classes": 0, "modes": 0}
 _saved: dict[str, Any] = {}
 _lock = threading.RLock()  # the last holder of an `Asked` may go away in any thread
 
@@ -451,8 +467,6 @@ def _ask_for(cls: type) -> None:
         _installed["classes"] += 1
         first = _installed["classes"] == 1 and not _installed["modes"]
         if not issubclass(cls, Tensor):
-            _installed["others"] += 1
-            first = first or _installed["others"] == 1
             bind.other_type = _operator
         if first:
             _functions(True)

@@ -23,3 +23,13 @@ def _saved_variables(ctx: Any) -> tuple[Any, ...]:
 
 
 FunctionCtx.saved_variables = property(_saved_variables)  # type: ignore[attr-defined]
+
+
+def _legacy(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(
+        "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+        "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+    )
+
+
+setattr(Function, "__call__", _legacy)  # noqa: B010

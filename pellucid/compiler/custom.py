@@ -121,6 +121,8 @@ class _Given:
 class _Recording(TorchFunctionMode):
     """The graph of one call."""
 
+    _as_written = True
+
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
         self.graph = Graph()

@@ -631,11 +631,13 @@ def _settle(op: Primitive, result: Any, common: Any) -> Any:
 def keeps_type(kind: type) -> bool:
     """Whether results of operations on a subclass of Tensor have that subclass.
 
-    They do not where the subclass has switched off `__torch_function__`, which is what hands the
-    type on.
+    They do not where `__torch_function__`, which is what hands the type on, is switched off: by
+    the subclass, or by a block.
     """
-    return getattr(kind, "_keeps_type", True) and getattr(
-        getattr(kind, "__torch_function__", None), "keeps_type", True
+    return (
+        not local.function_off
+        and getattr(kind, "_keeps_type", True)
+        and getattr(getattr(kind, "__torch_function__", None), "keeps_type", True)
     )
 
 

@@ -41,7 +41,9 @@ class _ThreadModes(threading.local):
     # number of times
     transforms = 0
     run: Any = None  # the innermost backward that is under way (`core.reverse.Run`)
-    blocks = 0  # how much of `state.slow` is this thread's inference mode
+    # how much of `state.slow` is this thread's inference mode; blocks in which tensor types, or
+    # types and modes, do not take over functions
+    blocks = function_off = function_all_off = 0
 
     def __init__(self) -> None:
         # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off

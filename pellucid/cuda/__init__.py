@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..dtypes import device as _device
+from ..errors import CUDA_HINT as _CUDA_HINT
 from ..errors import OutOfMemoryError as OutOfMemoryError
+from ..errors import hinted as _hinted
 from ..errors import no_cuda as _no_cuda
 from . import amp as amp
 from . import nvtx as nvtx
@@ -205,6 +207,18 @@ for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream", "StreamContext")
     globals()[_name] = _refusing_class(_name)
 
 
+def _unavailable(name: str) -> Any:
+    def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        raise _hinted(
+            TypeError(
+                f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."
+            ),
+            _CUDA_HINT,
+        )
+
+    return refuse
+
+
 class _NoTensor(type):
     def __instancecheck__(cls, obj: object) -> bool:
         return False
@@ -223,7 +237,7 @@ for _name in (
     "Short",
 ):
     _body = {
-        "__new__": _refusing(f"{_name}Tensor"),
+        "__new__": _unavailable(f"{_name}Tensor"),
         "__doc__": "Tensors of a device: there are none.",
         "__module__": __name__,
     }

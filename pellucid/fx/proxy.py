@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import overriding
-from ..api.origins import torch_name
+from ..api.origins import METHODS_INSTEAD, OPERATORS, torch_name
 from ..core.tensor import Tensor
 from . import traceback as fx_traceback
 from ._codegen import magic_methods, reflectable_magic_methods
@@ -55,23 +55,8 @@ base_types = (
 )
 _HOME = __name__.partition(".")[0]
 
-# What Tensor's operators are called in PyTorch, where it is another method.
-_METHOD_NAMES = {
-    **{
-        f"__{name}__": name
-        for name in ("add", "sub", "mul", "pow", "matmul", "eq", "ne", "lt", "le", "gt", "ge")
-    },
-    **{f"__i{name}__": f"{name}_" for name in ("add", "sub", "mul", "pow")},
-    "__truediv__": "div",
-    "__mod__": "remainder",
-    "__itruediv__": "div_",
-    "__ifloordiv__": "floor_divide_",
-    "__imod__": "remainder_",
-}
-
-
-# PyTorch's call a method of their argument
-_METHODS_INSTEAD = {"torch.nn.functional.tanh", "torch.nn.functional.sigmoid"}
+# What Tensor's operators are called in graphs, where it is another method.
+_METHOD_NAMES = OPERATORS | {"__eq__": "eq", "__pow__": "pow", "__ipow__": "pow_"}
 
 
 @compatibility(is_backward_compatible=False)
@@ -340,6 +325,8 @@ class Proxy:
         return add
     """
 
+    _as_written = True
+
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         if tracer is None:
             tracer = GraphAppendingTracer(node.graph)
@@ -439,7 +426,7 @@ class Proxy:
         if hasattr(orig_method, "__wrapped_method__"):
             return tracer.create_proxy("call_method", _METHOD_NAMES.get(name, name), args, kwargs)
         full = torch_name(orig_method) or name
-        if full in _METHODS_INSTEAD and len(args) == 1 and not kwargs:
+        if full in METHODS_INSTEAD and len(args) == 1 and not kwargs:
             return tracer.create_proxy("call_method", full.rpartition(".")[2], args, kwargs)
         name = full.rpartition(".")[2]
         return tracer.create_proxy(

@@ -67,6 +67,7 @@ class MaskedTensor(Tensor):
     """
 
     _keeps_type = False
+    _as_written = True
     _masked_data: Any
     _masked_mask: Any
 

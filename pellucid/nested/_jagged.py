@@ -29,6 +29,7 @@ class NestedTensor(Tensor):
     """
 
     _keeps_type = False
+    _as_written = True
     _values: Tensor  # type: ignore[assignment]
     _offsets: Tensor
     _lengths: Tensor | None

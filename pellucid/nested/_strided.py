@@ -24,6 +24,7 @@ class StridedNestedTensor(Tensor):
     """
 
     _keeps_type = False
+    _as_written = True
     _parts: tuple[Tensor, ...]
     _empty: Any  # the dtype where there are no parts
 

@@ -240,7 +240,7 @@ def former(
             [a for a in args if isinstance(a, _NUMBERS)],
             [a for a in args if isinstance(a, Tensor)],
         )
-    warn_once(_advice(name, numbers[: len(values)]), UserWarning)
+    warn_once(_advice(name, numbers[: len(values)]), kind="a deprecated overload")
     return function(*given, **kwargs | dict(zip(numbers, values, strict=False)))
 
 

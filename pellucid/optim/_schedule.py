@@ -113,7 +113,7 @@ class LRScheduler:
 
     def get_lr(self) -> list[Any]:
         """The learning rates for `last_epoch`; defined by the subclass."""
-        raise NotImplementedError(f"{type(self).__name__} does not define get_lr")
+        raise NotImplementedError
 
     @tracing.replayed
     def step(self, epoch: int | None = None) -> None:

@@ -195,14 +195,23 @@ class _Readable:
         return bytes(memory[: self._file.readinto(memory)])
 
 
+_MORE = (
+    "\n\nCheck the documentation of torch.load to learn more about types accepted by default with weights_only "
+    "https://pytorch.org/docs/stable/generated/torch.load.html."
+)
+
+
 def _explained(text: str) -> str:
     if "was not an allowed global by default." in text:
         return (
             "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only if you "
             f"trust the source of the checkpoint\033[0m. \n\t(1) {_UNSAFE}\n\t(2) Alternatively, to load with `weights_only=True` "
-            f"please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {text}"
+            f"please check the recommended steps in the following error message.\n\tWeightsUnpickler error: {text}{_MORE}"
         )
-    return f"Weights only load failed. {_UNSAFE}\n\n{text}"
+    return (
+        f"Weights only load failed. {_UNSAFE}\nPlease file an issue with the following so that we can make "
+        f"`weights_only=True` compatible with your use case: WeightsUnpickler error: {text}{_MORE}"
+    )
 
 
 # ---- what weights_only allows ----------------------------------------------------------------

@@ -7,9 +7,9 @@ what they are given.
 
 from __future__ import annotations
 
-import builtins
 import pickle
 from _codecs import encode
+from _compat_pickle import NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pickle import UnpicklingError
@@ -202,7 +202,10 @@ def _allowed_by_user(value: Any) -> bool:
 
 class _Instructions(dict[int, Any]):
     def __missing__(self, code: int) -> Any:
-        raise UnpicklingError(f"Unsupported operand {code}")
+        raise UnpicklingError(f"\n\nUnsupported operand {code}")
+
+
+_PYTHON_2 = {old: new for (home, old), (_, new) in NAME_MAPPING.items() if home == "__builtin__"}
 
 
 # ---- the unpickler ---------------------------------------------------------------------------
@@ -225,8 +228,8 @@ class SafeUnpickler(Unpickler):
             return known
         if path in SAFE:
             return SAFE[path]
-        if module == "builtins" and hasattr(builtins, name):
-            path = name if name in SAFE else path
+        if module in ("builtins", "__builtin__"):
+            path = _PYTHON_2.get(name, name)
         path = shown(path)
         raise UnpicklingError(
             f"Unsupported global: GLOBAL {path} was not an allowed global by default. Please use "

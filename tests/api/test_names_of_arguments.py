@@ -5,6 +5,7 @@ reads the arguments.
 import pytest
 
 import pellucid as torch
+from pellucid import errors
 from pellucid.api import attach
 from pellucid.api.exchange import done_by
 from pellucid.api.messages.signatures import slots
@@ -99,6 +100,7 @@ def test_the_lists_hold_what_needs_other_names():
 
 def test_methods_with_numbers_first_are_told_as_methods():
     y = torch.ones(2, 2)
+    errors.WARNED.clear()
     with pytest.warns(
         UserWarning,
         match=r"This overload of addbmm_ is deprecated:\n\taddbmm_\(Number beta, Tensor batch1, Tensor batch2\)",

@@ -49,7 +49,10 @@ def test_every_choice_of_kernel_gives_the_same_attention():
 
 def test_functions_of_nn_functional_pickle_under_its_name():
     functional = torch.nn.functional
-    for name in ("silu", "conv1d", "mse_loss", "interpolate", "multi_head_attention_forward"):
+    for name in ("silu", "mse_loss", "interpolate", "multi_head_attention_forward"):
         function = getattr(functional, name)
         assert function.__module__ == "pellucid.nn.functional", name
         assert pickle.loads(pickle.dumps(function)) is function
+    # PyTorch's torch.nn.functional.conv1d is torch.conv1d
+    assert functional.conv1d is torch.conv1d is pickle.loads(pickle.dumps(torch.conv1d))
+    assert functional.conv1d.__module__ == "pellucid"

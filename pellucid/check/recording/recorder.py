@@ -210,6 +210,8 @@ class Recorder(Sites, Values):
         self.thread = threading.get_ident()
 
         class Mode(self.torch.overrides.TorchFunctionMode):  # type: ignore[name-defined]
+            _as_written = True
+
             def __torch_function__(
                 self, func: Any, types: Any, args: Any = (), kwargs: Any = None
             ) -> Any:

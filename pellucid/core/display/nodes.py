@@ -104,7 +104,8 @@ def _register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def _repr(self: Node) -> str:
-    return f"<{_name(self)} object at {hex(id(self))}>"
+    home = "torch.autograd.function." if "ctx" in self.params else ""
+    return f"<{home}{_name(self)} object at {hex(id(self))}>"
 
 
 class AccumulateGrad:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
+from ...errors import warn
 from .. import functional as F
 from .._functions import T
 from ..init import constant_
@@ -384,8 +385,25 @@ class Hardtanh(Module):
         tensor([-1.,  0.,  1.])
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        for new, old, value in (
+            ("min_val", "min_value", min_value),
+            ("max_val", "max_value", max_value),
+        ):
+            if value is not None:
+                warn(
+                    f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning
+                )
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         self.min_val = min_val
         self.max_val = max_val
         self.inplace = inplace
