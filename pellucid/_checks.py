@@ -21,7 +21,7 @@ def _check_with(error: type[Exception], cond: Any, message: Any = None) -> None:
     """Raise `error` unless the condition holds.
 
     Raises:
-        TypeError: the condition is no bool.
+        TypeError: the condition is not a bool.
     """
     if not isinstance(cond, bool):
         raise ArgumentTypeError(f"cond must be a bool, but got {type(cond)}")

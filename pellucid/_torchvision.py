@@ -2,7 +2,7 @@
 cannot be loaded here.
 
 `torch.ops.load_library` of that part imports this module, so `torchvision.ops.nms`, `roi_align`,
-`deform_conv2d` and their kin work, and so do the detection models. Gradients are registered by
+`deform_conv2d` and similar operators work, and so do the detection models. Gradients are registered by
 torchvision itself, in Python, over the operators `_..._backward`.
 
 Sources: He et al., "Mask R-CNN", 2017 (RoIAlign); Girshick, "Fast R-CNN", 2015 (RoI pooling); Dai

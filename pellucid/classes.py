@@ -39,7 +39,7 @@ class _ClassNamespace(types.ModuleType):
 
 
 def load_library(path: str) -> NoReturn:
-    """Refused: a compiled extension is built against PyTorch itself.
+    """Not supported: a compiled extension is built against PyTorch itself.
 
     Raises:
         OSError: always.

@@ -65,7 +65,7 @@ def set_dir(d: str | os.PathLike[str]) -> None:
 def download_url_to_file(
     url: str, dst: str, hash_prefix: str | None = None, progress: bool = True
 ) -> NoReturn:
-    """Refused.
+    """Not supported.
 
     Raises:
         NotImplementedError: always; nothing is downloaded.

@@ -229,7 +229,7 @@ class Library:
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
     ) -> None:
-        """Refused: there is no kernel for all operators."""
+        """Not supported: there is no kernel for all operators."""
         raise UnsupportedError("torch.library.Library.fallback is not supported")
 
     def _register_fake(
@@ -729,7 +729,7 @@ class _FakeContext:
     """What `get_ctx` gives: sizes that depend on values."""
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
-        """Refused: sizes are numbers here."""
+        """Not supported: sizes are numbers here."""
         raise UnsupportedError(
             "torch.library.get_ctx().new_dynamic_size is not supported: sizes are Python numbers here"
         )

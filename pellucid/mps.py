@@ -35,12 +35,12 @@ def empty_cache() -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise RuntimeError("PyTorch is not linked with support for mps devices")
 
 
 def set_device(device: Any) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise RuntimeError("PyTorch is not linked with support for mps devices")
 
 
@@ -49,35 +49,35 @@ def _refuse(name: str) -> NoReturn:
 
 
 def current_allocated_memory() -> int:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("getCurrentAllocatedMemory")
 
 
 def driver_allocated_memory() -> int:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("getDriverAllocatedMemory")
 
 
 def recommended_max_memory() -> int:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("getRecommendedMaxMemory")
 
 
 def set_per_process_memory_fraction(fraction: float) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("setMemoryFraction")
 
 
 def get_rng_state() -> Any:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("getDefaultGenerator")
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("getDefaultGenerator")
 
 
 def seed() -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse("getDefaultGenerator")

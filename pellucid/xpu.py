@@ -36,12 +36,12 @@ def empty_cache() -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise RuntimeError("PyTorch is not linked with support for xpu devices")
 
 
 def set_device(device: Any) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise RuntimeError("PyTorch is not linked with support for xpu devices")
 
 
@@ -50,42 +50,42 @@ def _refuse() -> NoReturn:
 
 
 def init() -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def current_device() -> int:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def current_stream(device: Any = None) -> Any:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def get_device_name(device: Any = None) -> str:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def get_device_properties(device: Any = None) -> Any:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def get_rng_state(device: Any = "xpu") -> Any:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
@@ -131,7 +131,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 

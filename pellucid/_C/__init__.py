@@ -74,7 +74,7 @@ def _refused(self: Any, *args: Any, **kwargs: Any) -> None:
 def _identity(name: str) -> type:
     body = {
         "__init__": _refused,
-        "__doc__": "Exists to be compared with; there are no graphs of TorchScript.",
+        "__doc__": "A class from TorchScript. It exists for `isinstance` checks; nothing creates an instance.",
         "__module__": __name__,
     }
     return type(name, (), body)

@@ -452,13 +452,13 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Refused: this build computes on the CPU."""
+    """Not supported: Pellucid computes on the CPU."""
     raise no_cuda()
 
 
 @method()
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Refused: there is no accelerator to pin memory for.
+    """Not supported: there is no accelerator to pin memory for.
 
     >>> import pellucid as torch
     >>> x = torch.tensor([1.0])

@@ -78,8 +78,7 @@ def backward(
 
     Args:
         gradient: the gradient of the final objective with respect to this tensor, in its shape. You
-            may
-            leave it out for a tensor with one element.
+            may leave it out for a tensor with one element.
         retain_graph: keep the saved values for another backward. Default: the value of
             `create_graph`.
         create_graph: record the gradients too, for higher derivatives. Default: False.

@@ -254,7 +254,7 @@ def _only_of_sparse(name: str, layout: str) -> None:
         raise OperationError(f"{name} expected {layout} tensor layout but got Strided")
 
     refuse.__name__ = name
-    refuse.__doc__ = "Refused: the tensor is dense."
+    refuse.__doc__ = "Not supported: the tensor is dense."
     METHODS[name] = refuse
 
 
@@ -267,7 +267,7 @@ def _refusal(name: str, what: str, instead: str) -> Any:
         raise UnsupportedError(f"{name}: {what} are not supported", hint=instead)
 
     refuse.__name__ = name.rpartition(".")[2]
-    refuse.__doc__ = f"Refused: {what} are not supported; {instead}."
+    refuse.__doc__ = f"Not supported: {what}; {instead}."
     return refuse
 
 
@@ -276,7 +276,7 @@ def _cpu_lacks(name: str) -> None:
         raise refusal(name, "")
 
     refuse.__name__ = name
-    refuse.__doc__ = "Refused: the tensor is dense."
+    refuse.__doc__ = "Not supported: the tensor is dense."
     METHODS[name] = refuse
 
 

@@ -319,7 +319,7 @@ def get_device_module(device: Any = None) -> Any:
 
 # ---- tensor types by name --------------------------------------------------------------------
 class _TensorType(type):
-    """`torch.FloatTensor` and kin: `isinstance` asks for the dtype, calling makes a tensor of it."""
+    """`torch.FloatTensor` and others: `isinstance` asks for the dtype, calling makes a tensor of it."""
 
     tensor_dtype: dtypes.dtype
     is_cuda = is_sparse = False

@@ -173,7 +173,7 @@ def cond(
         true_fn, false_fn: called with `operands` when `pred` is true, or false.
 
     Raises:
-        RuntimeError: `pred` is no condition, a branch is not callable, or `operands` is no tuple or
+        RuntimeError: `pred` is not a condition, a branch is not callable, or `operands` is not a tuple or
             list.
 
     >>> import pellucid as torch
@@ -198,7 +198,7 @@ def while_loop(
     true; the last results.
 
     Raises:
-        RuntimeError: no functions, or `carried_inputs` is no tuple or list; the body returns
+        RuntimeError: an argument is not a function, or `carried_inputs` is not a tuple or list; the body returns
             another number of values.
 
     >>> import pellucid as torch

@@ -93,11 +93,11 @@ class FakeTensor(Tensor):
         return fake_mode.from_tensor(t)
 
     def tolist(self) -> Any:
-        """Refused: there are no values."""
+        """Not supported: there are no values."""
         raise DataDependentOutputException(aten._local_scalar_dense.default)
 
     def unique(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: how many values there are depends on them."""
+        """Not supported: how many values there are depends on them."""
         raise DynamicOutputShapeException(aten._unique2.default)
 
     def __deepcopy__(self, memo: Any) -> FakeTensor:

@@ -69,8 +69,20 @@ def backward(
     grad_variables: Any = None,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Accumulate the sum of gradients of `tensors` into the leaves' `.grad` (or into that of
-    `inputs` only).
+    """Compute gradients: add the derivative of the sum of `tensors` to the `.grad` of each leaf.
+
+    Args:
+        tensors: a tensor or several: usually the loss.
+        grad_tensors: for each tensor, the gradient of the final objective with respect to it, in its shape. Default: None, which is
+            allowed for tensors with one element.
+        retain_graph: keep the saved values for another backward. Default: the value of `create_graph`.
+        create_graph: record the gradients too, for higher derivatives. Default: False.
+        inputs: accumulate into these tensors only. Default: all leaves.
+        grad_variables: the old name of `grad_tensors`.
+
+    Raises:
+        RuntimeError: nothing requires a gradient, a tensor has several elements and no gradient is given, the graph was freed, or a
+            value that backward needs was overwritten.
 
     >>> import pellucid as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -107,15 +119,25 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """The sum of gradients of `outputs` with respect to each of `inputs`.
+    """Compute and return the gradients of the sum of `outputs` with respect to each of `inputs`. No `.grad` changes.
 
     Args:
-        grad_outputs: the vector in the vector-Jacobian product; may be left out for scalar outputs.
-        create_graph: record the computation, for derivatives of higher order.
-        allow_unused: None instead of an error for an input that the outputs do not depend on.
-        is_grads_batched: the first dimension of each `grad_outputs` numbers vectors; the products
-            come stacked likewise.
-        materialize_grads: zeros instead of None.
+        outputs, inputs: a tensor or several.
+        grad_outputs: for each output, the vector of the vector-Jacobian product, in its shape. Default: None, which is allowed for
+            outputs with one element.
+        retain_graph: keep the saved values for another call. Default: the value of `create_graph`.
+        create_graph: record the computation, for higher derivatives. Default: False.
+        only_inputs: deprecated, ignored.
+        allow_unused: return None for an input that the outputs do not depend on, instead of raising an error. Default: False.
+        is_grads_batched: `grad_outputs` have an additional first dimension, and so do the results: several vectors at once.
+        materialize_grads: return zeros instead of None. Default: False.
+
+    Returns:
+        A tuple with a gradient for each input, in its shape.
+
+    Raises:
+        RuntimeError: an input is not used (see `allow_unused`), an output has several elements and no gradient is given, or the graph
+            was freed.
 
     >>> import pellucid as torch
     >>> x = torch.tensor(3.0, requires_grad=True)

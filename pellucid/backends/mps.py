@@ -19,5 +19,5 @@ def is_built() -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Refused: there is no such device to be on."""
+    """Not supported: there is no such device to be on."""
     raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")

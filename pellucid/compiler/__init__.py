@@ -166,21 +166,21 @@ def compile(
     """Compile a function or module: it is traced at its first call and runs as native code
     afterwards.
 
-    Give it a function of tensors, a module (its forward is compiled, and its backward as one node
-    of the graph), or a function that does a whole training step: `zero_grad`, forward, loss,
+    Pass a function of tensors, a module (its forward is compiled, and its backward becomes a single node
+    of the graph), or a function that performs a whole training step: `zero_grad`, forward, loss,
     `backward`, `optimizer.step`. Results are those of running eagerly.
 
     Args:
         model: a function or module; without it a decorator is returned.
-        fullgraph: raise CompileError, with file and line, where the function cannot be compiled, or
-            asks for a tensor's value to decide something; otherwise it is split there, and what
-            cannot be compiled (a print, a clock read) stays in Python, which a CompileWarning
-            tells.
-        dynamic: False gives each size native code of its own; otherwise sizes beyond the first
-            share it where it differs in numbers alone. Each size is traced once.
+        fullgraph: raise CompileError, with file and line, if a line cannot be compiled or
+            branches on a tensor's value. Otherwise the function is split there: lines that cannot be
+            compiled (a print, a clock read) keep running in Python, and a CompileWarning names
+            them.
+        dynamic: with False, each size of the arguments gets its own native code. Otherwise, further sizes
+            share code that differs in numbers only. Each size is traced once.
         backend: "inductor" (or None) compiles; "eager" and "aot_eager" run eagerly; a function
             `backend(gm, example_inputs)` gets the graph of each call as a `torch.fx.GraphModule`
-            and returns what computes it.
+            and returns a function that computes it.
         mode, options, name, isolate_recompiles, shapes_spec: accepted, without effect.
         disable: return the function as it is.
         recompile_limit: how many traced versions are kept (8).

@@ -166,8 +166,9 @@ class _GradMode(ContextDecorator):
 
 
 class no_grad(_GradMode):  # noqa: N801 (PyTorch's name)
-    """Context manager and decorator: operations inside are not recorded; results do not require
-    grad.
+    """Context manager and decorator that switches recording off: results of operations inside do not require a gradient.
+
+    Use it for evaluation and for manual updates of parameters; it saves memory and time.
 
     >>> import pellucid as torch
     >>> x = torch.ones(2, requires_grad=True)

@@ -65,7 +65,7 @@ def is_built() -> bool:
 
 
 def init() -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise _no_cuda()
 
 
@@ -162,7 +162,7 @@ def _refusing(name: str) -> Any:
         raise _no_cuda()
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no device."
+    refuse.__doc__ = "Not supported, since there is no such device: always raises an error."
     return refuse
 
 
@@ -172,7 +172,7 @@ def _refusing_class(name: str) -> Any:
         (),
         {
             "__init__": _refusing("__init__"),
-            "__doc__": "Refused: there is no device.",
+            "__doc__": "Not supported, since there is no such device: always raises an error.",
             "__module__": __name__,
         },
     )

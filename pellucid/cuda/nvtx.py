@@ -12,22 +12,22 @@ def _refuse() -> NoReturn:
 
 
 def range_push(msg: str) -> int:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def range_pop() -> int:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 def mark(msg: str) -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
 
 
 @contextmanager
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     _refuse()
     yield

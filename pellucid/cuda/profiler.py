@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 
 def start() -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
 def stop() -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
 @contextmanager
 def profile() -> Iterator[None]:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     start()
     yield

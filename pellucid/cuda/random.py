@@ -13,12 +13,12 @@ def get_rng_state_all() -> list[Any]:
 
 
 def get_rng_state(device: Any = "cuda") -> Any:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise _no_cuda()
 
 
 def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
-    """Refused: there is no device."""
+    """Not supported, since there is no such device: always raises an error."""
     raise _no_cuda()
 
 

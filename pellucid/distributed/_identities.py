@@ -166,7 +166,7 @@ def _refusing(name: str) -> Callable[..., Any]:
         raise UnsupportedError(f"torch.distributed: {name} is not supported: {_REASON}")
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
-    refused.__doc__ = "Refused (NotImplementedError)."
+    refused.__doc__ = "Not supported: always raises NotImplementedError."
     return refused
 
 
@@ -303,7 +303,7 @@ def _enumeration(name: str, members: str, space: dict[str, Any]) -> Any:
 def _class(name: str, base: type, space: dict[str, Any]) -> type:
     body: dict[str, Any] = {
         "__module__": space["__name__"],
-        "__doc__": "Exists to be asked for with `isinstance`; making one is refused.",
+        "__doc__": "Exists for `isinstance` checks only: creating an instance raises an error.",
     }
     refused = _refusing(name)
     body["__init__" if base is not Tensor else "__new__"] = refused

@@ -131,7 +131,7 @@ def all_gather_coalesced(
 
 
 def split_group(parent_pg: Any = None, split_ranks: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Refused as by PyTorch on processors: use `new_group`.
+    """Not supported on CPUs, as in PyTorch: use `new_group`.
 
     Raises:
         ValueError: no ranks. RuntimeError: otherwise.

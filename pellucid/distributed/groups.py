@@ -22,7 +22,7 @@ from .transport.engine import Channel
 
 
 class Backend(str):
-    """The name of a way to communicate. All names that stand for processors mean MPI here.
+    """The name of a communication backend. All names for the CPU mean MPI here.
 
     >>> Backend("GLOO"), Backend.NCCL
     ('gloo', 'nccl')
@@ -52,7 +52,7 @@ class Backend(str):
     def register_backend(
         cls, name: str, func: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> None:
-        """Refused: backends of others are not supported."""
+        """Not supported: backends of others are not supported."""
         raise UnsupportedError(
             f"torch.distributed: Backend.register_backend({name!r}) is not supported"
         )

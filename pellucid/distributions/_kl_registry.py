@@ -23,7 +23,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
     third that settles it.
 
     Raises:
-        TypeError: something that is no class.
+        TypeError: an argument is not a class.
 
     >>> import pellucid as torch
     >>> from pellucid.distributions import Normal, kl_divergence, register_kl

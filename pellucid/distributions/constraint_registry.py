@@ -34,7 +34,7 @@ class ConstraintRegistry:
         it is left out.
 
         Raises:
-            TypeError: something that is no constraint.
+            TypeError: an argument is not a constraint.
         """
         if factory is None:
             return lambda function: self.register(constraint, function)

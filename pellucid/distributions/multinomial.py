@@ -26,7 +26,7 @@ class Multinomial(CategoricalParameter, Distribution):
         probs, logits: as for `Categorical`, (..., K).
 
     Raises:
-        NotImplementedError: a count that is no int.
+        NotImplementedError: the count is not an int.
 
     >>> import pellucid as torch
     >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean

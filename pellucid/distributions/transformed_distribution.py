@@ -21,7 +21,7 @@ class TransformedDistribution(Distribution):
     """The distribution of `transforms` applied, in order, to samples of `base_distribution`.
 
     Raises:
-        ValueError: something that is no transform, or a base with too few dimensions.
+        ValueError: an argument is not a transform, or a base with too few dimensions.
 
     >>> import pellucid as torch
     >>> d = torch.distributions

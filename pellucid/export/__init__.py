@@ -65,9 +65,9 @@ def export(
         kwargs: the keyword arguments.
         dynamic_shapes: by the argument's name, or in the arguments' structure: None, or for each
             dimension that may change a `Dim` (or `Dim.AUTO`, `Dim.DYNAMIC`). Other sizes are fixed.
-        strict: taken; recording runs the function in either case.
-        preserve_module_call_signature: taken; calls of submodules are in the graph either way.
-        prefer_deferred_runtime_asserts_over_guards: taken; sizes are checked when the program runs.
+        strict: accepted; recording runs the function in either case.
+        preserve_module_call_signature: accepted; calls of submodules are in the graph either way.
+        prefer_deferred_runtime_asserts_over_guards: accepted; sizes are checked when the program runs.
 
     Raises:
         UserError: what the program does depends on a size that should be free.

@@ -46,7 +46,7 @@ def save(
         ep: the program.
         f: a path, or a binary stream.
         extra_files: names and contents (text or bytes) that are put into the file as well.
-        opset_version: taken; the version of PyTorch 2.13 is written.
+        opset_version: accepted; the version of PyTorch 2.13 is written.
         pickle_protocol: that of the example's inputs.
 
     Raises:

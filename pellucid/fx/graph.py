@@ -455,7 +455,7 @@ class Graph:
             verbose: add comments with the places that nodes come from, and what is known of their
                 values.
             include_stride, include_device: show strides and devices of tensors there.
-            colored, expanded_def, record_func: taken; the code is the same.
+            colored, expanded_def, record_func: accepted; the code is the same.
         """
         namespace = _Namespace()
         with named(self, namespace):

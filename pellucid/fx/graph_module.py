@@ -480,7 +480,7 @@ class GraphModule(Module):
             print_output: print it, too.
             include_stride, include_device: show strides and devices of tensors whose values are
                 known.
-            colored, fast_sympy_print, expanded_def, additional_meta: taken; the text is the same.
+            colored, fast_sympy_print, expanded_def, additional_meta: accepted; the text is the same.
         """
         text = _readable(self, self._get_name(), include_stride, include_device)
         if print_output:

@@ -97,7 +97,7 @@ def normalize_function(
     Args:
         target: a function of the library.
         args, kwargs: what it is called with.
-        arg_types, kwarg_types: taken; a function has one signature here.
+        arg_types, kwarg_types: accepted; a function has one signature here.
         normalize_to_only_use_kwargs: give all of them by keyword.
 
     Returns:

@@ -100,7 +100,7 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
     """The bytes of a safetensors file with these tensors.
 
     Raises:
-        ValueError: something that is no contiguous tensor. RuntimeError: tensors that share memory.
+        ValueError: a value is not a contiguous tensor. RuntimeError: tensors that share memory.
     """
     import safetensors
 

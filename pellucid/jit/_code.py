@@ -75,7 +75,7 @@ class ArchiveModule(ScriptModule):
         return f"original_name={self.original_name}"
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Refused: its class is in the archive that it came from."""
+        """Not supported: its class is in the archive that it came from."""
         raise UnsupportedError(
             "saving a module that torch.jit.load read from a TorchScript archive is not supported",
             hint="keep the archive, and save the state_dict with torch.save",

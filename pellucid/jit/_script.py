@@ -70,7 +70,7 @@ class ScriptFunction:
 
     @property
     def graph(self) -> NoReturn:
-        """Refused: there is no graph of TorchScript."""
+        """Not supported: there is no graph of TorchScript."""
         raise _no_graph()
 
     inlined_graph = graph
@@ -80,7 +80,7 @@ class ScriptFunction:
         write(self, f, _extra_files)
 
     def get_debug_state(self) -> NoReturn:
-        """Refused: there is no graph of TorchScript."""
+        """Not supported: there is no graph of TorchScript."""
         raise _no_graph()
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -125,7 +125,7 @@ class ScriptModule(Module):
 
     @property
     def graph(self) -> NoReturn:
-        """Refused: there is no graph of TorchScript."""
+        """Not supported: there is no graph of TorchScript."""
         raise _no_graph()
 
     inlined_graph = graph
@@ -392,7 +392,7 @@ class CompilationUnit:
             self.define(lang)
 
     def define(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refused."""
+        """Not supported."""
         raise UnsupportedError(
             "torch.jit.CompilationUnit is not supported: TorchScript source is not compiled here",
             hint="write the function in Python",

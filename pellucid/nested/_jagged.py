@@ -25,7 +25,7 @@ from ._ragged import symbol
 class NestedTensor(Tensor):
     """A batch of tensors that differ in the size of one dimension, in one packed tensor.
 
-    Made by `torch.nested.nested_tensor(..., layout=torch.jagged)` and its kin.
+    Made by `torch.nested.nested_tensor(..., layout=torch.jagged)` and similar functions.
     """
 
     _keeps_type = False

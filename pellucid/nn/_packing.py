@@ -95,7 +95,7 @@ class PackedSequence(_Packed):
         return self
 
     def pin_memory(self) -> PackedSequence:
-        """Refused: there is no accelerator to pin memory for."""
+        """Not supported: there is no accelerator to pin memory for."""
         raise no_pinned()
 
     @property

@@ -97,11 +97,11 @@ class _Uninitialized:
 
     @property
     def shape(self) -> Any:
-        """Refused: there is no shape yet."""
+        """Not supported: there is no shape yet."""
         raise OperationError(_NO_SHAPE)
 
     def share_memory_(self) -> Any:
-        """Refused: there is no memory yet."""
+        """Not supported: there is no memory yet."""
         raise OperationError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
             "`module.share_memory()`."

@@ -146,7 +146,7 @@ R = TypeVar("R")
 
 
 def full_precision(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator for losses, factorizations and kin: under autocast they take float32, as
+    """Decorator for losses, factorizations and others: under autocast they take float32, as
     PyTorch's do.
     """
 

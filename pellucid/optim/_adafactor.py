@@ -25,7 +25,7 @@ class Adafactor(ArrayOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: largest relative step; the step shrinks as 1 / sqrt(t) once that is smaller. Default:
             0.01.
         beta2_decay: power of the decay of second moments: the new square counts t^beta2_decay.
@@ -33,7 +33,7 @@ class Adafactor(ArrayOptimizer):
         eps: floor of squares (None: the machine epsilon), and floor of the parameter's size.
             Default: (None, 1e-3).
         d: clipping threshold of updates' RMS, at least 1. Default: 1.
-        weight_decay: times lr, taken off the parameters directly. Default: 0.
+        weight_decay: multiplied by lr and subtracted from the parameters directly. Default: 0.
         foreach: accepted.
         maximize: climb instead of descending. Default: False.
 

@@ -60,7 +60,7 @@ class Muon(ArrayOptimizer):
     Args:
         params: an iterable of 2-d parameters, or of groups of them.
         lr: learning rate. Default: 1e-3.
-        weight_decay: times lr, taken off the parameters directly. Default: 0.1.
+        weight_decay: multiplied by lr and subtracted from the parameters directly. Default: 0.1.
         momentum: how much of the last steps remains in their mean. Default: 0.95.
         nesterov: whether to look ahead along the mean. Default: True.
         ns_coefficients: the three of the Newton-Schulz iteration. Default: (3.4445, -4.775,

@@ -34,7 +34,7 @@ class Adadelta(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 1.
         rho: decay of both running means. Default: 0.9.
         eps: added under both roots. Default: 1e-6.

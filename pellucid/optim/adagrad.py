@@ -31,7 +31,7 @@ class Adagrad(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 0.01.
         lr_decay: how fast the rate decays. Default: 0.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.

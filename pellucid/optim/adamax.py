@@ -31,7 +31,7 @@ class Adamax(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 2e-3.
         betas: decay of the mean of gradients, and of their maximum. Default: (0.9, 0.999).
         eps: added to the gradients' magnitude. Default: 1e-8.

@@ -31,7 +31,7 @@ class ASGD(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 0.01.
         lambd: decay of the parameters and the rate. Default: 1e-4.
         alpha: power of the rate's decay. Default: 0.75.

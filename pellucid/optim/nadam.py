@@ -38,11 +38,11 @@ class NAdam(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 2e-3.
         betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
         eps: added to the denominator. Default: 1e-8.
-        weight_decay: times p, added to the gradient; taken off p directly with
+        weight_decay: times p, added to the gradient; subtracted from p directly with
             `decoupled_weight_decay`. Default: 0.
         momentum_decay: how fast the momentum reaches beta1. Default: 4e-3.
         decoupled_weight_decay: decay the weights as AdamW does. Default: False.

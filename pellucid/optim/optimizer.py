@@ -114,9 +114,9 @@ class Optimizer:
     """Base class of optimizers; a subclass defines `step`.
 
     Args:
-        params: parameters, (name, parameter) pairs, or dictionaries with "params" and options of
-            their own.
-        defaults: options of groups that do not give them.
+        params: parameters, (name, parameter) pairs, or dictionaries with "params" and
+            their own options.
+        defaults: the options of groups that do not set them.
 
     Raises:
         TypeError: `params` is a tensor, a set, or holds something that is not a tensor. ValueError:

@@ -47,7 +47,7 @@ class RMSprop(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 0.01.
         alpha: decay of the running mean. Default: 0.99.
         eps: added to the denominator. Default: 1e-8.

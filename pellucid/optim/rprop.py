@@ -28,7 +28,7 @@ class Rprop(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: the first step size. Default: 0.01.
         etas: factors of the step size when the sign changes and when it stays. Default: (0.5, 1.2).
         step_sizes: smallest and largest step size. Default: (1e-6, 50).

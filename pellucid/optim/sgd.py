@@ -39,7 +39,7 @@ class SGD(FormulaOptimizer):
 
     Args:
         params: an iterable of parameters, of (name, parameter) pairs, or of dictionaries: groups
-            with options of their own.
+            with their own options.
         lr: learning rate, a number or a tensor of one element. Default: 1e-3.
         momentum: how much of the last step remains. Default: 0.
         dampening: share of the gradient that is left out of the buffer. Default: 0.

@@ -1,4 +1,4 @@
-"""Functions that quantize: PyTorch's `quantize_per_tensor` and its kin."""
+"""Functions that quantize: PyTorch's `quantize_per_tensor` and similar functions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def quantize_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, d
     """A float32 tensor quantized with a scale and a zero point for each slice along `axis`.
 
     Args:
-        scales, zero_points: one-dimensional tensors. Zero points that are no integers stand for
+        scales, zero_points: one-dimensional tensors. Zero points that are not integers stand for
             themselves: q = x / scale + zero_point.
 
     >>> import pellucid as torch

@@ -242,7 +242,7 @@ def equal(input: Any, other: Any) -> bool:
 
 @function("isclose allclose")
 def isclose(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
-    """Refused, as in PyTorch."""
+    """Not supported, as in PyTorch."""
     raise OperationError("isclose is not supported for quantized inputs.")
 
 

@@ -158,7 +158,7 @@ def __bool__(self: Any) -> bool:  # noqa: N807
 
 @method()
 def tolist(self: Any) -> Any:
-    """Refused, as in PyTorch."""
+    """Not supported, as in PyTorch."""
     raise OperationError("load_scalar: invalid type")
 
 
@@ -324,7 +324,7 @@ def fill_(self: Any, value: Any) -> Any:
 
 @method()
 def zero_(self: Any) -> Any:
-    """Refused, as in PyTorch."""
+    """Not supported, as in PyTorch."""
     raise refuse("zero_")
 
 

@@ -47,7 +47,7 @@ def save(
     """Write an object to a file that `load` and PyTorch read; tensors that share memory still do so
     after loading.
 
-    A path is written to a temporary file first and then put in its place, so that a crash never
+    If `f` is a path, a temporary file is written first and then renamed, so that a crash never
     leaves half a file.
 
     Args:
@@ -111,7 +111,7 @@ def load(
 
     Raises:
         pickle.UnpicklingError: the file names something that is not allowed, or is damaged.
-        RuntimeError: a truncated or damaged archive, or tensors of a device that is not there.
+        RuntimeError: a truncated or damaged archive, or tensors on a device that does not exist.
 
     >>> import pellucid as torch
     >>> import io
@@ -330,6 +330,6 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
 @contextmanager
 def skip_data(materialize_fake_tensors: bool = False) -> Iterator[None]:
-    """Refused: files without their tensors' data are not written here."""
+    """Not supported: files without their tensors' data are not written here."""
     raise NotImplementedError("torch.serialization.skip_data is not supported")
     yield

@@ -236,7 +236,7 @@ class Pickler(_Pickler):
             parts = make_tensor(scheme.scale), make_tensor(scheme.zero_point)
             for part in parts:
                 self._keep(part)
-            # Zero points that are no integers tell the other kind of channels.
+            # Zero points that are not integers tell the other kind of channels.
             parameters = (PER_CHANNEL, *parts, scheme.axis)
         integers = array.ints
         storage = self._storage(owner(integers))

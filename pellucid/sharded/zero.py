@@ -236,7 +236,7 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         super().zero_grad(set_to_none)
 
     def join_hook(self, **kwargs: Any) -> Any:
-        """Refused."""
+        """Not supported."""
         raise UnsupportedError(
             "torch.distributed.optim: ZeroRedundancyOptimizer.join_hook is not supported"
         )

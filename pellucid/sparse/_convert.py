@@ -721,7 +721,7 @@ _OF_EYE = {  # the parts of a 2-by-2 identity
 
 
 def part_copy(name: str) -> Any:
-    """`crow_indices_copy` and its kin."""
+    """`crow_indices_copy` and the like."""
     part = name.removesuffix("_copy")
 
     def copied(input: Tensor) -> Any:

@@ -1,4 +1,4 @@
-"""`torch.sparse.FloatTensor` and its kin: the constructors from before `sparse_coo_tensor`."""
+"""`torch.sparse.FloatTensor` and similar classes: the constructors from before `sparse_coo_tensor`."""
 
 from __future__ import annotations
 

@@ -457,7 +457,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
 
 
 def hsmm(mat1: Any, mat2: Any) -> Any:
-    """Refused, as PyTorch does for tensors on the CPU."""
+    """Not supported on the CPU, as in PyTorch."""
     raise refuse("hspmm", mat1, mat2)
 
 

@@ -35,7 +35,7 @@ class SparseTensor(Tensor):
     """A tensor of which only some elements are stored, in one of five layouts; PyTorch's
     `torch.sparse`.
 
-    Made by `sparse_coo_tensor` and its kin and by `Tensor.to_sparse`.
+    Made by `sparse_coo_tensor` and similar functions and by `Tensor.to_sparse`.
     """
 
     __slots__ = ()

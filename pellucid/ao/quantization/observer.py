@@ -677,7 +677,7 @@ class PlaceholderObserver(ObserverBase):
         return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """Refused."""
+        """Not supported."""
         raise Exception("calculate_qparams should not be called for PlaceholderObserver")
 
 
@@ -700,7 +700,7 @@ class RecordingObserver(ObserverBase):
         return x
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """Refused."""
+        """Not supported."""
         raise Exception("calculate_qparams should not be called for RecordingObserver")
 
     def get_tensor_value(self) -> list[Any]:
@@ -719,7 +719,7 @@ class NoopObserver(ObserverBase):
         return x
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """Refused."""
+        """Not supported."""
         raise Exception("calculate_qparams should not be called for NoopObserver")
 
 
@@ -733,7 +733,7 @@ class ReuseInputObserver(ObserverBase):
         return x
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        """Refused."""
+        """Not supported."""
         raise Exception("calculate_qparams should not be called for ReuseInputObserver")
 
 

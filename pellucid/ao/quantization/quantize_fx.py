@@ -15,7 +15,7 @@ def _refusing(name: str) -> None:
         )
 
     refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = "Refused: not supported."
+    refused.__doc__ = "Not supported: always raises an error."
     globals()[name] = refused
 
 

@@ -282,11 +282,10 @@ def tensor(
     Args:
         data: a number, nested lists or tuples of numbers, a NumPy array or scalar, or a tensor.
         dtype: the dtype. Default: the default dtype for Python floats, int64 for ints, otherwise
-            that
-            of `data`.
+            that of `data`.
         device: "cpu" or "meta". Default: the CPU.
         requires_grad: record operations on it. Default: False.
-        pin_memory: refused; there is no accelerator to pin memory for.
+        pin_memory: not supported; there is no accelerator to pin memory for.
 
     Raises:
         ValueError: nested lists of unequal lengths. TypeError: something that is not a number.

@@ -112,14 +112,14 @@ class Batched(Tensor):
     data = property(detach)
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
-        """Refused, as in PyTorch."""
+        """Not supported, as in PyTorch."""
         raise OperationError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
             "or call backward() outside of functorch transforms."
         )
 
     def item(self) -> Any:
-        """Refused: there is one value per sample."""
+        """Not supported: there is one value per sample."""
         raise OperationError(
             "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try "
             "to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file "
@@ -133,7 +133,7 @@ class Batched(Tensor):
         )
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: there is one array per sample."""
+        """Not supported: there is one array per sample."""
         raise OperationError(
             "Cannot access data pointer of Tensor that doesn't have storage", op="numpy"
         )

@@ -103,7 +103,7 @@ class Reduction:
     Raises:
         ValueError (of all-reduces) or RuntimeError: complex numbers have no order, and PyTorch
             multiplies none.
-        RuntimeError: bits of numbers that are no integers.
+        RuntimeError: bitwise reductions of numbers that are not integers.
     """
 
     def __init__(self, mpi: Any, name: str, op: Any, dtype: np.dtype[Any], size: int) -> None:

@@ -54,7 +54,7 @@ def split_module(
 
     Args:
         m: the module to cut.
-        root_m: taken; not used.
+        root_m: accepted; not used.
         split_callback: the part that a node belongs to.
         qualname_map: gets the dotted names of submodules in `m` by those in the result.
         keep_original_order: call the parts in the order in which their first nodes stood.

@@ -47,7 +47,7 @@ def get_node_target(submodules: Mapping[str, Module], node: Node) -> str:
     """The name of what a node calls: a function's dotted name, a module's type, or a method's name.
 
     Raises:
-        AssertionError: the node is no call.
+        AssertionError: the node is not a call.
     """
     if node.op not in CALLABLE_NODE_OPS:
         raise AssertionError(

@@ -146,5 +146,5 @@ class ConvertMixin:
         return self._apply(lambda t: t.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """Refused by the tensors: this build computes on the CPU."""
+        """Not supported: Pellucid computes on the CPU, so the tensors raise an error."""
         return self._apply(lambda t: t.cuda(device))

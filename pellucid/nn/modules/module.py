@@ -88,8 +88,14 @@ def _without_forward(cls: type) -> Exception:
 class Module(HooksMixin, StateMixin, ConvertMixin):
     """Base class of all neural network modules.
 
-    A subclass calls `super().__init__()`, assigns parameters, buffers and submodules as attributes,
-    and defines `forward`; calling the module runs `forward` and the hooks.
+    A subclass calls `super().__init__()`, assigns parameters (`nn.Parameter`) and submodules as attributes, registers
+    buffers with `register_buffer`, and defines `forward`. Call the module, not `forward`, so that hooks run.
+
+    `parameters()`, `state_dict()`, `to()`, `train()` and `eval()` cover all submodules. Layers in a plain list or dict are
+    not found; use `nn.ModuleList` or `nn.ModuleDict`.
+
+    Attributes:
+        training: True in training mode, False in evaluation mode. Dropout and batch normalization depend on it.
 
     Example:
         >>> import pellucid as torch

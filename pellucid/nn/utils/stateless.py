@@ -24,7 +24,7 @@ def functional_call(
     Args:
         parameters_and_buffers: a dictionary, or several of them; names that are left out keep the
             module's tensors.
-        args: positional arguments; a value that is no tuple is the only one.
+        args: positional arguments; a value that is not a tuple is the only argument.
         tie_weights: a tensor that the module has under several names is replaced under all of them.
         strict: refuse missing and unexpected names.
     """

@@ -88,7 +88,7 @@ FUNCTIONS["torch"].update(Generator=Generator, default_generator=default_generat
 
 @public()
 def manual_seed(seed: int) -> Any:
-    """Seed the default generator; returns it.
+    """Seed the default generator and return it. With the same seed, the numbers are those of PyTorch on a CPU.
 
     >>> import pellucid as torch
     >>> _ = torch.manual_seed(0)

@@ -382,7 +382,7 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
 
     Args:
         row, col: the size of the matrix.
-        offset: where the triangle ends. 0 is the main diagonal, positive ones lie above it.
+        offset: where the triangle ends. 0 is the main diagonal, positive ones are above it.
             Default: 0.
         dtype: an integer type. Default: int64.
 

@@ -88,8 +88,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         input: any shape and dtype.
         dim: the dimension that is indexed.
         index: int32 or int64, with as many dimensions as `input` and not larger in the other ones.
-            The
-            result has its shape.
+            The result has its shape.
         sparse_grad: make the gradient a sparse tensor. Default: False.
 
     Raises:

@@ -467,7 +467,7 @@ def _prepare_scatter_reduce(
 
     Args:
         reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether the old value takes part.
+        include_self: whether the old value is included.
 
     >>> import pellucid as torch
     >>> torch.scatter_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([5.0, 7.0]), "amax")

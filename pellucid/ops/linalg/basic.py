@@ -353,7 +353,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 
     Args:
         A: at least two dimensions.
-        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        offset: which diagonal; 0 is the main one, positive ones are above it. Default: 0.
         dim1, dim2: the dimensions of the matrices. Default: -2 and -1.
 
     >>> import pellucid as torch

@@ -192,7 +192,7 @@ def scaled_dot_product_attention(
     Args:
         query: `(..., L, E)`.
         key, value: `(..., S, E)` and `(..., S, Ev)`; leading dimensions broadcast.
-        attn_mask: bool (True takes part) or added to the scores; broadcast to `(..., L, S)`.
+        attn_mask: bool (True: the key is visible) or added to the scores; broadcast to `(..., L, S)`.
             Default: None.
         dropout_p: probability of dropout on the weights. It is applied whenever it is not 0, so
             pass 0 in evaluation. Default: 0.

@@ -254,7 +254,7 @@ def embedding(
         sparse: the gradient is a sparse tensor of the rows that were looked up.
 
     Raises:
-        IndexError: an index out of range. RuntimeError: indices that are no integers.
+        IndexError: an index out of range. RuntimeError: indices that are not integers.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))

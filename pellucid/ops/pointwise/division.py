@@ -116,8 +116,7 @@ def div(
     Args:
         input, other: tensors or numbers. Integers give floats, unless there is a rounding mode.
         rounding_mode: None for true division, "trunc" to round towards zero as C does, "floor" to
-            round
-            down as Python's `//` does. Default: None.
+            round down as Python's `//` does. Default: None.
 
     Raises:
         RuntimeError: an integer is divided by zero with a rounding mode.

@@ -225,8 +225,7 @@ def nan_to_num(
         input: any shape.
         nan: replaces NaN. Default: 0.
         posinf, neginf: replace the infinities. Default: the largest and smallest finite number of
-            the
-            dtype.
+            the dtype.
 
     >>> import pellucid as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("-inf"), 1.0]), neginf=-5.0)

@@ -1,4 +1,4 @@
-"""Sums and their kin over dimensions: sum, mean, prod, amax, amin."""
+"""Sums and similar reductions over dimensions: sum, mean, prod, amax, amin."""
 
 from __future__ import annotations
 

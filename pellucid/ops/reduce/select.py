@@ -276,8 +276,7 @@ def max(
     Args:
         input: any shape, a real dtype. NaN counts as largest.
         dim: a dimension; the result is then (values, indices). A tensor in its place is compared
-            with
-            `input`, as by `maximum`.
+            with `input`, as by `maximum`.
         keepdim: keep the dimension with size 1. Default: False.
 
     Raises:
@@ -303,8 +302,7 @@ def min(
     Args:
         input: any shape, a real dtype. NaN counts as smallest.
         dim: a dimension; the result is then (values, indices). A tensor in its place is compared
-            with
-            `input`, as by `minimum`.
+            with `input`, as by `minimum`.
         keepdim: keep the dimension with size 1. Default: False.
 
     Raises:

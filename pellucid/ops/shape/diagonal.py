@@ -54,7 +54,7 @@ def _triangle(name: str, which: str, example: str) -> None:
 
     Args:
         input: `(..., m, n)`.
-        diagonal: where the triangle ends. 0 is the main diagonal, positive ones lie above it.
+        diagonal: where the triangle ends. 0 is the main diagonal, positive ones are above it.
             Default: 0.
 
     >>> import pellucid as torch
@@ -103,7 +103,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
     Args:
         input: at least one dimension.
-        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        offset: which diagonal; 0 is the main one, positive ones are above it. Default: 0.
         dim1, dim2: the dimensions of the new matrices. Default: -2 and -1.
 
     >>> import pellucid as torch
@@ -124,7 +124,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
     Args:
         input: a vector or a matrix.
-        diagonal: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        diagonal: which diagonal; 0 is the main one, positive ones are above it. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.diag(torch.tensor([[1, 2], [3, 4]]))
@@ -144,7 +144,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
     Args:
         input: any shape.
-        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        offset: which diagonal; 0 is the main one, positive ones are above it. Default: 0.
 
     >>> import pellucid as torch
     >>> torch.diagflat(torch.tensor([[1], [2]]))

@@ -1,4 +1,4 @@
-"""Tensors put together: cat, stack and kin, block_diag, meshgrid, products and combinations."""
+"""Tensors put together: cat, stack and others, block_diag, meshgrid, products and combinations."""
 
 from __future__ import annotations
 
@@ -164,14 +164,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
 
     Args:
         tensors: a sequence of tensors whose sizes agree in all dimensions but `dim`. They are
-            promoted
-            to a common dtype.
+            promoted to a common dtype.
         dim: the dimension. Default: 0.
 
     Raises:
         RuntimeError: sizes differ in another dimension. ValueError: no tensors. IndexError: `dim`
-            is
-        out of range.
+            is out of range.
 
     >>> import pellucid as torch
     >>> torch.cat((torch.tensor([1, 2]), torch.tensor([3])))

@@ -218,7 +218,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
     Args:
         input: at least two dimensions.
-        offset: which diagonal; 0 is the main one, positive ones lie above it. Default: 0.
+        offset: which diagonal; 0 is the main one, positive ones are above it. Default: 0.
         dim1, dim2: the two dimensions. Default: 0 and 1.
 
     >>> import pellucid as torch

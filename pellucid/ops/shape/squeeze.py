@@ -1,4 +1,4 @@
-"""Dimensions of size 1, removed and inserted: squeeze, unsqueeze, atleast_1d and kin."""
+"""Dimensions of size 1, removed and inserted: squeeze, unsqueeze, atleast_1d and others."""
 
 from __future__ import annotations
 

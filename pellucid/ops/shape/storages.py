@@ -123,7 +123,7 @@ class UntypedStorage(StorageBase):
         return int(self._owner.nbytes)
 
     def pin_memory(self, device: Any = None) -> UntypedStorage:
-        """Refused: there is no accelerator to pin memory for."""
+        """Not supported: there is no accelerator to pin memory for."""
         raise no_pinned()
 
     size = nbytes
@@ -412,7 +412,7 @@ class TypedStorage:
         return False
 
     def pin_memory(self, device: Any = None) -> TypedStorage:
-        """Refused: there is no accelerator to pin memory for."""
+        """Not supported: there is no accelerator to pin memory for."""
         raise no_pinned()
 
     def is_shared(self) -> bool:

@@ -1,4 +1,4 @@
-"""Views of all elements in another shape, or as another dtype: view, reshape, flatten and kin.
+"""Views of all elements in another shape, or as another dtype: view, reshape, flatten and others.
 
 A view's forward rule returns a NumPy view with PyTorch's strides. The public functions make the
 NumPy view themselves in the usual case and hand it to `view_result`; meta tensors, subclasses,

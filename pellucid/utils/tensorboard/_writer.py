@@ -341,30 +341,30 @@ class SummaryWriter:
 
     # ---- not written by this version ---------------------------------------------------------------
     def add_embedding(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: see the error."""
+        """Not supported: see the error."""
         raise _unsupported(
             "add_embedding",
             "save the matrix with numpy.savetxt(..., delimiter='\\t') and load it in the projector",
         )
 
     def add_mesh(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: see the error."""
+        """Not supported: see the error."""
         raise _unsupported("add_mesh", "draw the mesh with matplotlib and use add_figure")
 
     def add_video(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: see the error."""
+        """Not supported: see the error."""
         raise _unsupported(
             "add_video", "add the frames one by one with add_image, or side by side with add_images"
         )
 
     def add_image_with_boxes(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: see the error."""
+        """Not supported: see the error."""
         raise _unsupported(
             "add_image_with_boxes", "draw the boxes into the pixels first and use add_image"
         )
 
     def add_onnx_graph(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: see the error."""
+        """Not supported: see the error."""
         raise _unsupported("add_onnx_graph", "use add_graph with the model itself")
 
     # ---- the end -----------------------------------------------------------------------------------

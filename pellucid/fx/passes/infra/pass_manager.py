@@ -53,7 +53,7 @@ class PassManager:
         constraints: functions of two passes: whether the first may stand before the second.
         steps: how often to run all of them, at most.
         run_checks_after_each_pass: run the checks after each pass, not only at the end.
-        suppress_check_failures: taken.
+        suppress_check_failures: accepted.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""relu and kin, piecewise linear: relu6, hardtanh, leaky_relu, prelu, rrelu, threshold."""
+"""relu and other activations, piecewise linear: relu6, hardtanh, leaky_relu, prelu, rrelu, threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error function, the gamma function and their kin.
+"""The error function, the gamma function and related functions.
 
 Formulas: NIST Digital Library of Mathematical Functions (dlmf.nist.gov), chapters 5, 7, 8 and 25.
 """
