@@ -31,7 +31,7 @@ def barrier(
     Args:
         group: the process group. Default: all processes.
         async_op: return a `Work` at once; otherwise wait, and return None. Default: False.
-        device_ids: without an effect on processors.
+        device_ids: accepted, without effect on CPUs.
         timeout: how long to wait. Default: the group's timeout.
 
     >>> import pellucid as torch
@@ -62,12 +62,11 @@ _barriers: dict[str, int] = {}
 def monitored_barrier(
     group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
 ) -> None:
-    """As `barrier`; rank 0 says which ranks did not come in time, all of them with
-    `wait_all_ranks`.
+    """Wait until all ranks have called this. If some do not come in time, rank 0 raises an error that names the first of them, or with
+    `wait_all_ranks` all of them.
 
     Raises:
-        RuntimeError: on rank 0, with the ranks that did not come; on the others, when rank 0
-            failed.
+        RuntimeError: on rank 0, with the missing ranks; on the others, if rank 0 failed.
 
     >>> import pellucid as torch
     >>> import pellucid.distributed as dist

@@ -110,7 +110,17 @@ def all_reduce_coalesced(
 def all_gather_coalesced(
     output_tensor_lists: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
 ) -> Future[Any] | None:
-    """`all_gather` of several tensors: list k of the outputs holds what the ranks have in place k."""
+    """Gather several tensors from all ranks at once: list k of the outputs receives tensor k of every rank.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> outputs = [[torch.zeros(2)], [torch.zeros(1)]]
+    >>> _ = dist.all_gather_coalesced(outputs, [torch.ones(2), torch.tensor([5.0])])
+    >>> outputs
+    [[tensor([1., 1.])], [tensor([5.])]]
+    >>> dist.destroy_process_group()
+    """
     given = _listed(input_tensor_list, "input_tensor_list")
     calls.same_dtype(*given)
     if not isinstance(output_tensor_lists, list):

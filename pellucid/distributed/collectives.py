@@ -239,7 +239,7 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """As `all_reduce`; the result is on rank `dst` alone, and the others keep their tensors.
+    """Like `all_reduce`, but only rank `dst` gets the result; the other ranks keep their tensors.
 
     Args:
         tensor: this rank's values; overwritten by the result on rank `dst`.
@@ -560,8 +560,7 @@ def reduce_scatter(
     group: Any = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Add up the ranks' lists tensor by tensor, and give each rank the sum that stands at its
-    place.
+    """Sum the ranks' lists tensor by tensor, and give rank k the sum at position k.
 
     Args:
         output: overwritten by this rank's sum.

@@ -308,18 +308,18 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some of the ranks. All ranks of the world call this, in the same order, whether
-    they are in it or not.
+    """Create a process group of some of the ranks. All ranks call this in the same order, even those that
+    are not in the group.
 
     Args:
-        ranks: their numbers in the world; None: all.
-        timeout: of its collectives; default: the world's.
+        ranks: the group's ranks. Default: None, all.
+        timeout: the limit for the group's collectives. Default: that of the default group.
 
     Returns:
-        the group; `GroupMember.NON_GROUP_MEMBER` where this rank is not in it.
+        The group; `GroupMember.NON_GROUP_MEMBER` if this rank is not in it.
 
     Raises:
-        ValueError: a rank is not in the world, or stands there twice.
+        ValueError: a rank does not exist, or is given twice.
 
     >>> import pellucid as torch
     >>> import pellucid.distributed as dist

@@ -54,18 +54,18 @@ resources = _Resources()
 
 
 class DeviceMesh:
-    """The ranks in a grid. Collectives run along one of its dimensions.
+    """A grid of ranks. Collectives run along one of its dimensions.
 
-    All ranks of the world make it, in the same order, whether they are in it or not.
+    All ranks create it in the same order, even those that are not in it.
 
     Args:
         device_type: "cpu".
         mesh: the ranks, nested lists or a tensor.
-        mesh_dim_names: a name for each dimension, by which it is sliced.
+        mesh_dim_names: a name for each dimension, for slicing: `mesh["tp"]`.
 
     Attributes:
         mesh: the ranks, an int32 tensor.
-        ndim, shape: of the grid.
+        ndim, shape: those of the grid.
 
     Raises:
         RuntimeError: more ranks than the world has.

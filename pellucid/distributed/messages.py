@@ -41,7 +41,13 @@ def isend(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Start to send a tensor to rank `dst`. Do not change the tensor before `wait()`.
+    """Start sending a tensor to rank `dst`, and return at once. Do not change the tensor before `wait()`.
+
+        if dist.get_rank() == 0:
+            dist.isend(torch.ones(2), dst=1).wait()
+        else:
+            x = torch.empty(2)
+            dist.irecv(x, src=0).wait()  # x is now tensor([1., 1.])
 
     Args:
         tensor: the values to send.
@@ -50,11 +56,10 @@ def isend(
         tag: a number that `recv` must give, too. Default: 0.
 
     Returns:
-        a `Work`.
+        A `Work`; None if this process is not in the group.
 
     Raises:
         ValueError: `dst` is this rank, or not in the group.
-
     """
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -83,7 +88,7 @@ def irecv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> Work | None:
-    """Start to receive a tensor from rank `src`, or from any rank if `src` is None.
+    """Start receiving a tensor from rank `src`, or from any rank if `src` is None. `isend` has an example.
 
     Args:
         tensor: overwritten; same shape and dtype as the sender's.
@@ -92,11 +97,10 @@ def irecv(
         tag: the number that the sender gave. Default: 0.
 
     Returns:
-        a `Work`.
+        A `Work`; None if this process is not in the group.
 
     Raises:
         ValueError: `src` is this rank, or not in the group. RuntimeError: the sizes differ.
-
     """
     check_tensor(tensor, "tensor")
     if not is_member(group):
@@ -175,7 +179,13 @@ def recv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> int:
-    """Receive a tensor from rank `src`, or from whoever sends first.
+    """Receive a tensor from rank `src`, or from any rank if `src` is None, and wait until it is there.
+
+        if dist.get_rank() == 0:
+            dist.send(torch.ones(2), dst=1)
+        else:
+            x = torch.empty(2)
+            sender = dist.recv(x)  # 0
 
     Args:
         tensor: overwritten; same shape and dtype as the sender's.
@@ -184,19 +194,21 @@ def recv(
         tag: the number that the sender gave. Default: 0.
 
     Returns:
-        the sender's rank; -1 where this process is not in the group.
-
+        The sender's rank; -1 if this process is not in the group.
     """
     work = irecv(tensor, src, group, tag, group_src)
     return -1 if work is None else work.source_rank()
 
 
 class P2POp:
-    """One message of `batch_isend_irecv`.
+    """A message for `batch_isend_irecv`, which has an example.
 
     Args:
         op: `isend` or `irecv`.
-        peer: the other rank in the world.
+        tensor: the tensor to send, or to receive into.
+        peer, group_peer: the other rank in the world, or in the group.
+        group: the process group. Default: all processes.
+        tag: a number that both sides must give. Default: 0.
 
     Raises:
         ValueError: `op` is another function.
@@ -223,10 +235,24 @@ class P2POp:
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
-    """Start several sends and receives; returns their `Work` objects.
+    """Start several sends and receives together, and return their `Work` objects.
+
+    Each rank sends to the next one and receives from the previous one:
+
+        rank, size = dist.get_rank(), dist.get_world_size()
+        mine, theirs = torch.full((2,), float(rank)), torch.empty(2)
+        messages = [
+            dist.P2POp(dist.isend, mine, (rank + 1) % size),
+            dist.P2POp(dist.irecv, theirs, (rank - 1) % size),
+        ]
+        for work in dist.batch_isend_irecv(messages):
+            work.wait()
+
+    Args:
+        p2p_op_list: the messages, all in the same group.
 
     Raises:
-        ValueError: something else is in the list, or the groups differ.
+        ValueError: an item is not a `P2POp`, or the groups differ.
     """
     if not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ArgumentValueError(

@@ -206,7 +206,14 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> None:
-    """Send a list of Python objects to rank `dst`."""
+    """Send a list of Python objects to rank `dst`, pickled.
+
+    if dist.get_rank() == 0:
+        dist.send_object_list([{"lr": 0.1}, "ready"], dst=1)
+    else:
+        received = [None, None]
+        dist.recv_object_list(received, src=0)
+    """
     if not is_member(group):
         return
     packed = [_packed(obj)._array for obj in object_list]
@@ -224,8 +231,12 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> int:
-    """Receive as many objects as the list is long; returns the sender's rank (-1: not in the
-    group).
+    """Receive Python objects from another rank into a list, as many as it has items; `send_object_list` has an example.
+
+    Only receive objects from ranks that you trust, because unpickling can run code.
+
+    Returns:
+        The sender's rank; -1 if this process is not in the group.
     """
     if not is_member(group):
         return -1

@@ -41,15 +41,14 @@ _implicit = [False]  # whether plain tensors count as replicated: `implicit_repl
 
 
 class DTensor(Tensor):
-    """A tensor of which each rank of a mesh has a part (`to_local()`), and which computes as the
-    whole.
+    """A tensor that is distributed over the ranks of a mesh. Each rank holds a part (`to_local()`), and
+    operations behave as on the whole tensor.
 
-    Made by `distribute_tensor`, `DTensor.from_local`, or `torch.distributed.tensor.zeros` and its
-    like.
+    `distribute_tensor`, `DTensor.from_local`, `torch.distributed.tensor.zeros` and others create it.
 
     Attributes:
         device_mesh: the ranks.
-        placements: for each dimension of the mesh, how the tensor lies on it.
+        placements: for each dimension of the mesh, `Shard(dim)`, `Replicate()` or `Partial()`.
 
     >>> import pellucid as torch
     >>> import pellucid.distributed as dist
@@ -608,16 +607,18 @@ def distribute_tensor(
     *,
     src_data_rank: int | None = 0,
 ) -> DTensor:
-    """Cut a leaf that all ranks have into parts.
+    """Distribute a leaf tensor that all ranks have.
 
     Args:
-        placements: one for each dimension of the mesh; default: `Replicate`.
-        src_data_rank: whose values count, of each line of the mesh; None: every rank uses its own,
-            and nothing is sent.
+        tensor: the whole tensor, on each rank.
+        device_mesh: the mesh. Default: that of the surrounding `with` block.
+        placements: one for each dimension of the mesh. Default: `Replicate`.
+        src_data_rank: the rank whose values are used, within each line of the mesh. With None, each rank uses its own
+            values and nothing is sent. Default: 0.
 
     Raises:
-        RuntimeError: the tensor is not a leaf. ValueError: placements do not fit the mesh, or it is
-            distributed otherwise already.
+        RuntimeError: the tensor is not a leaf. ValueError: the placements do not fit the mesh, or the
+            tensor is already distributed in another way.
 
     >>> import pellucid as torch
     >>> import pellucid.distributed as dist

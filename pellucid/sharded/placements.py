@@ -265,8 +265,8 @@ class TensorMeta(NamedTuple):
 
 
 class DTensorSpec:
-    """Where a tensor lies: the mesh, a placement for each of its dimensions, and the whole tensor's
-    shape, strides and dtype.
+    """How a tensor is distributed: the mesh, a placement for each of its dimensions, and the shape, strides and dtype of the whole
+    tensor.
     """
 
     __slots__ = ("_hash", "mesh", "placements", "tensor_meta")

@@ -44,9 +44,13 @@ class Bucket:
 
 
 class GradBucket:
-    """What a communication hook is given: a bucket of gradients.
+    """A bucket of gradients, as a communication hook gets it (`DistributedDataParallel.register_comm_hook`).
 
-    The hook returns a future whose value is the tensor to take for the bucket's buffer.
+    The hook returns a future of the tensor that replaces the bucket's buffer:
+
+        def average(state, bucket):
+            work = dist.all_reduce(bucket.buffer().div_(dist.get_world_size()), async_op=True)
+            return work.get_future().then(lambda future: future.value()[0])
     """
 
     def __init__(self, bucket: Bucket, last: bool) -> None:

@@ -372,28 +372,28 @@ def fully_shard(
     ignored_params: set[Any] | None = None,
     dp_mesh_dims: Any = None,
 ) -> Any:
-    """Cut a module's parameters over the ranks. They are gathered while its forward and backward
-    run, and gradients are averaged in parts.
+    """Shard a module's parameters over the ranks. They are gathered for its forward and its backward, and each
+    rank receives its shard of the averaged gradients.
 
-    Call it for the parts of a model (its blocks) first, then for the model: each call makes the
-    parameters that are left one group. Make the optimizer after that; the parameters are `DTensor`s
-    then. All ranks have to begin with the same parameters.
+    Call it on the blocks of a model first, then on the model: each call puts the parameters that no earlier call
+    took into one group. Create the optimizer afterwards, because the parameters become `DTensor`s.
+    All ranks must begin with the same parameters.
 
     Args:
         module: a module, or several whose parameters are gathered together.
-        mesh: of one dimension (default: all ranks), or of two: replicated along the first, cut
-            along the second.
-        reshard_after_forward: give the parameters back after forward and gather them again for
-            backward; default: True, but not for the outermost module.
-        shard_placement_fn: returns for a parameter the `Shard` that says along which dimension it
-            is cut; None: the first.
-        mp_policy: types to compute and to reduce in.
+        mesh: a mesh of one dimension (default: all ranks), or of two: parameters are replicated along the
+            first and sharded along the second.
+        reshard_after_forward: free the gathered parameters after forward, and gather them again for
+            backward. Default: True, except for the outermost module.
+        shard_placement_fn: called with a parameter, returns the `Shard` with the dimension to shard, or
+            None for the first dimension.
+        mp_policy: the dtypes of computation and reduction, a `MixedPrecisionPolicy`.
         offload_policy: accepted.
-        ignored_params: parameters that are left alone.
+        ignored_params: parameters that are not sharded.
 
     Raises:
-        ValueError: the mesh has other dimensions, or a parameter has none. NotImplementedError:
-            `reshard_after_forward` is a number of ranks, `dp_mesh_dims`.
+        ValueError: the mesh has more than two dimensions, or a parameter is a scalar. NotImplementedError:
+            `reshard_after_forward` is a number of ranks, or `dp_mesh_dims` is given.
 
     >>> import pellucid as torch
     >>> import pellucid.distributed as dist

@@ -1,5 +1,5 @@
-"""accelerate: a training loop with accumulation, clipping, a schedule, metrics, tracked state saved
-and loaded; models under a budget.
+"""accelerate: a training loop with accumulation, clipping, a schedule, metrics, state saved and loaded;
+models larger than a memory budget.
 """
 
 import tempfile

@@ -1,4 +1,4 @@
-"""captum: which inputs, neurons and layers a network's answer comes from."""
+"""captum: which inputs, neurons and layers a network's output comes from."""
 
 import tempfile
 import warnings

@@ -1,4 +1,4 @@
-"""transformers: decoders of many kinds, their loss, gradients and greedy continuation."""
+"""transformers: decoders of many architectures, with their loss, gradients and greedy continuation."""
 
 import torch
 import transformers

@@ -1,4 +1,4 @@
-"""diffusers: a small U-Net learns to take noise away; schedulers sample; autoencoders, conditioning
+"""diffusers: a small U-Net learns to remove noise; schedulers sample; autoencoders, conditioning
 and pipelines save and load.
 """
 

@@ -1,5 +1,5 @@
 """lightning: Fabric's own loop; a module with callbacks, a logger, checkpoints, resuming, tests and
-predictions; a GAN by hand.
+predictions; a GAN with manual optimization.
 """
 
 import logging

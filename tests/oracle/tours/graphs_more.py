@@ -1,4 +1,4 @@
-"""torch_geometric: neighbors, kinds of nodes, pooling, link prediction, transforms, sparse
+"""torch_geometric: neighbor sampling, node types, pooling, link prediction, transforms, sparse
 adjacency.
 """
 

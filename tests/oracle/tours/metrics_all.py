@@ -1,5 +1,5 @@
-"""torchmetrics: every metric of classification, regression, retrieval and clustering in two steps,
-and as it is after a pickle.
+"""torchmetrics: every metric of classification, regression, retrieval and clustering in two
+steps, and after pickling.
 """
 
 import inspect

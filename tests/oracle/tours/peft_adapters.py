@@ -1,4 +1,4 @@
-"""peft: LoRA and its kin trained, merged, saved, loaded and switched on tiny models."""
+"""peft: LoRA and related adapters trained, merged, saved, loaded and switched on tiny models."""
 
 import tempfile
 import warnings

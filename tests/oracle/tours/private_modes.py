@@ -1,4 +1,4 @@
-"""opacus: the ways to clip and to find gradients per sample, accountants, and every layer."""
+"""opacus: all modes of clipping and of per-sample gradients, accountants, and every layer."""
 
 import warnings
 

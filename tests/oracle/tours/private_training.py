@@ -1,4 +1,4 @@
-"""opacus: training with clipped gradients of single samples and noise, and what privacy is left."""
+"""opacus: training with clipped per-sample gradients and noise, and the privacy budget spent."""
 
 import warnings
 

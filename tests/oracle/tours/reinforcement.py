@@ -1,4 +1,4 @@
-"""torchrl: an environment written on the spot, transforms, collectors, replay, PPO, DQN and SAC
+"""torchrl: a custom environment, transforms, collectors, replay, PPO, DQN and SAC
 losses with their own modules.
 """
 

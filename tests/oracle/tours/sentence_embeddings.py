@@ -1,4 +1,4 @@
-"""sentence_transformers: a model put together from parts, trained by its trainer, saved, loaded,
+"""sentence_transformers: a model assembled from modules, trained by its trainer, saved, loaded,
 searched; a cross encoder.
 """
 

@@ -1,4 +1,4 @@
-"""torchinfo, torchsummary, torchview, torchviz: what a model consists of."""
+"""torchinfo, torchsummary, torchview, torchviz: summaries and pictures of models."""
 
 import contextlib
 import io

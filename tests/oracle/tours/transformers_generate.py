@@ -1,5 +1,5 @@
-"""transformers: ways of generating, caches, processors of scores, streams, quantities that models
-hand out.
+"""transformers: ways of generating, caches, logits processors, streaming, hidden
+states and attentions.
 """
 
 import warnings

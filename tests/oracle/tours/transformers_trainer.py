@@ -1,5 +1,5 @@
-"""transformers: the Trainer with evaluation, checkpoints and resuming; pipelines; a tokenizer made
-on the spot.
+"""transformers: the Trainer with evaluation, checkpoints and resuming; pipelines; a tokenizer trained
+in the program.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""x_transformers: decoders, encoders, pictures, with many of the library's options; trained a
+"""x_transformers: decoders, encoders, images, with many of the library's options; trained a
 little and sampled from.
 """
 

@@ -1,4 +1,4 @@
-"""x-transformers: what its decoder can be built with."""
+"""x-transformers: the options of its decoder."""
 
 import torch
 from _parts import show
