@@ -157,7 +157,7 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
             enabled = False
         elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
             warn(
-                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtype of "
+                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtypes of "
                 "torch.bfloat16, torch.float16 currently.",
                 UserWarning,
             )

@@ -15,7 +15,7 @@ from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
-from ..errors import ArgumentTypeError, GraphError, OperationError
+from ..errors import ArgumentTypeError, GraphError, OperationError, warn_once
 from ..ops.shape.view import alias_op
 from .edges import at_edges
 
@@ -65,6 +65,15 @@ def _is_view(self: Tensor) -> bool:
     )
 
 
+def warn_of_cycle() -> None:
+    """Warn once that gradients with a graph of their own are held by what they were computed from."""
+    warn_once(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+        "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+        "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+    )
+
+
 @method()
 def backward(
     self: Tensor,
@@ -99,6 +108,8 @@ def backward(
         inputs = differentiated(inputs)
         if not inputs:
             raise GraphError("`inputs` argument to `backward()` cannot be empty.")
+    if create_graph:
+        warn_of_cycle()
     reverse.backward((self,), (gradient,), retain_graph, create_graph, inputs)
 
 

@@ -13,6 +13,7 @@ from ..api import transforms as _transforms
 from ..api.edges import at_edges as _at_edges
 from ..api.gradients import check_no_transform as _check_no_transform
 from ..api.gradients import differentiated as _differentiated
+from ..api.gradients import warn_of_cycle as _warn_of_cycle
 from ..api.packages import keep_functions as _keep_functions
 from ..core import reverse as _reverse
 from ..core.display.nodes import SavedTensor as SavedTensor
@@ -23,7 +24,7 @@ from ..core.modes import is_grad_enabled as is_grad_enabled
 from ..core.modes import no_grad as no_grad
 from ..core.modes import set_grad_enabled as set_grad_enabled
 from ..core.tensor import Tensor
-from ..errors import warn
+from ..errors import warn as _warn
 from . import function as function
 from . import grad_mode as grad_mode
 from . import graph as graph
@@ -99,6 +100,8 @@ def backward(
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if create_graph:
+        _warn_of_cycle()
     _reverse.backward(
         roots,
         seeds,
@@ -146,7 +149,7 @@ def grad(
     (tensor(2.),)
     """
     if not only_inputs:
-        warn(
+        _warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True).",
             FutureWarning,
         )

@@ -8,7 +8,8 @@ from typing import Any
 
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
-from ..errors import ArgumentValueError, warn
+from ..errors import ArgumentValueError
+from ..errors import warn as _warn
 from ._functions import T
 
 _LINEAR = (
@@ -149,7 +150,7 @@ def trunc_normal_(
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warn(
+        _warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
         )
     if _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std) > 0.3:
@@ -296,7 +297,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
     if 0 in tensor.shape:
-        warn("Initializing zero-element tensors is a no-op")
+        _warn("Initializing zero-element tensors is a no-op")
         return None
     fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
@@ -417,7 +418,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     name = function.__name__
 
     def old(*args: Any, **kwargs: Any) -> Tensor:
-        warn(
+        _warn(
             f"`nn.init.{name[:-1]}` is now deprecated in favor of `nn.init.{name}`.",
             FutureWarning,
         )

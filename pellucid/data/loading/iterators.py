@@ -57,6 +57,10 @@ class _BaseDataLoaderIter:
         self._timeout = loader.timeout
         # The order of draws is PyTorch's: first the pipes' seed, the workers' seed, then, when the first batch is
         # asked for, the sampler's own.
+        if loader.pin_memory:
+            warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
+            )
         self._sampler_iter = iter(self._index_sampler)
         self._base_seed = draw_seed(loader.generator)
         self._IterableDataset_len_called = loader._IterableDataset_len_called

@@ -301,7 +301,8 @@ def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\n"
-            "Pass dim, or use torch.linalg.cross, whose default is the last dimension."
+            "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
+            "The default value of dim will change to agree with that of linalg.cross in a future release."
         )
         shape = broadcast_shapes(a, b)
         found = [d for d, n in enumerate(shape) if n == 3]

@@ -32,10 +32,9 @@ from .solve import cholesky_solution, inv
 from .solve import lu_solve as _linalg_lu_solve
 
 
-def _deprecated(name: str, successor: str, how: str) -> None:
-    warn_once(
-        f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release.\n{how}."
-    )
+def _deprecated(name: str, successor: str, *how: str) -> None:
+    start = f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release."
+    warn_once("\n".join([start, *how]))
 
 
 @public(methods="=", out="same")
@@ -50,7 +49,14 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     _deprecated(
         "cholesky",
         "torch.linalg.cholesky and",
-        "Its triangle is the lower one; for the upper one take the result's .mH",
+        "L = torch.cholesky(A)",
+        "should be replaced with",
+        "L = torch.linalg.cholesky(A)",
+        "and",
+        "U = torch.cholesky(A, upper=True)",
+        "should be replaced with",
+        "U = torch.linalg.cholesky(A).mH",
+        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
     )
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
         return input.clone()  # of whatever shape
@@ -125,7 +131,14 @@ def qr(input: Tensor, some: bool = True) -> Any:
     >>> torch.qr(torch.eye(2)).Q.shape
     torch.Size([2, 2])
     """
-    _deprecated("qr", "torch.linalg.qr and", "some=False is mode='complete' there")
+    _deprecated(
+        "qr",
+        "torch.linalg.qr and",
+        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.",
+        "Q, R = torch.qr(A, some)",
+        "should be replaced with",
+        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
+    )
     return _qr(
         *F.qr(
             matrices(input, "linalg.qr", kernel="geqrf_cpu"), mode="reduced" if some else "complete"
@@ -339,7 +352,13 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     _deprecated(
         "lu",
         "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and",
-        "The first gives (LU, pivots), the second (LU, pivots, info)",
+        "LU, pivots = torch.lu(A, compute_pivots)",
+        "should be replaced with",
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)",
+        "and",
+        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)",
+        "should be replaced with",
+        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
     )
     made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     return _lu(*made) if get_infos else made[:2]
@@ -378,7 +397,14 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
     tensor([[1.],
             [1.]])
     """
-    _deprecated("lu_solve", "torch.linalg.lu_solveand", "It takes (LU, pivots, B)")
+    _deprecated(
+        "lu_solve",
+        "torch.linalg.lu_solveand",
+        "Note that torch.linalg.lu_solve has its arguments reversed.",
+        "X = torch.lu_solve(B, LU, pivots)",
+        "should be replaced with",
+        "X = torch.linalg.lu_solve(LU, pivots, B)",
+    )
     require_tensor(b, "lu_solve", "b")
     return _linalg_lu_solve(LU_data, LU_pivots, b)
 
@@ -402,7 +428,10 @@ def triangular_solve(
     _deprecated(
         name,
         "torch.linalg.solve_triangularand",
-        "It takes (A, B, upper=) and returns the solution alone",
+        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.",
+        "X = torch.triangular_solve(B, A).solution",
+        "should be replaced with",
+        "X = torch.linalg.solve_triangular(A, B).",
     )
     require_tensor(A, name, "A", 2)
     sb = require_tensor(b, name, "b")._array.shape

@@ -202,7 +202,7 @@ def _spread_arguments(
     correction = 1 if correction is _DEFAULT or correction is None else correction
     dims = dims_of(dim, input._array.ndim, name)
     n = count(input._array.shape, dims)
-    if n <= correction and input._array.size:
+    if (n if input._array.size else 0) <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",

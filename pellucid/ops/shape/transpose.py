@@ -14,7 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, PROPERTIES, public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError, ShapeError, warn, warn_once
+from ...errors import ArgumentTypeError, OperationError, ShapeError, warn_once
 from .._rules import keyword, require_tensor
 from .._samples import cases
 from ._sizes import is_fast, sizes_of
@@ -240,11 +240,10 @@ def _reversed_dims(x: Tensor) -> Tensor:
     if x._array.ndim == 2 and is_fast(x):
         return view_result(permute_op, x, x._array.T, {"dims": (1, 0)})
     if x._array.ndim not in (0, 2):
-        warn(
+        warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
             "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
-            "reverse the dimensions of a tensor.",
-            UserWarning,
+            "reverse the dimensions of a tensor."
         )
     return permute_op.call(x, dims=tuple(range(x._array.ndim - 1, -1, -1)))
 
