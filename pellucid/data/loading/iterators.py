@@ -57,7 +57,7 @@ class _BaseDataLoaderIter:
         self._timeout = loader.timeout
         # The order of draws is PyTorch's: first the pipes' seed, the workers' seed, then, when the first batch is
         # asked for, the sampler's own.
-        if loader.pin_memory:
+        if getattr(loader, "pin_memory", False):
             warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used."
             )
