@@ -35,6 +35,13 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
+    warn_at(frame, message, category)
+
+
+def warn_at(
+    frame: FrameType, message: str | Warning, category: type[Warning], source: Any = None
+) -> None:
+    """Warn at the line that a frame runs."""
     space = frame.f_globals
     warnings.warn_explicit(
         message,
@@ -43,6 +50,8 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
         frame.f_lineno,
         space.get("__name__", "<string>"),
         space.setdefault("__warningregistry__", {}),
+        None,
+        source,
     )
 
 

@@ -8,6 +8,7 @@ import warnings
 from types import FrameType, TracebackType
 from typing import Any
 
+from ...errors import warn_at
 from .recorder import Recorder
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of `check`
@@ -98,17 +99,7 @@ class Locations:
             return
         if category is None:
             category = type(message) if isinstance(message, Warning) else UserWarning
-        space = frame.f_globals
-        warnings.warn_explicit(
-            message,
-            category,
-            frame.f_code.co_filename,
-            frame.f_lineno,
-            space.get("__name__", "<string>"),
-            space.setdefault("__warningregistry__", {}),
-            None,
-            source,
-        )
+        warn_at(frame, message, category, source)
 
     def show(
         self,
