@@ -323,6 +323,19 @@ def aten() -> dict[str, dict[str, tuple[str, str]]]:
     return found
 
 
+@cache
+def words(packet: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """For each overload of an operator the names of its tensors and numbers, and of its other
+    arguments; empty for what is none.
+    """
+    found = []
+    for overload, (_, text) in aten().get(packet, {}).items():
+        given = [a for a in parse(f"aten::{text}").arguments if "out" not in overload]
+        inputs = [a.name for a in given if a.type.base in ("Tensor", "Scalar")]
+        found.append((tuple(inputs), tuple([a.name for a in given if a.name not in inputs])))
+    return tuple(found)
+
+
 _OPTIONS = re.compile(
     r"(, )?ScalarType\? dtype=None, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None"
 )

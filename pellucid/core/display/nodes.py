@@ -9,6 +9,7 @@ follow from the record, and are computed on demand.
 from __future__ import annotations
 
 import functools
+import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -172,13 +173,53 @@ def _as_function(edge: Any) -> tuple[Any, int]:
 # ---- what a node kept --------------------------------------------------------------------------
 _SAVED, _RAW = "_saved_", "_raw_saved_"
 _WORDS = {"result": "out"}  # PyTorch's words, ours
+# from the name of an operator of PyTorch's to the names that each of its overloads has for
+# tensors and numbers, and for other arguments; the component of operators puts it here
+LENT: list[Callable[[str], tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]] = []
+
+
+@functools.cache
+def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str, int | str]:
+    """PyTorch's words for what a node of this name keeps, by its operator's schema: to the position
+    of an argument, or to the name of a parameter. Empty where there is no such operator, or the
+    record's arguments come in another order.
+    """
+    stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
+    known = LENT and (LENT[0](stem) or LENT[0](f"_{stem}"))
+    if not known:
+        return {}
+    inputs, others = max(
+        known, key=lambda o: (len({*o[1]} & {*params}), -abs(len(o[0]) - len(op.args)))
+    )
+    found: dict[str, int | str] = dict(zip(inputs, range(len(op.args)), strict=False))
+    words = [w for w in (*inputs[len(op.args) :], *others) if w not in params]
+    rest = [p for p in params if p not in (*inputs, *others)]
+    if len(words) == len(rest) < 3:  # more of them need not come in the same order
+        found |= dict(zip(words, rest, strict=True))
+    return found | {p: p for p in params if p not in rest}
+
+
+def _words(node: Node) -> dict[str, int | str]:
+    """`_schema_words`, unless the node shows its arguments in another order, or not all."""
+    name, places = _face(node)
+    found = _schema_words(name, node.op, tuple(node.params))
+    inputs = sum(isinstance(place, int) for place in found.values())
+    own = node.op.variant is None or isinstance(node.op.variant(node), str)
+    fits = inputs == len(node.op.args) and places == tuple(sorted(places))
+    return found if own or fits else {}
 
 
 def _entry(node: Node, word: str) -> int | None:
     """Where among the saved values stands the one that PyTorch calls `_saved_<word>`."""
-    op = node.op
-    word = op.args[0] if word == "self" and op.args else _WORDS.get(word, word)
-    entry = op._entry(word)
+    op, known = node.op, _words(node)
+    place = known.get(word)
+    if isinstance(place, int):
+        word = op.args[place]
+    elif known and word not in _WORDS:
+        return None
+    elif word == "self" and op.args:
+        word = op.args[0]
+    entry = op._entry(_WORDS.get(word, word))
     return (
         node.plan.entries.index(entry) if entry is not None and entry in node.plan.entries else None
     )
@@ -189,7 +230,9 @@ def _sizes(node: Node, word: str) -> Any:
     stem, _, what = word.rpartition("_sym_")
     args = node.op.args
     if stem and what in ("sizes", "numel"):
+        known = _words(node).get(stem)
         k = 0 if stem == "self" else args.index(stem) if stem in args else len(node.inputs)
+        k = known if isinstance(known, int) else k
         if k < len(node.inputs) and node.inputs[k] is not None:
             shape = value_at(node.inputs[k])[0]
             return tuple(shape) if what == "sizes" else functools.reduce(int.__mul__, shape, 1)
@@ -205,8 +248,9 @@ def _getattr(self: Node, name: str) -> Any:
         return _of_function(self, ctx, name)
     if name.startswith(_SAVED):
         word = name.removeprefix(_SAVED)
-        if word in self.params:
-            return self.params[word]
+        known = _words(self).get(word, word)
+        if known in self.params and (known != word or word in (_words(self) or (word,))):
+            return self.params[known]
         sizes = _sizes(self, word)
         if sizes is not None:
             return sizes
@@ -234,13 +278,21 @@ def _of_function(node: Node, ctx: Any, name: str) -> Any:
 
 def _dir(self: Node) -> list[str]:
     words = [w for w in (_word(self, entry) for entry in getattr(self.plan, "entries", ())) if w]
-    shown = [_SAVED + w for w in (*words, *self.params)] + [_RAW + w for w in words]
+    known = _words(self)
+    others = [w for w, own in known.items() if own in self.params] if known else self.params
+    entries = getattr(self.plan, "entries", ())
+    # kept in the place of the first argument
+    alone = ("shape", 0) in entries and ("in", 0) not in entries and not self.op.elementwise
+    sizes = [f"{_word(self, ('in', 0))}_sym_sizes"] if alone and len(self.inputs) == 1 else []
+    shown = [_SAVED + w for w in (*words, *others, *sizes)] + [_RAW + w for w in words]
     return sorted({*object.__dir__(self), *shown})
 
 
 def _word(node: Node, entry: tuple[str, int]) -> str | None:
     kind, k = entry
     if kind == "in":
+        if known := _words(node):
+            return next((w for w, place in known.items() if place == k), None)
         return "self" if k == 0 else node.op.args[k]
     return "result" if kind == "out" and node.op.outputs == 1 else None
 

@@ -149,3 +149,19 @@ def test_hooks_return_as_many_values_as_they_got():
     with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
         run("register_hook", (5,))
     run("register_hook", (None,))
+
+
+def test_what_is_kept_goes_by_the_names_of_the_operators_schema():
+    x, y = torch.rand(3, 3, requires_grad=True), torch.rand(3, 3, requires_grad=True)
+    assert (x**2).grad_fn._saved_exponent == 2
+    assert torch.equal((x**y).grad_fn._saved_exponent, y)
+    assert torch.equal((x @ y).grad_fn._saved_mat2, y)
+    assert torch.equal((x @ y[0]).grad_fn._saved_vec, y[0])
+    assert torch.nn.functional.leaky_relu(x).grad_fn._saved_negative_slope == 0.01
+    assert x.sum(0).grad_fn._saved_self_sym_sizes == (3, 3)
+    assert "_saved_exponent" in dir((x**2).grad_fn)
+    assert "_saved_other" not in dir((x**2).grad_fn)
+    with pytest.raises(AttributeError):
+        _ = (x**2).grad_fn._saved_other
+    # whose arguments PyTorch's node has in another order
+    assert torch.equal(torch.nn.functional.linear(x, y, y[0]).grad_fn._saved_self, x)
