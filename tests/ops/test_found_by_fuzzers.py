@@ -149,6 +149,9 @@ def test_slopes_of_robust_losses_at_infinity(loss, dtype):
             "doesn't match the broadcast shape",
         ),
         (lambda: F.interpolate(torch.zeros(2, 3, 0), size=3, mode="area"), "non-zero size"),
+        (lambda: F.interpolate(torch.zeros(2, 0, 4, 4, 4), size=3, mode="area"), "non-zero size"),
+        (lambda: torch.bincount(torch.tensor([0, 1 << 62])), "Storage size calculation overflowed"),
+        (lambda: F.rms_norm(torch.zeros(1, 2), (1, 2, 3)), "at least 3 dimensions"),
         (
             lambda: torch.linalg.pinv(torch.ones(2, 3), rtol=torch.ones(1, dtype=torch.complex64)),
             "complex type is not supported",
@@ -227,3 +230,29 @@ def test_convolutions_of_a_batch_keep_their_precision_under_autocast():
         made = torch.vmap(lambda image: F.conv2d(image, w))(torch.ones(4, 1, 2, 5, 5))
         alone = F.conv2d(torch.ones(1, 2, 5, 5), w)
     assert made.dtype is torch.float32 and alone.dtype is torch.bfloat16
+
+
+def test_a_size_is_whole():
+    with pytest.raises(TypeError, match="got size with types"):
+        F.interpolate(torch.zeros(2, 3, 4, 4), (2.5, 3))
+    assert F.interpolate(torch.zeros(1, 1, 2, 2), (torch.tensor(3), 4)).shape == (1, 1, 3, 4)
+
+
+def test_powers_of_two_are_taken_in_the_type_of_the_result():
+    made = torch.ldexp(torch.tensor(-8.4765625).half(), torch.tensor(-1.765625).bfloat16())
+    assert made.dtype is torch.float32 and abs(made.item() + 2.49295) < 1e-5
+
+
+def test_factors_of_whole_numbers_wrap_around_or_are_refused():
+    two = torch.tensor([2], dtype=torch.uint8)
+    assert torch.addcmul(two + 1, two, two, value=-1).item() == 255
+    with pytest.raises(RuntimeError, match="uint8_t without overflow"):
+        torch.addcmul(two, two, two, value=300)
+
+
+def test_elements_are_not_written_over_what_is_read():
+    x = torch.arange(2)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x[[-1, 0]] = x[:1]
+    x[[-1, 0]] = x[1]
+    assert x.tolist() == [1, 1]

@@ -266,6 +266,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
     if index is False:
         return
     basic, spec, tensors = parse(x, index)
+    whole = value
     if not isinstance(value, Tensor):
         value = _scalar(x, value)
     else:
@@ -280,6 +281,8 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
         view.copy_(value)
         return
     part = take_view(x, basic)
+    if whole is not value and isinstance(whole, Tensor) and tensors[0]._array.dtype.kind != "b":
+        check_read(part, (whole,), exact=True)
     if value._array.dtype != x._array.dtype:
         if value._array.size != 1 or len(tensors) != 1 or tensors[0]._array.dtype.kind != "b":
             _check_put(part._array, value._array, *[index._array for index in tensors], spec=spec)

@@ -23,12 +23,25 @@ from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...dtypes import channels_last
-from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    OperationError,
+    UnsupportedError,
+    warn,
+)
 from ...shapes import adaptive_pool_shape
 from .._format import in_format
 from .._rules import require_tensor
 from .._samples import cases
 from .pool.adaptive import check_fits
+
+
+def _whole(size: Any) -> bool:
+    """Whether PyTorch takes a size for an integer."""
+    if isinstance(size, Tensor):
+        return not (size.dtype.is_floating_point or size.dtype.is_complex)
+    return isinstance(size, (int, np.integer))
 
 
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
@@ -343,6 +356,11 @@ def interpolate(
                     f"{list(shape[2:])} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output "
                     "size in (o1, o2, ...,oK) format."
                 )
+            if not all(map(_whole, size)):
+                raise ArgumentTypeError(
+                    "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with types "
+                    f"{[type(s) for s in size]}"
+                )
             out = [int(s) for s in size]
         else:
             out = [int(size)] * n  # type: ignore[arg-type]
@@ -373,7 +391,7 @@ def interpolate(
     if mode == "area" and x.ndim in (3, 4, 5):
         made = (*x._array.shape[:2], *out)
         check_fits(f"adaptive_avg_pool{x.ndim - 2}d", made, x._array.dtype.itemsize)
-        if 0 in x._array.shape[2:]:
+        if 0 in x._array.shape[1:]:
             adaptive_pool_shape(f"adaptive_avg_pool{x.ndim - 2}d", x._array.shape, tuple(out))
         return in_format(F.adaptive_avg_pool(x, output_size=tuple(out)), x)
     if mode in ("nearest", "nearest-exact") and x.ndim in (3, 4, 5):

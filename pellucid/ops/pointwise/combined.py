@@ -11,7 +11,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError
 from ...ir.formula import Formula
-from .._numbers import as_number
+from .._numbers import as_number, fitting
 from .._overloads import former
 from .._rules import require_tensor
 from .._samples import POSITIVE, REAL, elementwise
@@ -81,6 +81,8 @@ def _multiplier(name: str, value: Any, *tensors: Tensor) -> Any:
     value = as_number(value, name, "value")
     if isinstance(value, complex) and not (kind := common_dtype(tensors)).is_complex:
         raise OperationError(f"value cannot be converted to type {kind.c_name} without overflow")
+    if tensors[0]._array.dtype.kind in "iu" and (kind := common_dtype(tensors)).is_integral:
+        return fitting(value, kind)
     return value
 
 

@@ -337,4 +337,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     require_tensor(other, "ldexp", "other", 2)
     if input.dtype.is_floating_point and other.dtype in _EXPONENTS:
         return ldexp_op.call(input, other)
+    if other.dtype.itemsize == 2 and input.dtype is not other.dtype:
+        # the power in the result's type
+        other = F.cast(other, dtype=dtypes.promote_types(input.dtype, other.dtype).numpy)
     return F.mul(input, F.pow(2.0, other))

@@ -242,6 +242,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise OperationError("minlength should be >= 0")
     if x.ndim != 1 or (x.size and x.min() < 0):
         raise OperationError("bincount only supports 1-d non-negative integral inputs.")
+    if x.size and int(x.max()) >= 1 << 59:
+        raise OperationError(
+            f"Storage size calculation overflowed with sizes=[{max(int(x.max()) + 1, minlength)}]"
+        )
     if weights is None:
         return make_tensor(np.bincount(x, minlength=minlength).astype(np.int64))
     w = require_tensor(weights, "bincount", "weights", 2)._array

@@ -18,7 +18,7 @@ from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import FAST_TYPES, Tensor
-from ....errors import OperationError, ShapeError
+from ....errors import ArgumentValueError, OperationError, ShapeError
 from ..._rules import require_tensor
 from ..._samples import Sample
 from ._common import KERNELS, input_grad, mixed_types, normalize_over, recompute, widen
@@ -168,6 +168,10 @@ def _check_normalized(
                 f"normalized_shape = {list(shape)}",
                 op=name,
             )
+    if name == "rms_norm" and x._array.ndim < len(shape):
+        raise ArgumentValueError(
+            f"Input tensor must have at least {len(shape)} dimensions, but got {x._array.ndim}"
+        )
     if x._array.shape[-len(shape) :] != shape:
         inner = ", ".join(str(s) for s in shape)
         raise ShapeError(
