@@ -20,7 +20,7 @@ loaded_libraries: set[str] = set()
 
 
 class ScriptObject:
-    """An object of such a class. It exists to be compared with."""
+    """An object of a TorchScript class. It exists for `isinstance` checks; nothing creates an instance."""
 
 
 class _ClassNamespace(types.ModuleType):

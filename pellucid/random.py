@@ -62,5 +62,5 @@ def fork_rng(
 
 
 def thread_safe_generator() -> Any:
-    """None: the default generator serves every thread."""
+    """Returns None, because the default generator is safe to use from every thread."""
     return None

@@ -325,7 +325,7 @@ def _jit_get_all_schemas() -> list[FunctionSchema]:
 
 # ---- devices that are not here -----------------------------------------------------------------
 class DeviceObjType:
-    """Stands in annotations; nothing is of this type."""
+    """A class from TorchScript, for annotations; nothing creates an instance."""
 
 
 def _get_cudnn_enabled() -> bool:

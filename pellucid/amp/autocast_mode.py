@@ -297,13 +297,13 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """Count one more block; returns how many there are now."""
+    """Enter one more level of `autocast` blocks and return the number of levels. The context manager calls this."""
     _settings.nesting += 1
     return _settings.nesting
 
 
 def autocast_decrement_nesting() -> int:
-    """Count one block less; returns how many are left."""
+    """Leave one level of `autocast` blocks and return the number of levels. The context manager calls this."""
     _settings.nesting -= 1
     return _settings.nesting
 

@@ -34,11 +34,11 @@ class SymInt(_Symbol):
 
 
 class SymFloat(_Symbol):
-    """The type of symbolic real numbers, for `isinstance`; there are none."""
+    """The type of symbolic real numbers. It exists for `isinstance` checks; nothing creates an instance."""
 
 
 class SymBool(_Symbol):
-    """The type of symbolic truth values, for `isinstance`; there are none."""
+    """The type of symbolic truth values. It exists for `isinstance` checks; nothing creates an instance."""
 
 
 FUNCTIONS["torch"].update(

@@ -124,11 +124,13 @@ class Located(Protocol):
 
 
 class Rule:
-    """Base class of rules. A subclass with a `slug` is a rule; its handlers are called with events
-    while the program runs.
+    """Base class of the rules of `check`. Each subclass with a `slug` is a rule; its handlers are called while the program runs.
 
-    `ops` names the operations that `on_op` wants to see (none: all of them). `finish` is called
-    once at the end of the run.
+    See docs/check-rules-guide.md for a complete rule and all handlers.
+
+    Attributes:
+        slug, id, severity, summary: the name, the identifier, and what `--list-rules` shows.
+        ops: the operations that `on_op` sees. Default: all.
     """
 
     slug: ClassVar[str] = ""

@@ -77,8 +77,14 @@ class CompileError(RuntimeError):
 
 
 class CompiledFunction:
-    """A function that traces its first call with each kind of arguments, and runs what it traced
-    afterwards.
+    """The function that `compile` returns. It traces the first call with each kind of arguments, and runs the compiled program afterwards.
+
+    >>> import pellucid as torch
+    >>> @torch.compile
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(3))
+    tensor([2., 2., 2.])
     """
 
     living: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()

@@ -124,11 +124,11 @@ def get_debug_level() -> DebugLevel:
 
 
 def set_debug_level(level: _Any) -> None:
-    """Accepted; calls are compared at every level."""
+    """Accepted, without effect: the ranks' calls are compared at every level."""
 
 
 def set_debug_level_from_env() -> None:
-    """Accepted; calls are compared at every level."""
+    """Accepted, without effect: the ranks' calls are compared at every level."""
 
 
 def supports_complex(reduceOp: _Any) -> bool:  # noqa: N803 (PyTorch's name)

@@ -161,7 +161,7 @@ class group(metaclass=_Default):  # noqa: N801 (PyTorch's name)
 
 
 class GroupMember(metaclass=_Default):
-    """The same, and what `new_group` returns to a process that is not in the group."""
+    """`WORLD` is the default group; `NON_GROUP_MEMBER` is what `new_group` returns to ranks outside the group."""
 
     NON_GROUP_MEMBER = -100
 

@@ -29,10 +29,10 @@ _entered = _Entered()
 
 
 def current_mesh() -> DeviceMesh:
-    """The mesh whose `with` block this is.
+    """The mesh of the surrounding `with mesh:` block.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: there is no such block.
     """
     if not _entered.meshes:
         raise OperationError("No device mesh is currently active!")

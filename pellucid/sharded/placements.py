@@ -257,7 +257,7 @@ def normalized(
 
 
 class TensorMeta(NamedTuple):
-    """Of the whole tensor."""
+    """Shape, strides and dtype of a whole distributed tensor."""
 
     shape: Any
     stride: tuple[int, ...]

@@ -23,23 +23,34 @@ DEFAULT_TIMEOUT = timedelta(seconds=300)
 
 
 class DistError(RuntimeError):
-    """Something failed between processes."""
+    """The base class of errors of communication between processes. It is a RuntimeError."""
 
 
 class DistBackendError(DistError):
-    """A collective failed: a rank is gone, or ranks do not agree."""
+    """A collective failed: a rank has ended, or the ranks' calls do not match."""
 
 
 class DistNetworkError(DistError):
-    """A connection could not be made, or broke."""
+    """A connection could not be made, or was lost."""
 
 
 class DistStoreError(DistError):
-    """A key did not appear in a store in time."""
+    """A key did not appear in a store in time.
+
+    >>> import pellucid as torch
+    >>> from datetime import timedelta
+    >>> import pellucid.distributed as dist
+    >>> store = dist.HashStore()
+    >>> try:
+    ...     store.wait(["ready"], timedelta(milliseconds=1))
+    ... except dist.DistStoreError as error:
+    ...     print("nobody has set the key")
+    nobody has set the key
+    """
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of a store is empty."""
+    """A store's queue is empty."""
 
 
 def _bytes(value: Any) -> bytes:

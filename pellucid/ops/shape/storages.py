@@ -39,7 +39,7 @@ def copied(array: Any, memo: dict[Any, Any]) -> Any:
 
 
 class StorageBase:
-    """What the bytes under tensors are an instance of, whichever library made them."""
+    """The base class of storages, for `isinstance`."""
 
     __slots__ = ()
 
@@ -292,7 +292,7 @@ _NEW = """{name}.__new__ received an invalid combination of arguments. Expected 
 
 
 class TypedStorage:
-    """The older face of a storage, which counts elements.
+    """A storage that counts elements of a dtype instead of bytes; `UntypedStorage` is the newer form.
 
     Args:
         values: an untyped storage, a number of elements, or the elements.

@@ -24,7 +24,14 @@ from ...serialization._write import Pickler
 
 @dataclasses.dataclass
 class ChunkStorageMetadata:
-    """A piece of a tensor: where it begins, and its size."""
+    """A stored piece of a tensor: where it begins, and its shape.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributed.checkpoint import ChunkStorageMetadata
+    >>> lower = ChunkStorageMetadata(offsets=torch.Size([2, 0]), sizes=torch.Size([2, 4]))
+    >>> torch.ones(4, 4)[lower.offsets[0] :].shape == lower.sizes
+    True
+    """
 
     offsets: Any
     sizes: Any
@@ -41,7 +48,7 @@ _FORMATS = (dtypes.contiguous_format, dtypes.channels_last, dtypes.preserve_form
 
 @dataclasses.dataclass
 class TensorProperties:
-    """The dtype of a tensor; the other fields are not used any more."""
+    """The dtype of a stored tensor. The other fields exist for PyTorch's format only."""
 
     dtype: Any = dataclasses.field(default_factory=dtypes.get_default_dtype)
     layout: Any = dtypes.strided
@@ -67,7 +74,17 @@ class TensorProperties:
 
 @dataclasses.dataclass
 class TensorStorageMetadata:
-    """A tensor and its pieces."""
+    """A tensor in a checkpoint: its properties, its shape and its pieces.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2, 3)}, checkpoint_id=folder, no_dist=True)
+    ...     saved = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata["w"]
+    >>> saved.size, saved.properties.dtype, len(saved.chunks)
+    (torch.Size([2, 3]), torch.float32, 1)
+    """
 
     properties: TensorProperties
     size: Any
@@ -76,12 +93,12 @@ class TensorStorageMetadata:
 
 @dataclasses.dataclass
 class BytesStorageMetadata:
-    """Something else than a tensor."""
+    """An entry of a checkpoint that is not a tensor."""
 
 
 @dataclasses.dataclass
 class StorageMeta:
-    """Where a checkpoint was written."""
+    """Where and by which call a checkpoint was written."""
 
     checkpoint_id: Any = None
     save_id: str | None = None
@@ -91,7 +108,18 @@ class StorageMeta:
 
 @dataclasses.dataclass
 class Metadata:
-    """Everything that `.metadata` says."""
+    """The contents of a checkpoint's `.metadata` file: what it holds, and in which files.
+
+    >>> import pellucid as torch
+    >>> import tempfile
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = dcp.save({"w": torch.ones(2, 3)}, checkpoint_id=folder, no_dist=True)
+    ...     metadata = dcp.FileSystemReader(folder).read_metadata()
+    >>> for index, place in metadata.storage_data.items():
+    ...     print(index.fqn, tuple(index.offset), place.relative_path)
+    w (0, 0) __0_0.distcp
+    """
 
     state_dict_metadata: dict[str, Any]
     planner_data: Any = None
@@ -102,7 +130,7 @@ class Metadata:
 
 @dataclasses.dataclass(frozen=True)
 class MetadataIndex:
-    """A piece by the name of its tensor and its place."""
+    """The key of a stored piece: the tensor's name, and where the piece begins in the tensor."""
 
     fqn: str
     offset: Any = None
