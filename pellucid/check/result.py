@@ -26,8 +26,8 @@ class CheckResult:
     >>> from pellucid.check import watching
     >>> with watching() as result:
     ...     loss = ((torch.zeros(4, 1) - torch.zeros(4)) ** 2).mean()
-    >>> len(result.findings), len(result.errors), result.failure
-    (1, 1, None)
+    >>> [(found.rule, found.name, found.severity) for found in result.findings]
+    [('PL101', 'mutual-broadcast', 'error')]
     """
 
     findings: list[Finding] = field(default_factory=list)
