@@ -5,6 +5,7 @@ PyTorch run on Pellucid.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import sysconfig
@@ -36,10 +37,21 @@ _FILES = {
     f"{_INFO}/INSTALLER": "pellucid\n",
     f"{_INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: pellucid\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
 }
+# PyTorch's command for several ranks. Windows starts no scripts by their first line.
+_COMMAND = f"""\
+#!{sys.executable}
+# `pellucid stand-in install` wrote this file.
+import sys
+
+from pellucid.distributed.run import main
+
+sys.exit(main())
+"""
 _EPILOG = """\
 With the stand-in, `pip install transformers` downloads no PyTorch, and every
 program of the environment that says `import torch` gets Pellucid: scripts,
-notebooks, `accelerate launch`. Nothing outside of this environment changes.
+notebooks, `accelerate launch`, `torchrun`. Nothing outside of this environment
+changes.
 To go back: pellucid stand-in remove.
 
 examples:
@@ -56,9 +68,9 @@ class Refused(Exception):
 def main(argv: Sequence[str]) -> int:
     """Install or remove it; returns 0, or 1 when it refuses."""
     action = _parser().parse_args(argv).action
-    folder = Path(sysconfig.get_path("purelib"))
+    folder, scripts = (Path(sysconfig.get_path(name)) for name in ("purelib", "scripts"))
     try:
-        print(install(folder) if action == "install" else remove(folder))
+        print(install(folder, scripts) if action == "install" else remove(folder, scripts))
     except Refused as error:
         print(f"pellucid: {error}", file=sys.stderr)
         return 1
@@ -88,8 +100,9 @@ def found(folders: Sequence[str] | None = None) -> tuple[str, Path, bool] | None
     return None
 
 
-def install(folder: Path) -> str:
-    """Write the stand-in into a folder for packages; returns what to tell.
+def install(folder: Path, scripts: Path) -> str:
+    """Write the stand-in into a folder for packages and its command `torchrun`, unless there is one,
+    into a folder for scripts; returns what to tell.
 
     Raises:
         Refused: PyTorch is there, or another package of the name; the folder cannot be written to.
@@ -102,9 +115,16 @@ def install(folder: Path) -> str:
     if present is None and (folder / "torch").exists():
         raise Refused(f"{folder / 'torch'} is there already and is not Pellucid's")
     if present is not None:
-        remove(present[1])
-    record = "".join(f"{name},,\n" for name in (*_FILES, f"{_INFO}/RECORD"))
+        remove(present[1], scripts)
+    names = [*_FILES, f"{_INFO}/RECORD"]
+    command = scripts / "torchrun"
     try:
+        if os.name == "posix" and not command.exists():
+            with replacing(command) as file:
+                file.write(_COMMAND.encode())
+            command.chmod(0o755)
+            names.append(os.path.relpath(command, folder))
+        record = "".join(f"{name},,\n" for name in names)
         for name, text in {**_FILES, f"{_INFO}/RECORD": record}.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,8 +135,9 @@ def install(folder: Path) -> str:
     return f"torch {VERSION} is in {folder}: `import torch` is Pellucid in this environment. Undo: pellucid stand-in remove"
 
 
-def remove(folder: Path) -> str:
-    """Take the stand-in out of a folder for packages; returns what to tell.
+def remove(folder: Path, scripts: Path) -> str:
+    """Take the stand-in out of a folder for packages and its command out of one for scripts; returns
+    what to tell.
 
     Raises:
         Refused: it is not there, or what is there is PyTorch.
@@ -130,4 +151,7 @@ def remove(folder: Path) -> str:
         )
     for path in (folder / "torch", folder / f"torch-{present[0]}.dist-info"):
         shutil.rmtree(path, ignore_errors=True)
+    command = scripts / "torchrun"
+    if command.exists() and command.read_bytes() == _COMMAND.encode():
+        command.unlink()
     return f"the stand-in is out of {folder}"

@@ -26,8 +26,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_it_is_torch_to_programs_and_to_installers(folder):
-    assert "pellucid stand-in remove" in stand_in.install(folder)
+@pytest.fixture
+def scripts(tmp_path_factory):
+    """A folder for commands."""
+    return tmp_path_factory.mktemp("scripts")
+
+
+def test_it_is_torch_to_programs_and_to_installers(folder, scripts):
+    assert "pellucid stand-in remove" in stand_in.install(folder, scripts)
     text = """
 import importlib.metadata, importlib.util
 assert importlib.util.find_spec("torch") is not None
@@ -46,30 +52,46 @@ print(type(F.relu(torch.ones(2))))
     assert all((folder / name).exists() for name in listed if name)
 
 
-def test_installing_again_and_removing(folder):
-    stand_in.install(folder)
-    stand_in.install(folder)
-    stand_in.remove(folder)
-    assert list(folder.iterdir()) == [] and stand_in.found() is None
+def test_installing_again_and_removing(folder, scripts):
+    stand_in.install(folder, scripts)
+    stand_in.install(folder, scripts)
+    stand_in.remove(folder, scripts)
+    assert list(folder.iterdir()) == list(scripts.iterdir()) == [] and stand_in.found() is None
     with pytest.raises(stand_in.Refused, match="there is no stand-in"):
-        stand_in.remove(folder)
+        stand_in.remove(folder, scripts)
 
 
-def test_pytorch_is_left_alone(folder):
+@pytest.mark.skipif(os.name != "posix", reason="scripts with a first line that names Python")
+def test_it_brings_torchrun(folder, scripts):
+    stand_in.install(folder, scripts)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [scripts / "torchrun", "--help"], capture_output=True, text=True, env=environment
+    )
+    assert done.stdout.startswith("usage: torchrun"), done.stderr
+    stand_in.remove(folder, scripts)
+    other = scripts / "torchrun"
+    other.write_text("another's")
+    stand_in.install(folder, scripts)
+    stand_in.remove(folder, scripts)
+    assert other.read_text() == "another's"
+
+
+def test_pytorch_is_left_alone(folder, scripts):
     (folder / "torch").mkdir()
     with pytest.raises(stand_in.Refused, match="is there already"):
-        stand_in.install(folder)
+        stand_in.install(folder, scripts)
     info = folder / "torch-2.13.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n")
     for refused in (stand_in.install, stand_in.remove):
         with pytest.raises(stand_in.Refused, match="PyTorch"):
-            refused(folder)
+            refused(folder, scripts)
     assert (folder / "torch").exists() and info.exists()
 
 
-def test_without_pellucid_it_says_so(folder):
-    stand_in.install(folder)
+def test_without_pellucid_it_says_so(folder, scripts):
+    stand_in.install(folder, scripts)
     done = python("import sys; sys.modules['pellucid'] = None; import torch", folder)
     assert (
         "torch is Pellucid's stand-in here, and Pellucid is not installed: pip install pellucid"
