@@ -172,6 +172,6 @@ def _failure(job: Job, parts: list[dict[str, Any]]) -> BaseException | None:
     if job.stalled is not None:
         return RanksFailed(f"no progress for {job.stalled['seconds']:g} seconds")
     if lost:
-        return RanksFailed(f"{listed(lost)} ended without a word")
+        return RanksFailed(f"{listed(lost)} ended without an error message")
     failed = next((part["failure"] for part in parts if part["failure"] is not None), None)
     return None if failed is None else RanksFailed(failed)

@@ -277,7 +277,7 @@ def test_a_rank_that_is_killed_and_one_that_hangs(tmp_path):
     assert (
         status == 1
         and [f["rule"] for f in findings] == ["D003"]
-        and "ended without a word" in findings[0]["message"]
+        and "ended without an error message" in findings[0]["message"]
     )
     status, findings, failure, _ = command("--nproc", "2", "--stall", "4", script, "hangs")
     assert status == 1 and failure == "RanksFailed: no progress for 4 seconds"
