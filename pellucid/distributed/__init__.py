@@ -35,8 +35,7 @@ from .collectives import reduce as reduce
 from .collectives import reduce_scatter as reduce_scatter
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
-from .ddp import hooks as _hooks
-from .ddp import powersgd as _powersgd
+from .ddp.hooks import BuiltinCommHookType as BuiltinCommHookType
 from .ddp.reducer import GradBucket as GradBucket
 from .groups import Backend as Backend
 from .groups import GroupMember as GroupMember
@@ -45,6 +44,7 @@ from .groups import default_group as _get_default_group
 from .groups import destroy_process_group as destroy_process_group
 from .groups import get_backend as get_backend
 from .groups import get_backend_config as get_backend_config
+from .groups import get_default_backend_for_device as get_default_backend_for_device
 from .groups import get_global_rank as get_global_rank
 from .groups import get_group_rank as get_group_rank
 from .groups import get_node_local_rank as get_node_local_rank
@@ -143,14 +143,12 @@ def supports_complex(reduceOp: _Any) -> bool:  # noqa: N803 (PyTorch's name)
 
 
 _identities.publish(globals())
-_hooks.publish(__name__)
-_powersgd.publish(__name__)
 _suggest_names(__name__)
 
 # Files that PyTorch has no module for. `from .groups import ...` finds them, users' code does not.
 for _name in (
-    "coalesced collectives engine functional groups hooks mesh messages objects powersgd reducer "
-    "reductions server shared stores watch work world"
+    "averaging coalesced collectives engine failures functional groups hooks join mesh messages objects powersgd reducer "
+    "reductions server shared sparse stores watch work world"
 ).split():
     globals().pop(_name, None)
 del _name

@@ -20,34 +20,36 @@ from typing import Any
 from ..api.attach import LENT
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
-from . import functional, mesh
+from . import averaging, failures, functional, join, mesh
+from .ddp import hooks, powersgd
 
 # module: Class  function()  Enumeration{MEMBER,MEMBER}  Class<Base
 _TABLE = """
 _composable: contract()
 _composable.fsdp:
 _composable.fsdp.fully_shard:
-_composable.replicate: replicate()
-_functional_collectives: AsyncCollectiveTensor<Tensor permute_tensor()
+_composable.replicate:
+_functional_collectives: AsyncCollectiveTensor<Tensor
 _tensor:
-_tensor.experimental: context_parallel() local_map()
+_tensor.experimental: context_parallel()
 _tensor.placement_types:
 _shard: ShardedTensor
 _shard.sharded_tensor: ShardedTensor
-algorithms: Join Joinable JoinHook
-algorithms._checkpoint.checkpoint_wrapper: CheckpointImpl{REENTRANT,NO_REENTRANT} ActivationWrapper CheckpointWrapper<ActivationWrapper
-    OffloadWrapper<ActivationWrapper apply_activation_checkpointing() checkpoint_wrapper() offload_wrapper()
-algorithms.ddp_comm_hooks: DDPCommHookType{ALLREDUCE,FP16_COMPRESS,BF16_COMPRESS,POWER_SGD,NOOP} register_ddp_comm_hook()
-algorithms.ddp_comm_hooks.default_hooks: allreduce_hook() bf16_compress_hook() bf16_compress_wrapper() fp16_compress_hook()
-    fp16_compress_wrapper()
-algorithms.ddp_comm_hooks.post_localSGD_hook: PostLocalSGDState post_localSGD_hook()
-algorithms.ddp_comm_hooks.powerSGD_hook: PowerSGDState batched_powerSGD_hook() powerSGD_hook()
+algorithms:
+algorithms._checkpoint.checkpoint_wrapper:
+algorithms.ddp_comm_hooks:
+algorithms.ddp_comm_hooks.default_hooks:
+algorithms.ddp_comm_hooks.debugging_hooks:
+algorithms.ddp_comm_hooks.post_localSGD_hook:
+algorithms.ddp_comm_hooks.powerSGD_hook:
 algorithms.ddp_comm_hooks.optimizer_overlap_hooks:
-algorithms.join: Join Joinable JoinHook
+algorithms.join:
 algorithms.model_averaging:
-algorithms.model_averaging.averagers: ModelAverager PeriodicModelAverager<ModelAverager
+algorithms.model_averaging.averagers:
+algorithms.model_averaging.hierarchical_model_averager:
+algorithms.model_averaging.utils:
 autograd: backward() context()
-checkpoint: load_sharded_optimizer_state_dict()
+checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter load_sharded_optimizer_state_dict()
 checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files()
 checkpoint.api:
 checkpoint.default_planner:
@@ -66,7 +68,7 @@ device_mesh:
 distributed_c10d: ProcessGroupGloo<ProcessGroup _new_process_group_helper()
 elastic:
 elastic.multiprocessing: start_processes()
-elastic.multiprocessing.errors: ChildFailedError<Exception ProcessFailure record()
+elastic.multiprocessing.errors:
 fsdp: BackwardPrefetch{BACKWARD_PRE,BACKWARD_POST} ShardingStrategy{FULL_SHARD,SHARD_GRAD_OP,NO_SHARD,HYBRID_SHARD,_HYBRID_SHARD_ZERO2}
     StateDictType{FULL_STATE_DICT,LOCAL_STATE_DICT,SHARDED_STATE_DICT} OptimStateKeyType{PARAM_NAME,PARAM_ID} FullyShardedDataParallel
     CPUOffload MixedPrecision StateDictConfig
@@ -79,11 +81,11 @@ fsdp.fully_sharded_data_parallel: FullyShardedDataParallel BackwardPrefetch Shar
 fsdp._runtime_utils:
 fsdp._common_utils: _FSDPState
 fsdp.sharded_grad_scaler: ShardedGradScaler
-fsdp.wrap: _Policy ModuleWrapPolicy<_Policy CustomPolicy<_Policy _or_policy() enable_wrap() wrap() lambda_auto_wrap_policy()
-    size_based_auto_wrap_policy() transformer_auto_wrap_policy() always_wrap_policy()
+fsdp.wrap: enable_wrap() wrap()
 launcher: LaunchConfig elastic_launch
 launcher.api: LaunchConfig elastic_launch
-optim: DistributedOptimizer PostLocalSGDOptimizer
+optim: DistributedOptimizer
+optim.post_localSGD_optimizer:
 optim.zero_redundancy_optimizer:
 pipelining: ScheduleGPipe PipelineStage SplitPoint{BEGINNING,END} pipeline() pipe_split()
 rpc: RRef BackendType{TENSORPIPE} TensorPipeAgent TensorPipeRpcBackendOptions get_worker_info() init_rpc() rpc_async() rpc_sync() remote() shutdown()
@@ -93,7 +95,7 @@ tensor._api:
 tensor._dtensor_spec:
 tensor._utils:
 tensor.device_mesh:
-tensor.experimental: context_parallel() local_map()
+tensor.experimental: context_parallel()
 tensor.experimental._attention: set_rotate_method() context_parallel()
 tensor.parallel:
 tensor.parallel.api:
@@ -110,7 +112,10 @@ _LENT = {
     "_composable": "fsdp",
     "_composable.fsdp": "fsdp",
     "_composable.fsdp.fully_shard": "fsdp",
+    "_composable.replicate": "wrappers",
+    "algorithms._checkpoint.checkpoint_wrapper": "wrappers",
     "fsdp": "fsdp",
+    "fsdp.wrap": "wrappers",
     **dict.fromkeys(
         (
             "_tensor",
@@ -143,9 +148,39 @@ _LENT = {
     "checkpoint.state_dict": "checkpoint.state_dict",
     "optim": "zero",
     "optim.zero_redundancy_optimizer": "zero",
+    "optim.post_localSGD_optimizer": "local_sgd",
     **dict.fromkeys(
         ("tensor.parallel", "tensor.parallel.api", "tensor.parallel.loss", "tensor.parallel.style"),
         "parallel",
+    ),
+}
+# Names that modules of this package have.
+_OWN: dict[str, tuple[ModuleType, str]] = {
+    "algorithms": (join, "Join Joinable JoinHook"),
+    "algorithms.join": (join, "Join Joinable JoinHook"),
+    "algorithms.ddp_comm_hooks": (hooks, "DDPCommHookType register_ddp_comm_hook"),
+    "algorithms.ddp_comm_hooks.default_hooks": (
+        hooks,
+        "allreduce_hook fp16_compress_hook bf16_compress_hook fp16_compress_wrapper bf16_compress_wrapper",
+    ),
+    "algorithms.ddp_comm_hooks.powerSGD_hook": (
+        powersgd,
+        "PowerSGDState powerSGD_hook batched_powerSGD_hook",
+    ),
+    "algorithms.ddp_comm_hooks.debugging_hooks": (hooks, "noop_hook"),
+    "algorithms.ddp_comm_hooks.post_localSGD_hook": (
+        averaging,
+        "PostLocalSGDState post_localSGD_hook",
+    ),
+    "elastic.multiprocessing.errors": (failures, "ChildFailedError ProcessFailure record"),
+    "algorithms.model_averaging.averagers": (averaging, "ModelAverager PeriodicModelAverager"),
+    "algorithms.model_averaging.hierarchical_model_averager": (
+        averaging,
+        "HierarchicalModelAverager",
+    ),
+    "algorithms.model_averaging.utils": (
+        averaging,
+        "average_parameters get_params_to_average average_parameters_or_parameter_groups",
     ),
 }
 _REASON = "docs/distributed.md says what there is of torch.distributed"
@@ -206,7 +241,9 @@ def publish(scope: dict[str, Any]) -> None:
 
 
 def _fill(scope: dict[str, Any], home: str) -> None:
-    """What is no class and no function."""
+    """What the table does not have."""
+    for path, (owner, names) in _OWN.items():
+        vars(sys.modules[f"{home}.{path}"]).update({n: getattr(owner, n) for n in names.split()})
     constants = vars(sys.modules[f"{home}.constants"])
     constants["default_pg_timeout"] = constants["default_pg_nccl_timeout"] = timedelta(minutes=30)
     mesh_names = vars(sys.modules[f"{home}.device_mesh"])

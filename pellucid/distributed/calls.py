@@ -90,7 +90,8 @@ def array_of(t: Tensor) -> np.ndarray:
     """The array of a tensor in this machine's memory."""
     array = t._array
     if type(array) is not np.ndarray:
-        raise UnsupportedError(f"torch.distributed: tensors on {t.device} are not supported")
+        kind = f"on {t.device}" if t.device.type != "cpu" else f"of layout {t.layout}"
+        raise UnsupportedError(f"torch.distributed: tensors {kind} are not supported here")
     return array
 
 

@@ -110,30 +110,40 @@ def all_reduce_coalesced(
 def all_gather_coalesced(
     output_tensor_lists: Any, input_tensor_list: Any, group: Any = None, async_op: bool = False
 ) -> Future[Any] | None:
-    """Gather several tensors from all ranks at once: list k of the outputs receives tensor k of every rank.
+    """Gather several tensors from all ranks at once: list k of the outputs receives the tensors of rank k.
+
+    Args:
+        output_tensor_lists: for each rank, a list of tensors with the shapes of that rank's tensors.
+        input_tensor_list: this rank's tensors, of one dtype.
+        group: the process group. Default: all processes.
+        async_op: return a future at once; otherwise wait, and return None. Default: False.
+
+    Raises:
+        RuntimeError: the number of lists differs from the number of ranks.
 
     >>> import pellucid as torch
     >>> import pellucid.distributed as dist
     >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
-    >>> outputs = [[torch.zeros(2)], [torch.zeros(1)]]
+    >>> outputs = [[torch.zeros(2), torch.zeros(1)]]
     >>> _ = dist.all_gather_coalesced(outputs, [torch.ones(2), torch.tensor([5.0])])
     >>> outputs
-    [[tensor([1., 1.])], [tensor([5.])]]
+    [[tensor([1., 1.]), tensor([5.])]]
     >>> dist.destroy_process_group()
     """
     given = _listed(input_tensor_list, "input_tensor_list")
     calls.same_dtype(*given)
     if not isinstance(output_tensor_lists, list):
         raise ArgumentTypeError("Invalid function argument: output_tensor_lists should be a list")
-    if len(output_tensor_lists) != len(given):
-        raise ArgumentValueError(
-            f"all_gather_coalesced: {len(output_tensor_lists)} lists for {len(given)} tensors"
-        )
     if not is_member(group):
         return None
+    size = group_of(group).size()
+    if len(output_tensor_lists) != size or any(len(o) != len(given) for o in output_tensor_lists):
+        raise OperationError(
+            f"all_gather_coalesced: {len(output_tensor_lists)} lists for {size} ranks that have {len(given)} tensors each"
+        )
     several = Several()
-    for outputs, t in zip(output_tensor_lists, given, strict=True):
-        several.append(collectives.all_gather(outputs, t, group, True))
+    for k, t in enumerate(given):
+        several.append(collectives.all_gather([o[k] for o in output_tensor_lists], t, group, True))
     if async_op:
         return _future(several, output_tensor_lists)
     several.wait()

@@ -24,6 +24,7 @@ from .calls import (
     start,
 )
 from .groups import ProcessGroup, group_of, is_member
+from .sparse import all_reduce_sparse
 from .transport.engine import Staged, Steps
 from .transport.reductions import ReduceOp, Reduction, kind
 from .transport.shared import Board, Reduce
@@ -187,6 +188,8 @@ def all_reduced(
     if not is_member(group):
         return _not_member("all_reduce")
     chosen = group_of(group)
+    if tensor.is_sparse:
+        return all_reduce_sparse(tensor, op, chosen, async_op, soon)
     if chosen.channel.board is not None:
         through = _Through(
             chosen.channel.board,

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.function import Function
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, OperationError
 from . import calls, collectives
 from .groups import ProcessGroup, _state, group_of
 from .mesh import DeviceMesh
@@ -61,6 +61,37 @@ def all_reduce(self: Tensor, reduceOp: str, group: Any, tag: str = "") -> Tensor
     made = _own(self)
     collectives.all_reduce(made, _op(reduceOp), group_named(group))
     return made
+
+
+def all_reduce_coalesced(
+    self: list[Tensor],
+    reduceOp: str,  # noqa: N803
+    group: Any,
+    tag: str = "",
+) -> list[Tensor]:
+    """As `all_reduce`, of several tensors."""
+    return [all_reduce(t, reduceOp, group) for t in self]
+
+
+def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = "") -> Tensor:
+    """The tensor of the rank that has this rank's number in `src_dst`: rank k sends to `src_dst[k]`.
+
+    Raises:
+        RuntimeError: `src_dst` is not a permutation of the ranks.
+    """
+    chosen = group_named(group)
+    n, mine = chosen.size(), chosen.rank()
+    if sorted(src_dst) != list(range(n)):
+        raise OperationError(f"permute_tensor: {list(src_dst)} is not a permutation of {n} ranks")
+    flat = _own(self)
+    count = int(flat._array.size)
+    sent = [count if k == src_dst[mine] else 0 for k in range(n)]
+    received = [count if k == list(src_dst).index(mine) else 0 for k in range(n)]
+    made: Tensor = make_tensor(np.empty(count, flat._array.dtype))
+    collectives.all_to_all_single(
+        made, make_tensor(flat._array.reshape(-1)), received, sent, chosen
+    )
+    return make_tensor(made._array.reshape(flat._array.shape))
 
 
 def all_gather_tensor(self: Tensor, gather_dim: int, group: Any, tag: str = "") -> Tensor:
@@ -164,6 +195,8 @@ NAMES = (
     "wait_tensor",
     "broadcast",
     "all_reduce",
+    "all_reduce_coalesced",
+    "permute_tensor",
     "all_gather_tensor",
     "reduce_scatter_tensor",
     "all_to_all_single",

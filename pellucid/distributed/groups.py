@@ -173,6 +173,7 @@ class _State:
 
     def __init__(self) -> None:
         self.groups = {}
+        self.local: dict[str, int] = {}  # how often the same ranks have made a group of their own
 
 
 _state = _State()
@@ -271,6 +272,8 @@ def init_process_group(
             f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
         )
     chosen = backend_named(backend)
+    if device_id is not None:
+        _check_device(device_id)
     limit = timeout or rendezvous.DEFAULT_TIMEOUT
     named = store is not None or init_method is not None or "RANK" in os.environ or rank >= 0
     meeting = (
@@ -298,6 +301,18 @@ def init_process_group(
     _state.groups[made.group_name] = _state.default = made
 
 
+def _check_device(device_id: Any) -> None:
+    """Raise PyTorch's errors: there are no accelerators."""
+    if device_id.type == "cpu" or device_id.index is None:
+        raise ArgumentValueError(
+            "init_process_group device_id parameter must be an accelerator with an index"
+        )
+    raise ArgumentValueError(
+        f"device_id {device_id} does not match the current compilation's accelerator support: None. "
+        "Please use a different compiled version that supports your accelerator."
+    )
+
+
 def new_group(
     ranks: Sequence[int] | None = None,
     timeout: timedelta | None = None,
@@ -314,6 +329,7 @@ def new_group(
     Args:
         ranks: the group's ranks. Default: None, all.
         timeout: the limit for the group's collectives. Default: that of the default group.
+        use_local_synchronization: only the group's ranks call this, and wait for each other. Default: False.
 
     Returns:
         The group; `GroupMember.NON_GROUP_MEMBER` if this rank is not in it.
@@ -340,19 +356,22 @@ def new_group(
                 f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
             )
     if len(set(chosen)) != len(chosen):
-        raise ArgumentValueError(f"ranks must be unique, got {chosen}")
+        raise ArgumentValueError(f"ranks list must not contain duplicate entries, got {chosen}")
     if len(chosen) > size:
         raise ArgumentValueError(
             "the new group's world size should be less or equal to the world size set by init_process_group"
         )
     limit = timeout or whole.timeout
-    if use_local_synchronization:
-        raise UnsupportedError(
-            "torch.distributed: new_group(use_local_synchronization=True) is not supported"
-        )
     named = backend_named(backend) if backend is not None else whole.backend_name
     entered = world.current()
     assert entered is not None
+    if use_local_synchronization and whole.rank() not in chosen:
+        return GroupMember.NON_GROUP_MEMBER
+    if use_local_synchronization:
+        name = _meet_among(chosen, whole, limit)
+        return _registered(
+            entered.channel_among(chosen, f"group {name}"), named, limit, name, group_desc
+        )
     _state.made += 1
     line = source.describe(source.capture(2))
     where = f" made at {os.path.basename(line.file)}:{line.line}" if line is not None else ""
@@ -360,12 +379,29 @@ def new_group(
     channel = entered.channel_of(chosen, title, limit.total_seconds())
     if channel is None:
         return GroupMember.NON_GROUP_MEMBER
-    store = PrefixStore(f"group_{_state.made - 1}", whole.store.underlying_store)  # type: ignore[union-attr]
-    made = ProcessGroup(
-        channel, named, limit, str(_state.made - 1), group_desc or "undefined", store
-    )
-    _state.groups[made.group_name] = made
+    return _registered(channel, named, limit, str(_state.made - 1), group_desc)
+
+
+def _registered(
+    channel: Channel, backend: Backend, limit: timedelta, name: str, desc: str | None
+) -> ProcessGroup:
+    """A group of some ranks, which functions find by its name."""
+    store = PrefixStore(f"group_{name}", default_group().store.underlying_store)  # type: ignore[union-attr]
+    made = ProcessGroup(channel, backend, limit, name, desc or "undefined", store)
+    _state.groups[name] = made
     return made
+
+
+def _meet_among(ranks: list[int], whole: ProcessGroup, limit: timedelta) -> str:
+    """Wait for the other ranks of a group that only they make; the group's name."""
+    among = "_".join(map(str, ranks))
+    _state.local[among] = _state.local.get(among, 0) + 1
+    name = f"{among}:{_state.local[among]}"
+    assert whole.store is not None
+    store = PrefixStore(f"new_group/{name}", whole.store)
+    store.set(str(whole.rank()), "here")
+    store.wait([str(rank) for rank in ranks], limit)
+    return name
 
 
 def new_subgroups_by_enumeration(
@@ -399,7 +435,10 @@ def new_subgroups_by_enumeration(
     for ranks in ranks_per_subgroup_list:
         for rank in ranks:
             if rank in seen:
-                raise ArgumentValueError(f"Rank {rank} has appeared in both subgroup")
+                first = next(other for other in ranks_per_subgroup_list if rank in other)
+                raise ArgumentValueError(
+                    f"Rank {rank} has appeared in both subgroup {first} and {ranks}"
+                )
             seen.add(rank)
     made = [
         new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
@@ -566,11 +605,26 @@ def get_backend_config(group: Any = None) -> str:
     >>> import pellucid.distributed as dist
     >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
     >>> dist.get_backend_config()
-    'cpu:gloo'
+    'cpu:gloo,cuda:gloo'
     >>> dist.destroy_process_group()
     """
     name = get_backend(group)
-    return str(name) if ":" in name else f"cpu:{name}"
+    return str(name) if ":" in name else f"cpu:{name},cuda:{name}"
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The backend that a type of device has by default.
+
+    Raises:
+        ValueError: there is none.
+
+    >>> get_default_backend_for_device("cpu")
+    'gloo'
+    """
+    kind = device.type if hasattr(device, "type") else str(device).partition(":")[0]
+    if kind not in Backend.default_device_backend_map:
+        raise ArgumentValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[kind]
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:

@@ -232,6 +232,15 @@ class P2POp:
         chosen = group_of(group)
         self.group_peer = rank_in(chosen, peer, group_peer)
         self.peer = chosen.ranks[self.group_peer]
+        self._where = chosen.group_name, chosen.rank()
+
+    def __repr__(self) -> str:
+        name, mine = self._where
+        ends = (mine, self.group_peer) if self.op is isend else (self.group_peer, mine)
+        return (
+            f"P2POp({self.op.__name__} pg={name}, group_src={ends[0]}, group_dst={ends[1]},  "
+            f"{self.tensor.shape}, {self.tensor.dtype})"
+        )
 
 
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:

@@ -89,7 +89,7 @@ def gather_object(
     chosen = group_of(group)
     root = calls.rank_in(chosen, dst, group_dst, "gather", 0)
     there = chosen.rank() == root
-    collectives._list_on(there, object_gather_list, "object_gather_list", "destination")
+    collectives._list_on(there, object_gather_list, "gather_list", "destination")
     mine = _packed(obj)
     sizes = _sizes(chosen, mine._array.size)
     padded = np.zeros(max(sizes), np.uint8)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from ..errors import ArgumentValueError, OperationError
+from ..errors import ArgumentValueError, ContractError, OperationError
 from .job.stores import FileStore, Store, listen
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
@@ -74,7 +74,7 @@ def meet(
     """
     if store is not None:
         if size <= 0:
-            raise ArgumentValueError("world_size must be positive if using store")
+            raise ContractError("world_size must be positive if using store")
         if rank < 0:
             raise ArgumentValueError("rank must be non-negative if using store")
         return _through(store, rank, size, timeout)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -20,7 +22,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..errors import UnsupportedError
+from ..errors import ArgumentValueError, UnsupportedError
+from .failures import ERROR_FILE, ProcessFailure
 
 _GRACE = 1.0  # seconds in which the other ranks may say what they know of a failure
 _KILL_AFTER = 10.0  # seconds after SIGTERM
@@ -84,16 +87,21 @@ def get_args_parser() -> argparse.ArgumentParser:
     )
     add("--start-method", default="spawn", help="accepted, without an effect")
     add("--role", default="default", help="accepted, without an effect")
-    add("--log-dir", default=None, help="a folder for --redirects")
+    add("--log-dir", default=None, help="a folder for --redirects and --tee")
     parser.add_argument(
         "-r",
         "--redirects",
         default="0",
-        help="3: write what the ranks print into files of --log-dir",
+        help="write what the ranks print into files: 1 standard output, 2 standard error, 3 both, or "
+        "0:1,1:2 for ranks of this machine",
     )
     parser.add_argument(
-        "-t", "--tee", default="0", help="3: into files, and show it with the rank before each line"
+        "-t",
+        "--tee",
+        default="0",
+        help="as --redirects, and show it with the rank before each line",
     )
+    add("--local-ranks-filter", default="", help="show only what these ranks print, such as 0,1")
     add("--local-addr", default=None, help="accepted, without an effect")
     parser.add_argument(
         "--use-env", "--use_env", action="store_true", help="accepted; LOCAL_RANK is always set"
@@ -102,6 +110,7 @@ def get_args_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-m", "--module", action="store_true", help="the script is the name of a module"
     )
+    add("--run-path", action="store_true", help="run the script by runpy, as here always")
     parser.add_argument("training_script", help="the script")
     parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return parser
@@ -111,9 +120,11 @@ class Rank(NamedTuple):
     """A rank's process."""
 
     number: int
+    local: int
     process: subprocess.Popen[bytes]
     tail: deque[bytes]
     threads: list[threading.Thread]
+    error_file: str
 
 
 class Job:
@@ -132,8 +143,10 @@ class Job:
         self.nodes = int(nodes[0])
         given = str(options.nproc_per_node)
         if given == "gpu":
-            raise UnsupportedError("torchrun: --nproc_per_node=gpu: there are no GPUs")
-        self.local = len(os.sched_getaffinity(0)) if given in ("auto", "cpu") else int(given)
+            raise ArgumentValueError("Cuda is not available.")
+        if given not in ("auto", "cpu") and not given.isdigit():
+            raise ArgumentValueError(f"Unsupported nproc_per_node value: {given}")
+        self.local = int(given) if given.isdigit() else len(os.sched_getaffinity(0))
         self.options, self.restarts = options, 0
         host, _, port = options.rdzv_endpoint.partition(":")
         alone = self.nodes == 1
@@ -146,6 +159,11 @@ class Job:
         if options.standalone:
             self.host, self.port = "127.0.0.1", None
         self.id = options.rdzv_id or (uuid.uuid4().hex if alone else "none")
+        self.redirected = _streams(options.redirects, self.local)
+        self.teed = _streams(options.tee, self.local)
+        shown = str(options.local_ranks_filter)
+        self.shown = {int(k) for k in shown.split(",")} if shown else set(range(self.local))
+        self.folder = tempfile.mkdtemp(prefix="torchelastic_") if not options.log_dir else ""
         self.ranks: list[Rank] = []
 
     # ---- processes ---------------------------------------------------------------------------
@@ -190,6 +208,8 @@ class Job:
                 "TORCHELASTIC_MAX_RESTARTS": self.options.max_restarts,
                 "TORCHELASTIC_RUN_ID": self.id,
             }
+            error_file = os.path.join(self._logs(local), "error.json")
+            variables[ERROR_FILE] = error_file
             environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
             if self.local > 1:
                 environment.setdefault("OMP_NUM_THREADS", "1")
@@ -201,38 +221,44 @@ class Job:
                 preexec_fn=_end_with_parent if sys.platform == "linux" else None,
             )
             tail: deque[bytes] = deque(maxlen=60)
-            pipes = [(process.stderr, sys.stderr, "stderr", tail)]
+            pipes = [(process.stderr, sys.stderr, 2, tail)]
             if process.stdout is not None:
-                pipes.append((process.stdout, sys.stdout, "stdout", deque(maxlen=0)))
+                pipes.append((process.stdout, sys.stdout, 1, deque(maxlen=0)))
             threads = [
-                threading.Thread(target=self._copy, args=(number, *pipe), daemon=True)
+                threading.Thread(target=self._copy, args=(local, number, *pipe), daemon=True)
                 for pipe in pipes
             ]
             for thread in threads:
                 thread.start()
-            self.ranks.append(Rank(number, process, tail, threads))
+            self.ranks.append(Rank(number, local, process, tail, threads, error_file))
 
     def _copies(self) -> bool:
-        return self.options.tee != "0" or self.options.redirects != "0"
+        return any(self.teed) or any(self.redirected) or len(self.shown) < self.local
 
-    def _copy(self, number: int, pipe: Any, stream: Any, name: str, tail: deque[bytes]) -> None:
-        """Pass on what a rank prints."""
+    def _logs(self, local: int) -> str:
+        """The folder of a rank's files."""
+        parts = self.id, f"attempt_{self.restarts}", str(local)
+        folder = os.path.join(self.options.log_dir or self.folder, *parts)
+        os.makedirs(folder, exist_ok=True)
+        return folder
+
+    def _copy(
+        self, local: int, number: int, pipe: Any, stream: Any, which: int, tail: deque[bytes]
+    ) -> None:
+        """Pass on what a rank prints on standard output (1) or standard error (2)."""
         file = None
-        if self.options.log_dir and self._copies():
-            folder = os.path.join(
-                self.options.log_dir, self.id, f"attempt_{self.restarts}", str(number)
-            )
-            os.makedirs(folder, exist_ok=True)
-            file = open(os.path.join(folder, f"{name}.log"), "wb")
+        teed = self.teed[local] & which
+        if teed or self.redirected[local] & which:
+            name = {1: "stdout.log", 2: "stderr.log"}[which]
+            file = open(os.path.join(self._logs(local), name), "wb")
+        shown = local in self.shown and (teed or file is None)
         for line in pipe:
             tail.append(line)
             if file is not None:
                 file.write(line)
                 file.flush()
-            if self.options.redirects == "0" or file is None:
-                prefix = (
-                    f"[{self.options.role}{number}]:".encode() if self.options.tee != "0" else b""
-                )
+            if shown:
+                prefix = f"[{self.options.role}{number}]:".encode() if teed else b""
                 target = getattr(stream, "buffer", None)
                 if target is None:
                     stream.write((prefix + line).decode(errors="replace"))
@@ -306,6 +332,8 @@ class Job:
         finally:
             for number, handler in before:
                 signal.signal(number, handler)
+            if self.folder:
+                shutil.rmtree(self.folder, ignore_errors=True)
 
     def _report(self, failed: Rank) -> None:
         """All failures, the first one last, with the end of what it said."""
@@ -318,13 +346,31 @@ class Job:
                     file=sys.stderr,
                 )
         print(
-            f"Root Cause (first observed failure):\nrank {failed.number} (local_rank: {failed.number % self.local}, "
+            f"Root Cause (first observed failure):\nrank {failed.number} (local_rank: {failed.local}, "
             f"pid {failed.process.pid}) {_ending(failed)}",
             file=sys.stderr,
         )
         sys.stderr.flush()
+        said = ProcessFailure(failed.local, failed.process.pid, 0, failed.error_file)
+        if said.error_file_data is not None and not failed.tail:  # `record` has written it
+            print(said.message, file=sys.stderr)
         tail = b"".join(failed.tail).decode(errors="replace")
         print(tail + line, file=sys.stderr, flush=True)
+
+
+def _streams(given: str, ranks: int) -> list[int]:
+    """Of each rank on this machine which streams are meant: 1 output, 2 errors, 3 both."""
+    if given.isdigit():
+        return [int(given)] * ranks
+    found = [0] * ranks
+    for part in given.split(","):
+        rank, _, value = part.partition(":")
+        if not (rank.isdigit() and value.isdigit() and int(rank) < ranks and int(value) < 4):
+            raise ArgumentValueError(
+                f"torchrun: --redirects and --tee are 0 to 3, or RANK:0 to RANK:3 for ranks below {ranks}, not {given!r}"
+            )
+        found[int(rank)] = int(value)
+    return found
 
 
 def _ending(rank: Rank) -> str:

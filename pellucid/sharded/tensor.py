@@ -6,13 +6,15 @@ Source: PyTorch's `torch.distributed.tensor`, whose functions these are.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import nn
+from .._pytree import tree_flatten, tree_unflatten
 from ..core.public import FUNCTIONS
-from ..core.tensor import make_tensor
+from ..core.tensor import Tensor, make_tensor
 from ..distributed.mesh import DeviceMesh as DeviceMesh
 from ..distributed.mesh import current_mesh
 from ..distributed.mesh import init_device_mesh as init_device_mesh
@@ -259,3 +261,97 @@ def _hook(
                 function(m, outputs, mesh) if whole else function(outputs, mesh)
             )
         )
+
+
+def local_map(
+    func: Any = None,
+    out_placements: Any = None,
+    in_placements: Any = None,
+    in_grad_placements: Any = None,
+    device_mesh: DeviceMesh | None = None,
+    *,
+    redistribute_inputs: bool = False,
+) -> Any:
+    """A function of distributed tensors that runs `func` on their shards.
+
+    Args:
+        func: takes and returns tensors; without it, a decorator.
+        out_placements: of the result, or of each result in a tuple; None for plain tensors.
+        in_placements: for each argument, None for those that are not distributed; default: as they
+            come.
+        in_grad_placements: how the arguments' gradients are placed; default: as the arguments.
+        device_mesh: of the results; default: the arguments'.
+        redistribute_inputs: move arguments to `in_placements`.
+
+    Raises:
+        ValueError: an argument has other placements. AssertionError: the numbers of placements and
+            arguments, or results, differ.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> from pellucid.distributed.tensor import Shard, distribute_tensor
+    >>> from pellucid.distributed.tensor.experimental import local_map
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> double = local_map(lambda shard: shard * 2, out_placements=[Shard(0)])
+    >>> double(distribute_tensor(torch.ones(2), mesh, [Shard(0)])).full_tensor()
+    tensor([2., 2.])
+    >>> dist.destroy_process_group()
+    """
+    if func is None:
+        return lambda given: local_map(
+            given,
+            out_placements,
+            in_placements,
+            in_grad_placements,
+            device_mesh,
+            redistribute_inputs=redistribute_inputs,
+        )
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = tree_flatten(args)
+        if in_placements is not None and len(in_placements) != len(leaves):
+            raise ContractError(
+                f"in_placements length {len(in_placements)} does not match the number of input args {len(leaves)}!"
+            )
+        mesh, local = device_mesh, []
+        for k, leaf in enumerate(leaves):
+            wanted = None if in_placements is None else in_placements[k]
+            if not isinstance(leaf, DTensor):
+                if wanted is not None and isinstance(leaf, Tensor):
+                    raise ContractError(
+                        f"local_map: argument {k} has placements, and is no DTensor"
+                    )
+                local.append(leaf)
+                continue
+            mesh = mesh or leaf.device_mesh
+            if wanted is not None and tuple(wanted) != leaf.placements:
+                if not redistribute_inputs:
+                    raise ArgumentValueError(
+                        f"arg {leaf} in local_map has a mismatched placements: arg placements is {leaf.placements} but the input "
+                        f"placements is {tuple(wanted)}! If redistribute_inputs is wanted, set redistribute_inputs=True to local_map."
+                    )
+                leaf = leaf.redistribute(mesh, wanted)
+            gradient = None if in_grad_placements is None else in_grad_placements[k]
+            local.append(leaf.to_local(grad_placements=gradient))
+        results, shape = tree_flatten(func(*tree_unflatten(local, structure), **kwargs))
+        each = out_placements if isinstance(out_placements, tuple) else (out_placements,)
+        if len(each) != len(results):
+            raise ContractError(
+                f"local_map requires one PlacementType for each output value, received {len(each)} out_placements but {len(results)} is expected!"
+            )
+        return tree_unflatten(
+            [_wrapped(r, p, mesh) for r, p in zip(results, each, strict=True)], shape
+        )
+
+    return mapped
+
+
+def _wrapped(result: Any, placements: Any, mesh: DeviceMesh | None) -> Any:
+    """A result of `local_map`, distributed if it has placements."""
+    if placements is None or mesh is None:
+        return result
+    if isinstance(result, DTensor):
+        raise ContractError("local_map: the function returned a DTensor")
+    return DTensor.from_local(result, mesh, placements, run_check=False)

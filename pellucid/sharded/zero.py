@@ -17,10 +17,12 @@ from .. import optim
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..distributed import collectives, groups, objects
+from ..distributed.join import Join, Joinable, JoinHook
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError
+from .local_sgd import PostLocalSGDOptimizer as PostLocalSGDOptimizer
 
 
-class ZeroRedundancyOptimizer(optim.Optimizer):
+class ZeroRedundancyOptimizer(optim.Optimizer, Joinable):
     """An optimizer whose state is divided over the ranks: the parameters with the most elements go
     to the rank that has the least.
 
@@ -56,9 +58,7 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
             )
         given = list(params)
         if not given:
-            raise ValueError(
-                "params argument given to the optimizer should be an iterable of Tensors, but got []"
-            )
+            raise ValueError("ZeroRedundancyOptimizer got an empty parameter list")
         if not all(isinstance(p, (Tensor, dict)) for p in given):
             raise ArgumentTypeError(
                 "params argument should be an iterable of Tensors or dicts, but got something else"
@@ -76,7 +76,8 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         # the ranks' states, after `consolidate_state_dict`
         self._everything: list[Any] | None = None
         self._ready = False
-        super().__init__(given, defaults)
+        optim.Optimizer.__init__(self, given, defaults)
+        Joinable.__init__(self)
         self.optim: Any = optimizer_class(
             [{**{k: v for k, v in group.items() if k != "params"}, "params": part}
              for group, part in zip(self.param_groups, self._parts[self.rank], strict=True)],
@@ -135,6 +136,7 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
         """Update this rank's parameters, and exchange all; returns the closure's value."""
+        Join.notify_join_context(self)
         loss = None
         if closure is not None:
             with enable_grad():
@@ -235,8 +237,27 @@ class ZeroRedundancyOptimizer(optim.Optimizer):
         """Forget all gradients."""
         super().zero_grad(set_to_none)
 
-    def join_hook(self, **kwargs: Any) -> Any:
-        """Not supported."""
-        raise UnsupportedError(
-            "torch.distributed.optim: ZeroRedundancyOptimizer.join_hook is not supported"
-        )
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without data does: it steps with the others."""
+        return _Stepping(self)
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.param_groups[0]["params"][0].device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The ranks that share the state."""
+        return self.process_group
+
+
+class _Stepping(JoinHook):
+    """The part of a rank without data in the others' steps."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self.optimizer = optimizer
+
+    def main_hook(self) -> None:
+        """Step."""
+        self.optimizer.step()

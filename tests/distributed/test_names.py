@@ -3,6 +3,7 @@ loaded.
 """
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import pellucid as torch
 import pellucid.distributed as dist
+from pellucid.distributed.run import _streams
 from pellucid.nn.parallel import DistributedDataParallel, data_parallel
 from pellucid.nn.parallel.data_parallel import DataParallel
 
@@ -105,8 +107,8 @@ def test_data_parallel():
 
 
 def test_names_are_there_to_be_asked_for():
-    from pellucid.distributed.algorithms.join import Join
     from pellucid.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
+    from pellucid.distributed.pipelining import PipelineStage
     from pellucid.distributed.tensor import DTensor, Replicate, distribute_tensor
 
     assert (
@@ -114,8 +116,8 @@ def test_names_are_there_to_be_asked_for():
         and ShardingStrategy.FULL_SHARD is dist.fsdp.api.ShardingStrategy.FULL_SHARD
     )
     assert Replicate() == Replicate() and distribute_tensor.__name__ == "distribute_tensor"
-    with pytest.raises(NotImplementedError, match="Join is not supported: docs/distributed.md"):
-        Join(torch.nn.Linear(1, 1))
+    with pytest.raises(NotImplementedError, match="PipelineStage is not supported: docs/dist"):
+        PipelineStage(torch.nn.Linear(1, 1))
     # PyTorch's words: it needs an accelerator there, too.
     with pytest.raises(
         RuntimeError,
@@ -152,3 +154,52 @@ def test_a_script_that_imports_fsdp_alone_runs_on_the_alias():
         env=environment,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_launchers_write_what_ranks_print(tmp_path):
+    """`--redirects` and `--tee` for single ranks, a rank that nobody sees, and the exception that
+    `record` wrote down.
+    """
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import os, sys\nfrom torch.distributed.elastic.multiprocessing.errors import record\n\n@record\ndef main():\n"
+        "    print('out', os.environ['RANK'])\n    print('err', os.environ['RANK'], file=sys.stderr)\n"
+        "    if os.environ['RANK'] == '1' and os.environ['TORCHELASTIC_RESTART_COUNT'] == '0':\n        raise ValueError('boom')\n\nmain()\n"
+    )
+    options = "--standalone --nproc_per_node 3 --max_restarts 1 --local_ranks_filter 0,1 -r 0:1,1:2 -t 1:1"
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pellucid",
+            "torchrun",
+            *options.split(),
+            "--log_dir",
+            "logs",
+            script,
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert set(ended.stdout.splitlines()) == {"[default1]:out 1"}
+    assert "rank 1 ended with exitcode 1; all ranks start again" in ended.stderr
+    assert "err 0" in ended.stderr and "err 1" not in ended.stderr and "err 2" not in ended.stderr
+    (job,) = (tmp_path / "logs").iterdir()
+    files = sorted(
+        str(f.relative_to(job)) for f in job.rglob("*") if "attempt_1" in str(f) and f.is_file()
+    )
+    assert files == ["attempt_1/0/stdout.log", "attempt_1/1/stderr.log", "attempt_1/1/stdout.log"]
+    said = json.loads((job / "attempt_0" / "1" / "error.json").read_text())["message"]
+    assert (
+        said["message"] == "ValueError: boom"
+        and "raise ValueError" in said["extraInfo"]["py_callstack"]
+    )
+
+
+def test_streams_of_ranks():
+    assert _streams("3", 2) == [3, 3] and _streams("0:1,1:2", 3) == [1, 2, 0]
+    with pytest.raises(ValueError, match="0 to 3, or RANK:0 to RANK:3 for ranks below 2"):
+        _streams("2:1", 2)

@@ -6,7 +6,7 @@ are.
 
 from __future__ import annotations
 
-import sys
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -15,11 +15,11 @@ from ...errors import UnsupportedError
 from ...futures import Future
 from .. import collectives
 from ..groups import group_of
-from .powersgd import PowerSGDState, powerSGD_hook
+from .powersgd import PowerSGDState, batched_powerSGD_hook, powerSGD_hook
 from .reducer import GradBucket
 
 
-def _average(group: Any, tensor: Any) -> Future[Any]:
+def average(group: Any, tensor: Any) -> Future[Any]:
     """The mean over the ranks, later."""
     tensor.div_(group_of(group).size())
     work: Any = collectives.all_reduce(tensor, group=group, async_op=True)
@@ -28,12 +28,12 @@ def _average(group: Any, tensor: Any) -> Future[Any]:
 
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future[Any]:
     """The mean, as without a hook."""
-    return _average(process_group, bucket.buffer()).then(lambda future: future.value()[0])
+    return average(process_group, bucket.buffer()).then(lambda future: future.value()[0])
 
 
 def _compressed(process_group: Any, bucket: GradBucket, dtype: Any) -> Future[Any]:
     buffer: Any = bucket.buffer()
-    work = _average(process_group, buffer.to(dtype))
+    work = average(process_group, buffer.to(dtype))
 
     def widened(future: Any) -> Any:
         buffer.copy_(future.value()[0])
@@ -72,19 +72,47 @@ def _wrapper(dtype: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 fp16_compress_wrapper = _wrapper("float16")
 bf16_compress_wrapper = _wrapper("bfloat16")
+
+
+def noop_hook(_: Any, bucket: GradBucket) -> Future[Any]:
+    """No reduction at all: what communication costs is the difference to a run without this hook."""
+    future: Future[Any] = Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
 _BUILT_IN = {
     "ALLREDUCE": allreduce_hook,
     "FP16_COMPRESS": fp16_compress_hook,
     "BF16_COMPRESS": bf16_compress_hook,
+    "NOOP": noop_hook,
 }
+
+
+class DDPCommHookType(enum.Enum):
+    """The hooks that `register_ddp_comm_hook` knows."""
+
+    ALLREDUCE = enum.auto()
+    FP16_COMPRESS = enum.auto()
+    BF16_COMPRESS = enum.auto()
+    QUANTIZE_PER_TENSOR = enum.auto()
+    QUANTIZE_PER_CHANNEL = enum.auto()
+    POWER_SGD = enum.auto()
+    POWER_SGD_RANK2 = enum.auto()
+    BATCHED_POWER_SGD = enum.auto()
+    BATCHED_POWER_SGD_RANK2 = enum.auto()
+    NOOP = enum.auto()
 
 
 def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -> None:
     """Register the hook of a `DDPCommHookType` with a DistributedDataParallel model."""
-    if comm_hook_type.name == "POWER_SGD":
-        model.register_comm_hook(PowerSGDState(state), powerSGD_hook)
+    name = comm_hook_type.name
+    if "POWER_SGD" in name:
+        rank = 2 if name.endswith("RANK2") else 1
+        chosen = batched_powerSGD_hook if name.startswith("BATCHED") else powerSGD_hook
+        model.register_comm_hook(PowerSGDState(state, matrix_approximation_rank=rank), chosen)
         return
-    hook = _BUILT_IN.get(comm_hook_type.name)
+    hook = _BUILT_IN.get(name)
     if hook is None:
         raise UnsupportedError(
             f"torch.distributed: DDPCommHookType.{comm_hook_type.name} is not supported"
@@ -92,18 +120,13 @@ def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -
     model.register_comm_hook(state, hook)
 
 
-def publish(home: str) -> None:
-    """Put the hooks into the module that PyTorch has them in."""
-    names = (
-        "allreduce_hook",
-        "fp16_compress_hook",
-        "bf16_compress_hook",
-        "fp16_compress_wrapper",
-        "bf16_compress_wrapper",
-    )
-    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.default_hooks"]).update(
-        {name: globals()[name] for name in names}
-    )
-    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks"])["register_ddp_comm_hook"] = (
-        register_ddp_comm_hook
-    )
+class BuiltinCommHookType(enum.Enum):
+    """The hooks that `DistributedDataParallel._register_builtin_comm_hook` knows."""
+
+    ALLREDUCE = 0
+    FP16_COMPRESS = 1
+
+
+def built_in(kind: BuiltinCommHookType) -> Callable[[Any, GradBucket], Future[Any]]:
+    """The hook of a `BuiltinCommHookType`."""
+    return _BUILT_IN[kind.name]

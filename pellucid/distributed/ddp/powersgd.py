@@ -10,7 +10,6 @@ optimization", 2019; the functions and arguments are PyTorch's
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -236,11 +235,3 @@ def _orthonormal(a: np.ndarray, epsilon: float) -> np.ndarray:
         column /= np.linalg.norm(column) + epsilon
         made[:, k + 1 :] -= np.outer(column, column @ made[:, k + 1 :])
     return made
-
-
-def publish(home: str) -> None:
-    """Put the hooks into the module that PyTorch has them in."""
-    names = ("PowerSGDState", "powerSGD_hook", "batched_powerSGD_hook")
-    vars(sys.modules[f"{home}.algorithms.ddp_comm_hooks.powerSGD_hook"]).update(
-        {name: globals()[name] for name in names}
-    )

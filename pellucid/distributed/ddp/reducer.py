@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.sparse.array import package
 from ...core import reverse, tracing
 from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ...errors import GraphError, OperationError
@@ -107,6 +108,8 @@ def memory_of(parts: Sequence[Sequence[Tensor]], group: ProcessGroup) -> list[np
     """An array of zeros for the gradients of each list of parameters: where all ranks see it, if
     they are on one machine.
     """
+    if not parts:
+        return []
     kinds = [part[0]._array.dtype for part in parts]
     sizes = [sum(int(p._array.size) for p in part) for part in parts]
     starts = np.cumsum(
@@ -199,6 +202,7 @@ class Reducer(tracing.Fixed):
         static_graph: what is used, and how often, is the same in each iteration; the first one
             finds it out.
         as_view: gradients are parts of the buckets, without a copy.
+        sparse: names of the parameters whose gradients are sparse. They are reduced after backward.
     """
 
     def __init__(
@@ -210,6 +214,7 @@ class Reducer(tracing.Fixed):
         static_graph: bool,
         as_view: bool,
         first: int = FIRST_BUCKET,
+        sparse: Sequence[str] = (),
     ) -> None:
         self.names = [name for name, _ in named]
         self.parameters = [p for _, p in named]
@@ -219,9 +224,9 @@ class Reducer(tracing.Fixed):
             static_graph,
             as_view,
         )
-        parts = [
-            [self.parameters[k] for k in places] for places in dealt(self.parameters, cap, first)
-        ]
+        self.sparse = [k for k, name in enumerate(self.names) if name in sparse]
+        dense = [p for k, p in enumerate(self.parameters) if k not in self.sparse]
+        parts = [[dense[k] for k in places] for places in dealt(dense, cap, first)]
         places = {id(p): k for k, p in enumerate(self.parameters)}
         self.buckets = [
             Bucket(i, [places[id(p)] for p in part], part, flat)
@@ -234,7 +239,7 @@ class Reducer(tracing.Fixed):
         self.joined = False  # ranks without data take part with zeros
         self.expecting = False  # the backward to come reduces
         self.queued = False
-        self.next = 0
+        self.next = self.handed = 0  # buckets that were sent, and whose averages were taken
         self.ready: set[int] = set()
         self.unused: set[int] = set()
         self.times: list[int] | None = None  # static graph: how often each gradient is added to
@@ -269,6 +274,8 @@ class Reducer(tracing.Fixed):
             tracing.setting("asks all ranks which parameters they used")
         if self.hook is not None:
             tracing.setting("calls a communication hook")
+        if self.sparse:
+            tracing.setting("reduces sparse gradients")
         tracing.communication(expect_gradients, self)
         tracing.aside(self._expect, outputs)
 
@@ -277,13 +284,19 @@ class Reducer(tracing.Fixed):
         tracing.communication(expect_no_gradients, self)
 
     def _expect(self, outputs: Any) -> None:
-        self.expecting, self.queued, self.next = True, False, 0
-        self.ready, self.unused = set(), set()
+        self.expecting, self.queued, self.next, self.handed = True, False, 0, 0
+        self.ready, self.unfinished = set(), []
+        if self.times is None:  # what a static graph leaves out, its first iteration has found out
+            self.unused = set()
         self.counts = [0] * len(self.parameters)
         self.outputs = outputs if not self.find_unused else None
         for bucket in self.buckets:
             bucket.waiting, bucket.future = len(bucket.places), None
-        if self.find_unused and not self.static:
+        if self.static and self.times is None:
+            # counts whole backwards: those of checkpoints inside end earlier
+            for t in tensors_in(outputs):
+                t.register_hook(lambda _: self._queue())
+        elif self.find_unused and not self.static:
             used = reached(outputs)
             self.unused = {k for k, p in enumerate(self.parameters) if id(p) not in used}
 
@@ -291,15 +304,22 @@ class Reducer(tracing.Fixed):
         """The gradient of a parameter has been accumulated."""
         if not self.expecting:
             return
+        if self.static and self.times is None:
+            self.counts[place] += 1
+            return
+        if not self.queued:
+            self._queue()
+            for k in sorted(self.unused - self.ready):
+                self._mark(k)
+        self.counts[place] += 1
+        if self.times is not None and self.counts[place] < self.times[place]:
+            return
+        self._mark(place)
+
+    def _queue(self) -> None:
         if not self.queued:
             self.queued = True
             reverse.queue_callback(self._finish)
-            for k in sorted(self.unused):
-                self._mark(k)
-        self.counts[place] += 1
-        if self.static and (self.times is None or self.counts[place] < self.times[place]):
-            return
-        self._mark(place)
 
     def _mark(self, place: int) -> None:
         if place in self.ready:
@@ -316,6 +336,8 @@ class Reducer(tracing.Fixed):
                 "autograd engine  hooks have fired for this particular parameter during this iteration."
             )
         self.ready.add(place)
+        if place in self.sparse:
+            return
         bucket, i = self.home[place]
         grad, part = self.parameters[place]._grad, bucket.parts[i]
         if tracing.tracer():
@@ -366,8 +388,10 @@ class Reducer(tracing.Fixed):
         )
 
     def _finish(self) -> None:
-        """Backward is over: wait for the buckets and hand the gradients out."""
-        self.expecting = False
+        """Backward, or that of a checkpoint inside, is over: wait for the buckets that were sent,
+        and hand their gradients out.
+        """
+        self.queued = False
         if self.static and self.times is None:
             self.times = list(self.counts)
             self.unused = {k for k, count in enumerate(self.counts) if not count}
@@ -379,21 +403,44 @@ class Reducer(tracing.Fixed):
         if tracing.tracer() and self.next < len(self.buckets):
             tracing.setting("leaves parameters without a gradient")
         missing = [k for k in range(len(self.parameters)) if k not in self.ready]
-        if missing:
-            used = reached(self.outputs)
-            dead = "forward's result does not depend on it (its module was not called, or what it computed was detached)"
-            apart = (
-                "forward's result depends on it, but the loss does not use that part of the result"
-            )
-            self.unfinished = [
-                (k, apart if id(self.parameters[k]) in used else dead) for k in missing
-            ]
-        self.outputs = None
-        somewhere = (
-            self._used_somewhere() if (self.find_unused or self.static) and not missing else None
-        )
-        for bucket in self.buckets[: self.next]:
+        self.unfinished = self._reasons(missing)
+        somewhere = None
+        if self.find_unused or self.static:
+            if missing:
+                return
+            somewhere = self._used_somewhere()
+        for bucket in self.buckets[self.handed : self.next]:
             self._hand_out(bucket, somewhere)
+        self.handed = self.next
+        if missing:
+            return
+        self.expecting, self.outputs = False, None
+        for place in self.sparse:
+            if somewhere is None or somewhere[place]:
+                mean = self._sparse_mean(place, place not in self.unused)
+                self.parameters[place]._grad = mean
+
+    def _reasons(self, missing: list[int]) -> list[tuple[int, str]]:
+        """Why parameters have no gradient."""
+        if not missing:
+            return []
+        used = reached(self.outputs)
+        dead = "forward's result does not depend on it (its module was not called, or what it computed was detached)"
+        apart = "forward's result depends on it, but the loss does not use that part of the result"
+        return [(k, apart if id(self.parameters[k]) in used else dead) for k in missing]
+
+    def _sparse_mean(self, place: int, used: bool) -> Tensor:
+        """The average of the rows of an embedding's gradient; a rank that has none adds nothing."""
+        parameter = self.parameters[place]
+        grad: Any = parameter._grad if used else None
+        if grad is None:
+            nothing = parameter._array[:0]
+            grad = package().sparse_coo_tensor(
+                make_tensor(np.empty((1, 0), np.int64)), make_tensor(nothing), parameter.shape
+            )
+        mean: Tensor = grad / self.divisor
+        collectives.all_reduce(mean, ReduceOp.SUM, self.group)
+        return mean
 
     def _used_somewhere(self) -> np.ndarray:
         """Which parameters some rank has used."""
@@ -448,6 +495,8 @@ class Reducer(tracing.Fixed):
                 )
         for work in works:
             work.wait()
+        for place in self.sparse:
+            self._sparse_mean(place, False)
         if self.find_unused or self.static:
             collectives.all_reduce(
                 make_tensor(np.zeros(len(self.parameters), np.int32)), ReduceOp.SUM, self.group
@@ -474,7 +523,8 @@ def all_reduce_start(reducer: Reducer, number: int, flat: np.ndarray) -> None:
 def all_reduce_wait(reducer: Reducer, number: int, flat: np.ndarray) -> Any:
     """Wait until a bucket holds the averages."""
     bucket = reducer.buckets[number]
-    reducer.expecting = False
+    if number == len(reducer.buckets) - 1:
+        reducer.expecting = False
     future, bucket.future = bucket.future, None
     return future.wait()
 

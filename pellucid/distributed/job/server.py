@@ -19,6 +19,7 @@ import socket
 import sys
 import threading
 import time
+from collections import defaultdict, deque
 from typing import Any
 
 _LONGEST_LINE = 1 << 28  # of a store's value; a hello line is far shorter
@@ -77,6 +78,7 @@ class Server:
             linger,
         )
         self.keys: dict[str, bytes] = {}
+        self.queues: dict[str, deque[bytes]] = defaultdict(deque)
         # requests of the store that wait for keys
         self.waiting: list[tuple[Connection, dict[str, Any], float]] = []
         self.pmi_keys: dict[str, str] = {}
@@ -204,7 +206,9 @@ class Server:
         connection.socket.close()
         self.waiting = [entry for entry in self.waiting if entry[0] is not connection]
         if connection.service == "watch" and not connection.over:
-            self._lost(connection, "the process ended without a word (killed, or out of memory)")
+            self._lost(
+                connection, "the process ended without an error message (killed, or out of memory)"
+            )
 
     def _lost(
         self, connection: Connection, why: str, ended: bool = False, final: bool = True
@@ -271,6 +275,11 @@ class Server:
                 self.keys[key] = held = desired
             connection.say(value=base64.b64encode(expected if held is None else held).decode())
             self._wake()
+        elif do in ("push", "pop", "length"):
+            value = base64.b64decode(said["value"]) if do == "push" else None
+            found = queued(self.queues[key], do, value)
+            is_bytes = isinstance(found, bytes)
+            connection.say(value=base64.b64encode(found).decode() if is_bytes else found)
         elif do == "check":
             connection.say(value=all(k in self.keys for k in said["keys"]))
         elif do == "delete":
@@ -375,6 +384,16 @@ class Server:
         else:
             answer = answers.get(command, f"cmd={command}_result rc=-1 msg=unknown")
         connection.send((answer + "\n").encode())
+
+
+def queued(queue: deque[bytes], do: str, value: bytes | None) -> Any:
+    """A request on a queue of a store; None: there is nothing to pop."""
+    if do == "push":
+        queue.append(value or b"")
+        return None
+    if do == "pop":
+        return queue.popleft() if queue else None
+    return len(queue)
 
 
 def in_thread(listener: socket.socket, **options: Any) -> Server:

@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -51,6 +52,10 @@ class DistStoreError(DistError):
 
 class QueueEmptyError(DistStoreError):
     """A store's queue is empty."""
+
+
+for _class in (DistError, DistBackendError, DistNetworkError, DistStoreError, QueueEmptyError):
+    _class.__module__ = "pellucid.distributed"  # as tracebacks show them
 
 
 def _bytes(value: Any) -> bytes:
@@ -165,14 +170,43 @@ class Store:
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Add a value to the end of a queue."""
+        self._ask("push", key=key, value=_bytes(value))
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Remove the first value of a queue and return it; wait until there is one, with `block`.
+
+        Raises:
+            QueueEmptyError: there is none. DistStoreError: with `block`, none came in `timeout`.
+        """
+        end, pause = time.monotonic() + self._timeout.total_seconds(), 0.001
+        while (value := self._ask("pop", key=key)) is None:
+            if not block:
+                raise QueueEmptyError("queue is empty")
+            if time.monotonic() > end:
+                raise _missing([key], self._timeout.total_seconds(), f"a queue of {self!r}")
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return bytes(value)
+
+    def queue_len(self, key: str) -> int:
+        """How many values a queue holds."""
+        return int(self._ask("length", key=key))
+
+    def clone(self) -> Store:
+        """A store with the same keys, for another thread."""
+        return self
+
     def has_extended_api(self) -> bool:
         """True: `append`, `multi_get` and `multi_set` are there."""
         return True
 
 
-def _missing(keys: Sequence[str], seconds: float, where: str) -> DistStoreError:
-    shown = ", ".join(keys)
-    return DistStoreError(f"wait timeout after {round(seconds * 1000)}ms, keys: {shown} ({where})")
+def _missing(keys: Sequence[str], seconds: float, where: str, text: str = "") -> DistStoreError:
+    error = DistStoreError(text or "Wait timeout")
+    error.add_note(f"after {seconds:g} s; keys that are not there: {', '.join(keys)} ({where})")
+    return error
 
 
 def _apply(held: dict[str, bytes], do: str, arguments: dict[str, Any]) -> Any:
@@ -210,6 +244,7 @@ class HashStore(Store):
     def __init__(self) -> None:
         super().__init__()
         self._held: dict[str, bytes] = {}
+        self._queues: dict[str, deque[bytes]] = defaultdict(deque)
         self._changed = threading.Condition()
 
     def _set(self, key: str, value: bytes) -> None:
@@ -228,6 +263,8 @@ class HashStore(Store):
 
     def _ask(self, do: str, **arguments: Any) -> Any:
         with self._changed:
+            if do in ("push", "pop", "length"):
+                return _server.queued(self._queues[arguments["key"]], do, arguments.get("value"))
             result = _apply(self._held, do, arguments)
             self._changed.notify_all()
             return result
@@ -303,6 +340,8 @@ class FileStore(Store):
             self._write(file, key, value)
 
     def _ask(self, do: str, **arguments: Any) -> Any:
+        if do in ("push", "pop", "length"):
+            raise UnsupportedError("torch.distributed: FileStore: queue support is not implemented")
         with self._open() as file:
             before = dict(self._held)
             result = _apply(self._held, do, arguments)
@@ -356,9 +395,11 @@ def connect(
         except OSError as error:
             last = error.strerror or str(error)
         if not keep_trying or time.monotonic() > end:
-            raise DistNetworkError(
-                f"The client socket has timed out after {round(seconds * 1000)}ms while trying to connect to ({host}, {port}).: {last}"
+            failed = DistNetworkError(
+                f"The client socket has timed out after {round(seconds * 1000)}ms while trying to connect to ({host}, {port})."
             )
+            failed.add_note(f"the last try: {last}")
+            raise failed
         time.sleep(pause)
         pause = min(2 * pause, 0.2)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -502,7 +543,10 @@ class TCPStore(Store):
     def _wait(self, keys: list[str], seconds: float, do: str = "wait") -> bytes:  # type: ignore[override]
         answer = self._request(do=do, keys=keys, timeout=seconds)
         if "timeout" in answer:
-            raise _missing(answer["timeout"], seconds, f"TCPStore {self.host}:{self.port}")
+            keys = answer["timeout"]
+            shown = ", ".join(f"/{key}" for key in keys)
+            text = f"wait timeout after {round(seconds * 1000)}ms, keys: {shown}"
+            raise _missing(keys, seconds, f"TCPStore {self.host}:{self.port}", text)
         return base64.b64decode(answer["value"])
 
     def _get(self, key: str, seconds: float) -> bytes:
@@ -514,7 +558,7 @@ class TCPStore(Store):
             for k, v in arguments.items()
         }
         value = self._request(do=do, **plain).get("value")
-        if do == "compare_set":
+        if do == "compare_set" or do == "pop" and value is not None:
             return base64.b64decode(value)
         hidden = "#workers"
         if do == "count":

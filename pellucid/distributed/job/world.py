@@ -116,10 +116,12 @@ class World:
         where this rank is not in it.
         """
         self.together(f"new group {title}", tuple(ranks), timeout)
-        if self.rank not in ranks:
-            return None
+        return self.channel_among(ranks, title) if self.rank in ranks else None
+
+    def channel_among(self, ranks: list[int], title: str) -> Channel:
+        """A channel for ranks that are all in this call, or will be in a moment."""
         group = self.channel.comm.Get_group().Incl(ranks)
-        # All ranks are here, so these blocking calls end at once; a rank that is killed inside them
+        # They are here, so these blocking calls end at once; a rank that is killed inside them
         # ends the others through `Watch`.
         comm = self.channel.comm.Create_group(group, 0)
         side = comm.Dup()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from ...errors import OperationError
 from ...futures import Future
 from .engine import Engine, Task
 
@@ -29,10 +30,8 @@ class Work:
     >>> dist.destroy_process_group()
     """
 
-    def __init__(
-        self, engine: Engine | None, task: Task | None, result: Any, source: int = -1
-    ) -> None:
-        self._engine, self._task, self._result, self._source = engine, task, result, source
+    def __init__(self, engine: Engine | None, task: Task | None, result: Any) -> None:
+        self._engine, self._task, self._result = engine, task, result
         self._future: Future[Any] | None = None
 
     def is_completed(self) -> bool:
@@ -74,13 +73,17 @@ class Work:
         return self._result() if callable(self._result) else self._result
 
     def source_rank(self) -> int:
-        """Of a received message: who sent it."""
+        """Of a received message: who sent it.
+
+        Raises:
+            RuntimeError: this is no message that was received.
+        """
         self.wait()
-        return (
-            self._task.result
-            if self._task is not None and self._task.result is not None
-            else self._source
-        )
+        if self._task is None or self._task.result is None:
+            raise OperationError(
+                "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call."
+            )
+        return int(self._task.result)
 
     _source_rank = source_rank
 

@@ -13,12 +13,14 @@ import numpy as np
 from ...core import tracing
 from ...core.modes import local
 from ...core.tensor import make_tensor
+from ...distributed.join import Join, Joinable, JoinHook
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
 from ..modules.module import Module
+from ..modules.sparse import Embedding, EmbeddingBag
 from ..parameter import UninitializedParameter
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """A module whose gradients are averaged over all ranks during backward; all ranks begin with
     rank 0's parameters and buffers.
 
@@ -78,10 +80,11 @@ class DistributedDataParallel(Module):
         forward_sync_buffers: bool | None = None,
     ) -> None:
         # Not as attributes of the package: under the alias `torch` it has PyTorch's names alone.
-        from ...distributed.ddp.reducer import FIRST_BUCKET, Reducer, broadcast_coalesced
+        from ...distributed.ddp.reducer import FIRST_BUCKET
         from ...distributed.groups import group_of
 
         super().__init__()
+        Joinable.__init__(self)
         for name, value in (
             ("delay_all_reduce_named_params", delay_all_reduce_named_params),
             ("mixed_precision", mixed_precision),
@@ -100,9 +103,8 @@ class DistributedDataParallel(Module):
                 f"CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module parameters {kinds}."
             )
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        everything = [
-            (n, p) for n, p in module.named_parameters() if n not in self.parameters_to_ignore
-        ]
+        self.module = module
+        everything = self._named()
         named = [(n, p) for n, p in everything if p.requires_grad]
         if any(isinstance(p, UninitializedParameter) for _, p in everything):
             raise OperationError(
@@ -113,7 +115,7 @@ class DistributedDataParallel(Module):
             raise OperationError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
-        self.module = module
+        self.device = everything[0][1].device
         self.device_ids, self.output_device, self.dim = None, None, dim
         self.broadcast_buffers = (
             broadcast_buffers is not False and forward_sync_buffers is not False
@@ -122,23 +124,51 @@ class DistributedDataParallel(Module):
         self.find_unused_parameters, self.static_graph = find_unused_parameters, static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self._join: dict[str, Any] | None = None
-        self._coalesced = broadcast_coalesced
+        self._join: _Shadow | None = None
         if init_sync:
             self._same_parameters(everything)
-            self._coalesced(
-                [*(p for _, p in everything), *self._buffers_to_share()], self.process_group
-            )
-        cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
+            self._share([*(p for _, p in everything), *self._buffers_to_share()])
+        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
+        self._first_bucket = FIRST_BUCKET if bucket_cap_mb is None else self.bucket_bytes_cap
+        self._reduce(named)
+
+    def _reduce(self, named: list[tuple[str, Any]]) -> None:
+        """Average the gradients of these parameters from now on."""
+        from ...distributed.ddp.reducer import Reducer
+
         self.reducer = Reducer(
             named,
             self.process_group,
-            cap,
-            find_unused_parameters,
-            static_graph,
-            gradient_as_bucket_view,
-            min(cap, FIRST_BUCKET) if bucket_cap_mb is None else cap,
+            self.bucket_bytes_cap,
+            self.find_unused_parameters,
+            self.static_graph,
+            self.gradient_as_bucket_view,
+            min(self.bucket_bytes_cap, self._first_bucket),
+            self._sparse_names(),
         )
+
+    def _named(self) -> list[tuple[str, Any]]:
+        return [
+            (n, p) for n, p in self.module.named_parameters() if n not in self.parameters_to_ignore
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("process_group", "reducer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy averages over all ranks, and has no communication hook."""
+        from ...distributed.groups import default_group
+
+        super().__setstate__(state)
+        self.process_group = default_group()
+        self._reduce([(n, p) for n, p in self._named() if p.requires_grad])
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(
+        module: Module, params_and_buffers_to_ignore: Any
+    ) -> None:
+        """Leave parameters and buffers of these names alone, once `module` is wrapped."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
 
     def _same_parameters(self, named: list[tuple[str, Any]]) -> None:
         """Raise where rank 0 has other parameters than this rank; all ranks compare with rank 0."""
@@ -164,22 +194,44 @@ class DistributedDataParallel(Module):
         if wrong:
             raise OperationError(text or wrong[0])
 
+    def _sparse_names(self) -> list[str]:
+        return [
+            f"{name}.weight".lstrip(".")
+            for name, part in self.module.named_modules()
+            if isinstance(part, (Embedding, EmbeddingBag)) and part.sparse
+        ]
+
+    def _share(self, tensors: list[Any], root: int = 0) -> None:
+        """Overwrite tensors by those of one rank."""
+        from ...distributed.ddp.reducer import broadcast_coalesced
+
+        broadcast_coalesced(tensors, self.process_group, root)
+
     def _buffers_to_share(self) -> list[Any]:
         return [b for n, b in self.module.named_buffers() if n not in self.parameters_to_ignore]
 
     # ---- calls -------------------------------------------------------------------------------
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        reducing = local.grad and self.require_backward_grad_sync
-        if self._join is not None:
+        self._before()
+        return self._after(self.module(*inputs, **kwargs))
+
+    def _before(self) -> None:
+        """What precedes the module's forward."""
+        if self._join_config.enable:
+            work = Join.notify_join_context(self)
+            if work is not None:
+                work.wait()
             self._announce()
-        if reducing:
+        if self._reducing():
             tracing.aside(self.reducer.check_finished)
         if self.require_forward_param_sync and self.broadcast_buffers:
             buffers = self._buffers_to_share()
             if buffers:
-                self._coalesced(buffers, self.process_group, self._source())
-        output = self.module(*inputs, **kwargs)
-        if reducing:
+                self._share(buffers, self._source())
+
+    def _after(self, output: Any) -> Any:
+        """What follows it."""
+        if self._reducing():
             self.reducer.prepare(output)
             self.require_forward_param_sync = True
         else:
@@ -188,6 +240,9 @@ class DistributedDataParallel(Module):
                 False if local.grad else self.require_forward_param_sync
             )
         return output
+
+    def _reducing(self) -> bool:
+        return local.grad and self.require_backward_grad_sync
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -217,24 +272,40 @@ class DistributedDataParallel(Module):
             )
         self.reducer.hook, self.reducer.hook_state = hook, state
 
+    def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
+        """Have one of `torch.distributed.BuiltinCommHookType` reduce the buckets."""
+        from ...distributed.ddp.hooks import built_in
+
+        self.register_comm_hook(None, built_in(comm_hook_type))
+
     def _set_static_graph(self) -> None:
         """As the argument `static_graph`."""
         self.static_graph = self.reducer.static = True
 
     def _get_ddp_logging_data(self) -> dict[str, Any]:
+        parameters = self.reducer.parameters
         return {
             "world_size": self.process_group.size(),
+            "rank": self.process_group.rank(),
+            "module_name": type(self.module).__name__,
+            "backend_name": self.process_group.name(),
+            "bucket_cap_bytes": self.bucket_bytes_cap,
             "bucket_sizes": ", ".join(str(b.flat.nbytes) for b in self.reducer.buckets),
+            "num_parameter_tensors": len(parameters),
+            "total_parameter_size_bytes": sum(p._array.nbytes for p in parameters),
+            "find_unused_parameters": int(self.find_unused_parameters),
+            "gradient_as_bucket_view": int(self.gradient_as_bucket_view),
+            "broadcast_buffers": int(self.broadcast_buffers),
+            "static_graph": int(self.static_graph),
         }
 
     # ---- uneven inputs -----------------------------------------------------------------------
-    @contextmanager
     def join(
         self,
         divide_by_initial_world_size: bool = True,
         enable: bool = True,
         throw_on_early_termination: bool = False,
-    ) -> Iterator[None]:
+    ) -> Join:
         """A block in which ranks may run out of data at different times: who has, takes part in the
         others' reductions with zeros.
 
@@ -246,17 +317,26 @@ class DistributedDataParallel(Module):
 
         In the end all ranks have the parameters of one that had data to the last.
         """
-        if not enable:
-            yield
-            return
-        self._join = {"by_all": divide_by_initial_world_size, "throw": throw_on_early_termination}
-        self.reducer.joined = True
-        try:
-            yield
-            self._shadow()
-        finally:
-            self._join, self.reducer.joined = None, False
-            self.reducer.divisor = self.process_group.size()
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without data does; `divide_by_initial_world_size` as in `join`."""
+        return _Shadow(self, kwargs.get("divide_by_initial_world_size", True))
+
+    @property
+    def join_device(self) -> Any:
+        """The device of the parameters."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """The ranks that train this model."""
+        return self.process_group
 
     def _tell(self, active: bool) -> np.ndarray:
         """[ranks with data, those of them that reduce in this iteration, the first of them]."""
@@ -266,52 +346,55 @@ class DistributedDataParallel(Module):
         said = np.zeros(size + 1, np.int64)
         if active:
             said[rank] = 1
-            said[size] = self.require_backward_grad_sync and local.grad
+            said[size] = self._reducing()
         dist.all_reduce(make_tensor(said), group=self.process_group)
         present = np.flatnonzero(said[:size])
         return np.array([len(present), said[size], present[0] if len(present) else -1])
 
     def _announce(self) -> None:
+        """This rank has data, and begins an iteration."""
         assert self._join is not None
         active, _, first = self._tell(True)
-        if self._join["throw"] and active < self.process_group.size():
-            raise OperationError(
-                "Detected at least one rank that exhausted inputs. Throwing across all ranks."
-            )
-        self._join["source"] = int(first)
-        self.reducer.divisor = self.process_group.size() if self._join["by_all"] else int(active)
+        self._join.source = int(first)
+        self.reducer.joined = True
+        self.reducer.divisor = self.process_group.size() if self._join.by_all else int(active)
 
     def _source(self) -> int:
         """Whose buffers count: rank 0's, or with `join` those of the first rank with data."""
-        return 0 if self._join is None else int(self._join.get("source", 0))
+        return self._join.source if self._join is not None and self._join_config.enable else 0
 
-    def _shadow(self) -> None:
-        assert self._join is not None
-        last = self.process_group.rank()
-        while True:
-            active, reducing, first = self._tell(False)
-            if not active:
-                break
-            if self._join["throw"]:
-                raise OperationError(
-                    "Detected at least one rank that exhausted inputs. Throwing across all ranks."
-                )
-            last = int(first)
-            if (
-                self.require_forward_param_sync
-                and self.broadcast_buffers
-                and self._buffers_to_share()
-            ):
-                self._coalesced(self._buffers_to_share(), self.process_group, last)
-            if reducing:
-                self.reducer.shadow(int(active))
-        found: list[Any] = [None] * self.process_group.size()
+
+class _Shadow(JoinHook):
+    """The part of a rank without data in the others' iterations."""
+
+    def __init__(self, model: DistributedDataParallel, by_all: bool) -> None:
+        self.model, self.by_all, self.source = model, by_all, 0
+        self.last = model.process_group.rank()  # the rank that was followed last
+        model._join = self
+
+    def main_hook(self) -> None:
+        """Broadcast buffers and reduce gradients with the others."""
+        model = self.model
+        active, reducing, first = model._tell(False)
+        self.last = int(first)
+        model.reducer.joined = True
+        if model.require_forward_param_sync and model.broadcast_buffers:
+            buffers = model._buffers_to_share()
+            if buffers:
+                model._share(buffers, self.last)
+        if reducing:
+            model.reducer.shadow(int(active))
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Take the parameters and buffers of a rank that had data to the end."""
         from ... import distributed as dist
 
-        dist.all_gather_object(found, last, self.process_group)
+        model = self.model
+        found: list[Any] = [None] * model.process_group.size()
+        dist.all_gather_object(found, self.last, model.process_group)
         # Who ran out first followed the others longest: the last rank that anybody followed had
         # data to the end.
         root = max(set(found), key=lambda r: (found.count(r), r))
-        self._coalesced(
-            [*self.module.parameters(), *self._buffers_to_share()], self.process_group, root
-        )
+        model._share([*model.module.parameters(), *model._buffers_to_share()], root)
+        model._join, model.reducer.joined = None, False
+        model.reducer.divisor = model.process_group.size()

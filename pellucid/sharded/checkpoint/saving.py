@@ -15,6 +15,7 @@ import itertools
 import threading
 import traceback
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from ...core.modes import no_grad
@@ -22,7 +23,6 @@ from ...core.tensor import Tensor
 from ...devices import Size
 from ...distributed import groups, objects
 from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
-from ...futures import Future
 from ..dtensor import DTensor
 from ..placements import region
 from .metadata import (
@@ -70,12 +70,29 @@ class CheckpointException(BaseException):
         return text
 
 
-class SavePlanner:
-    """Base class of the planner of `save`; `DefaultSavePlanner` is the only one."""
+class _Planner:
+    """Sees the state before it is divided into pieces."""
+
+    state_dict: dict[str, Any]
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Any = None, is_coordinator: bool = False
+    ) -> None:
+        """Called first. What it leaves in `self.state_dict` is saved, or loaded."""
+        self.state_dict, self.metadata = state_dict, metadata
+        self.is_coordinator = is_coordinator
 
 
-class LoadPlanner:
-    """Base class of the planner of `load`; `DefaultLoadPlanner` is the only one."""
+class SavePlanner(_Planner):
+    """How a state is divided into pieces. A subclass of `DefaultSavePlanner` may define
+    `set_up_planner`, which chooses and renames what is saved.
+    """
+
+
+class LoadPlanner(_Planner):
+    """How pieces are read into a state. A subclass of `DefaultLoadPlanner` may define
+    `set_up_planner`, which chooses and renames what is loaded.
+    """
 
 
 class DefaultSavePlanner(SavePlanner):
@@ -114,6 +131,35 @@ class DefaultLoadPlanner(LoadPlanner):
         allow_partial_load: bool = False,
     ) -> None:
         self.allow_partial_load = allow_partial_load
+
+
+def _chosen(
+    planner: Any, state: dict[str, Any], metadata: Any, is_coordinator: bool
+) -> dict[str, Any]:
+    """The state that a planner wants.
+
+    Raises:
+        NotImplementedError: it is no subclass of the default one, or defines more than
+            `set_up_planner`.
+    """
+    if planner is None:
+        return state
+    kinds = type(planner).__mro__
+    default = next((k for k in (DefaultSavePlanner, DefaultLoadPlanner) if k in kinds), None)
+    if default is None:
+        raise UnsupportedError(
+            f"torch.distributed.checkpoint: {type(planner).__name__}, no subclass of DefaultSavePlanner or DefaultLoadPlanner, is not supported"
+        )
+    own = {name for kind in kinds[: kinds.index(default)] for name in vars(kind)}
+    steps = ("create", "finish", "resolve", "lookup", "transform", "load", "commit")
+    refused = sorted(name for name in own if name.startswith(steps))
+    if refused:
+        raise UnsupportedError(
+            f"torch.distributed.checkpoint: a planner's {', '.join(refused)} is not supported; set_up_planner is"
+        )
+    planner.set_up_planner(state, metadata, is_coordinator)
+    found: dict[str, Any] = planner.state_dict
+    return found
 
 
 # ---- states as flat dictionaries -----------------------------------------------------------------
@@ -264,6 +310,7 @@ def save(
             other values.
         checkpoint_id: the folder.
         storage_writer: a `FileSystemWriter` instead.
+        planner: a `DefaultSavePlanner`, whose `set_up_planner` may choose what is saved.
         process_group: the ranks; default: all.
         no_dist: write alone.
 
@@ -284,13 +331,13 @@ def save(
     >>> folder.cleanup()
     >>> dist.destroy_process_group()
     """
-    writer = storage_writer or FileSystemWriter(checkpoint_id)
+    writer = storage_writer or FileSystemWriter(_folder(checkpoint_id))
     if not isinstance(writer, FileSystemWriter):
         raise UnsupportedError(
             f"torch.distributed.checkpoint: {type(writer).__name__} is not supported; use FileSystemWriter"
         )
     ranks = _Ranks(process_group, no_dist)
-    values, paths = flattened(_states(state_dict))
+    values, paths = flattened(_chosen(planner, _states(state_dict), None, ranks.rank == 0))
     pieces: dict[MetadataIndex, Any] = {}
 
     def local() -> Any:
@@ -385,7 +432,7 @@ def async_save(
     With several ranks, pass a separate `process_group`: the collectives of a group must have the same order on all ranks.
 
     Returns:
-        A future of the checkpoint's metadata.
+        a `concurrent.futures.Future` of the checkpoint's metadata.
 
     >>> import pellucid as torch
     >>> import tempfile
@@ -393,7 +440,7 @@ def async_save(
     >>> state, folder = {"w": torch.ones(2)}, tempfile.TemporaryDirectory()
     >>> saved = dcp.async_save(state, checkpoint_id=folder.name, no_dist=True)
     >>> _ = state["w"].zero_()  # training goes on; the copy is saved
-    >>> _ = saved.wait()
+    >>> _ = saved.result()
     >>> dcp.load(state, checkpoint_id=folder.name, no_dist=True)
     >>> state["w"]
     tensor([1., 1.])
@@ -412,14 +459,13 @@ def async_save(
                     held,
                     checkpoint_id=checkpoint_id,
                     storage_writer=storage_writer,
+                    planner=planner,
                     process_group=own,
                     no_dist=no_dist,
                 )
             )
         except BaseException as error:
-            future.set_exception(
-                error if isinstance(error, Exception) else RuntimeError(str(error))
-            )
+            future.set_exception(error)
 
     thread = threading.Thread(target=run, name="torch.distributed.checkpoint.async_save")
     thread.start()
@@ -486,7 +532,7 @@ def load(
     >>> state
     {'w': tensor([1., 1.]), 'step': 3}
     """
-    reader = storage_reader or FileSystemReader(checkpoint_id)
+    reader = storage_reader or FileSystemReader(_folder(checkpoint_id))
     if not isinstance(reader, FileSystemReader):
         raise UnsupportedError(
             f"torch.distributed.checkpoint: {type(reader).__name__} is not supported; use FileSystemReader"
@@ -494,7 +540,12 @@ def load(
     partial = bool(getattr(planner, "allow_partial_load", False))
     ranks = _Ranks(process_group, no_dist)
     states = _states(state_dict)
-    ranks.all("load", lambda: _read(states, reader, partial))
+
+    def read() -> None:
+        metadata = reader.read_metadata()
+        _read(_chosen(planner, states, metadata, ranks.rank == 0), metadata, reader, partial)
+
+    ranks.all("load", read)
     for key, value in state_dict.items():
         if _stateful(value):
             value.load_state_dict(states[key])
@@ -502,8 +553,22 @@ def load(
             state_dict[key] = states[key]
 
 
-def _read(state: dict[str, Any], reader: FileSystemReader, partial: bool) -> None:
-    metadata = reader.read_metadata()
+def _folder(checkpoint_id: Any) -> Any:
+    """The folder of a checkpoint.
+
+    Raises:
+        RuntimeError: none was given.
+    """
+    if checkpoint_id is None:
+        raise OperationError(
+            "`checkpoint_id` must be specified if storage_reader/storage_writer is None."
+        )
+    return checkpoint_id
+
+
+def _read(
+    state: dict[str, Any], metadata: Metadata, reader: FileSystemReader, partial: bool
+) -> None:
     values, paths = flattened(state)
     for name, value in values.items():
         entry = metadata.state_dict_metadata.get(name)

@@ -96,9 +96,15 @@ def _kept(state: dict[str, Any], options: StateDictOptions) -> dict[str, Any]:
 def get_model_state_dict(
     model: nn.Module, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> dict[str, Any]:
-    """The model's parameters and buffers. All ranks call it."""
-    chosen = _options(options, submodules)
+    """The model's parameters and buffers, or those of some submodules. All ranks call it."""
+    chosen = _options(options, None)
     keys, state = _names(model), model.state_dict()
+    if submodules:
+        inside = tuple(f"{n}." for n, m in model.named_modules() if n and m in submodules)
+        keys = {name: key for name, key in keys.items() if name.startswith(inside)}
+        if not chosen.keep_submodule_prefixes:
+            prefix = {name: next(p for p in inside if name.startswith(p)) for name in keys}
+            keys = {name.removeprefix(prefix[name]): key for name, key in keys.items()}
     frozen = (
         {k for k, p in model.named_parameters() if not p.requires_grad}
         if chosen.ignore_frozen_params

@@ -14,6 +14,7 @@ from typing import Any
 
 from ... import nn
 from ...core import reverse
+from ...core.modes import enable_grad
 from ...core.modes import local as modes
 from ...core.tensor import Tensor
 from ...distributed import groups
@@ -134,7 +135,8 @@ class State:
             root.queued = True
             reverse.queue_callback(root._finish)
         self.in_backward = True
-        self.group.unshard()
+        with enable_grad():  # a checkpoint around the module computes its forward again
+            self.group.unshard()
 
     def _finish(self) -> None:
         """At the end of backward: what has not been reduced is, and all parameters are given back."""

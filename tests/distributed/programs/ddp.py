@@ -2,8 +2,10 @@
 PyTorch in Pellucid's place, too.
 """
 
+import copy
 import os
 import sys
+from collections import OrderedDict
 
 if "torch" in sys.argv:
     import torch
@@ -15,7 +17,18 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
+from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
+    PostLocalSGDState,
+    post_localSGD_hook,
+)
+from torch.distributed.algorithms.join import Join, Joinable, JoinHook
+from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import (
+    HierarchicalModelAverager,
+)
+from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 
@@ -208,6 +221,128 @@ def uneven():
         )
 
 
+def two_things_without_data():
+    """`Join` over a model and a counter of one's own; early termination."""
+    rank = dist.get_rank()
+
+    class Hook(JoinHook):
+        def main_hook(self):
+            dist.all_reduce(torch.zeros(1))
+
+    class Counter(Joinable):
+        def __init__(self):
+            super().__init__()
+            self.count = 0.0
+
+        def __call__(self):
+            Join.notify_join_context(self)
+            one = torch.ones(1)
+            dist.all_reduce(one)
+            self.count += one.item()
+
+        def join_hook(self, **kwargs):
+            return Hook()
+
+        join_device = property(lambda self: torch.device("cpu"))
+        join_process_group = property(lambda self: dist.group.WORLD)
+
+    torch.manual_seed(1)
+    model, counter = DDP(nn.Linear(6, 3)), Counter()
+    with Join([model, counter], divide_by_initial_world_size=False):
+        for step in range(2 + rank):
+            model(torch.full((2, 6), rank + step + 1.0)).sum().backward()
+            counter()
+    assert counter.count == sum(dist.get_world_size() - k for k in (0, 0, *range(1, rank + 1)))
+    counter()
+    try:
+        with Join([counter], throw_on_early_termination=True):
+            for _ in range(2 + rank):
+                counter()
+    except RuntimeError as error:
+        text = "exhausted all inputs" if rank == 0 else "at least one rank that exhausted inputs"
+        assert text in str(error), error
+    else:
+        raise AssertionError("nobody noticed")
+
+
+def graphs():
+    """Unused parameters of static graphs, reentrant checkpoints, gradients of embeddings."""
+
+    class Table(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.e, self.bag = nn.Embedding(6, 3, sparse=True), nn.EmbeddingBag(6, 3, sparse=True)
+            self.out = nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.out(self.bag(x) + self.e(x[:, 0]))
+
+    class Checkpointed(Net):
+        def __init__(self):
+            super().__init__()
+            self.left = nn.Linear(16, 16)
+
+        def forward(self, x):
+            return self.second(checkpoint(self.inner, self.first(x), use_reentrant=True))
+
+        def inner(self, x):
+            return self.left(x).relu()
+
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for name, make, options in (
+        ("static unused", lambda: Net(extra=True), {"static_graph": True}),
+        ("static checkpoint", Checkpointed, {"static_graph": True}),
+        ("checkpoint", Checkpointed, {}),
+        ("sparse", Table, {}),
+    ):
+        torch.manual_seed(3)
+        model = copy.deepcopy(DDP(make(), **options))
+        optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
+        for step in range(4):
+            x, _ = batch(step, size)
+            x = x.chunk(size)[rank]
+            optimizer.zero_grad()
+            loss = model((x * 9).long() % 6 if name == "sparse" else x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            dist.all_reduce(loss.detach_())
+            losses.append(loss.item() / size)
+        assert equal_everywhere(model), name
+        assert name != "sparse" or model.module.e.weight.grad.is_sparse
+        if rank == 0:
+            print(f"{name}: {losses[0]:.6f} {losses[-1]:.6f}")
+
+
+def averaged():
+    """Models that train apart and are averaged now and then."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for name in ("periodic", "hierarchical", "after local steps"):
+        torch.manual_seed(4)
+        model = Net()
+        if name == "hierarchical":
+            averager = HierarchicalModelAverager(OrderedDict([(2, size)]), warmup_steps=1)
+        else:
+            averager = PeriodicModelAverager(period=2, warmup_steps=2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        if name == "after local steps":
+            model, alone = DDP(model), dist.new_subgroups(1)[0]
+            model.register_comm_hook(PostLocalSGDState(None, alone, 2), post_localSGD_hook)
+            optimizer = PostLocalSGDOptimizer(optimizer, averager)
+        losses = []
+        for step in range(7):
+            x, y = batch(step, size)
+            optimizer.zero_grad()
+            loss = ((model(x.chunk(size)[rank]) - y.chunk(size)[rank]) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            if name != "after local steps":
+                averager.average_parameters(model.parameters())
+            losses.append(loss.item())
+        assert equal_everywhere(model), name  # the seventh step ends with an average
+        if rank == 0:
+            print(f"{name}: {losses[1]:.6f} {losses[-1]:.6f}")
+
+
 def buffers_and_sampler():
     rank, size = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(rank)
@@ -273,7 +408,10 @@ NORM = "torch" not in sys.argv  # PyTorch's needs a GPU
 def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    for part in (modes, compressed, unused, uneven, buffers_and_sampler, refusals):
+    for part in (
+        modes, compressed, unused, uneven, two_things_without_data, graphs, averaged,
+        buffers_and_sampler, refusals,
+    ):  # fmt: skip
         part()
     if dist.get_rank() == 0:
         print("all well")

@@ -52,6 +52,11 @@ def groups(rank, size):
             assert dist.all_reduce(x, group=first) is None and len(caught) == 1
     mine, every = dist.new_subgroups(1)
     assert len(every) == size and mine.ranks == [rank]
+    ours = dist.new_group([0, 1], use_local_synchronization=True) if rank < 2 else None
+    if ours is not None:  # only its two ranks have called this
+        y = torch.full((2,), float(rank))
+        dist.all_reduce(y, group=ours)
+        assert y.tolist() == [1.0, 1.0] and ours.group_name == "0_1:1"
     refused(ValueError, f"Rank {size} is out of range", dist.new_group, [0, size])
     refused(
         ValueError,

@@ -164,7 +164,7 @@ def models():
     wrapped = nn.parallel.DistributedDataParallel(built(cut=False)[0])
     assert set(get_model_state_dict(wrapped)) == set(full) or rank
     future = dcp.async_save({"model": get_model_state_dict(model)}, checkpoint_id=folder / "later")
-    future.wait()
+    future.result()
     dist.barrier()
     again = {"model": {k: torch.zeros_like(v) for k, v in plain_of(reference).items()}}
     dcp.load(again, checkpoint_id=folder / "later")
@@ -267,6 +267,43 @@ def faults():
     assert not (folder / "owned").exists()
 
 
+class Doubled(dcp.DefaultSavePlanner):
+    def set_up_planner(self, state_dict, storage_meta=None, is_coordinator=False):
+        kept = {f"new_{k}": v for k, v in state_dict.items() if k != "left out"}
+        super().set_up_planner(kept, storage_meta, is_coordinator)
+
+
+class Transforming(dcp.DefaultSavePlanner):
+    def transform_object(self, write_item, object):
+        return object
+
+
+def planners():
+    """A planner chooses what is saved; one that asks for more is refused."""
+    path = folder / "planned"
+    state = {"a": torch.ones(2), "left out": 3}
+    if what == "write":
+        dcp.save(state, checkpoint_id=path, planner=Doubled())
+        assert set(dcp.FileSystemReader(path).read_metadata().state_dict_metadata) == {"new_a"}
+        for wrong, kind, text in (
+            (
+                {"planner": Transforming()},
+                NotImplementedError,
+                "a planner's transform_object is not",
+            ),
+            ({"planner": object()}, NotImplementedError, "no subclass of DefaultSavePlanner"),
+            ({"checkpoint_id": None}, RuntimeError, "`checkpoint_id` must be specified"),
+        ):
+            try:
+                dcp.save(state, **({"checkpoint_id": folder / "no"} | wrong))
+            except kind as error:
+                assert text in str(error)
+            else:
+                raise AssertionError(text)
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    assert list(get_model_state_dict(model, submodules={model[1]})) == ["1.weight", "1.bias"]
+
+
 class Hostile:
     def __reduce__(self):
         return Path.touch, (folder / "owned",)
@@ -275,6 +312,7 @@ class Hostile:
 tensors()
 models()
 zero()
+planners()
 faults()
 print("all well")
 dist.destroy_process_group()

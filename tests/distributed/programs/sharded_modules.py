@@ -8,6 +8,13 @@ import sys
 import pellucid as torch
 import pellucid.distributed as dist
 from pellucid import nn
+from pellucid.distributed._composable.replicate import replicate
+from pellucid.distributed.algorithms._checkpoint.checkpoint_wrapper import (
+    CheckpointImpl,
+    CheckpointWrapper,
+    apply_activation_checkpointing,
+    checkpoint_wrapper,
+)
 from pellucid.distributed.device_mesh import init_device_mesh
 from pellucid.distributed.fsdp import (
     FSDPModule,
@@ -15,6 +22,7 @@ from pellucid.distributed.fsdp import (
     fully_shard,
     register_fsdp_forward_method,
 )
+from pellucid.distributed.fsdp.wrap import ModuleWrapPolicy
 from pellucid.distributed.tensor import DTensor, Replicate, Shard
 from pellucid.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -308,7 +316,47 @@ def both():
         close(a, b.full_tensor(), "both", key, limit=1e-5)
 
 
+def around():
+    """Modules in a wrapper that recomputes them, cut outside of it; `replicate`."""
+    x, y = batch(0)
+    mine = slice(2 * rank, 2 * rank + 2)
+    whole = built()
+    loss_of(whole, x, y).backward()
+    for kind in CheckpointImpl:
+        model = built()
+        apply_activation_checkpointing(
+            model,
+            lambda layer, kind=kind: checkpoint_wrapper(layer, kind),
+            auto_wrap_policy=ModuleWrapPolicy({type(model.layers[0])}),
+        )
+        assert model.state_dict().keys() == whole.state_dict().keys()
+        model.load_state_dict(whole.state_dict())
+        for layer in model.layers:
+            assert isinstance(layer, CheckpointWrapper)
+            fully_shard(layer)
+        fully_shard(model)
+        for _ in range(2):
+            model.zero_grad()
+            loss_of(model, x[mine], y[mine]).backward()
+            for (key, a), b in zip(whole.named_parameters(), model.parameters(), strict=True):
+                if a.grad is not None:
+                    close(a.grad, b.grad.full_tensor(), kind, key)
+    model = built()
+    assert replicate(model) is model and type(model).__name__ == "DDPModel"
+    for synced in (False, True):
+        model.zero_grad()
+        model.set_requires_gradient_sync(synced)
+        loss_of(model, x[mine], y[mine]).backward()
+        gap = max(
+            (a.grad - b.grad).abs().max()
+            for a, b in zip(whole.parameters(), model.parameters(), strict=True)
+            if a.grad is not None
+        )
+        assert (gap < 1e-6) == (synced or size == 1), (gap, synced)
+
+
 the_options()
+around()
 the_memory()
 the_precision()
 the_meta_device()

@@ -1,6 +1,7 @@
 """Distributed tensors against whole ones: layouts, operators, gradients, tensor parallel models."""
 
 import itertools
+import math
 import os
 import sys
 
@@ -22,7 +23,7 @@ from pellucid.distributed.tensor import (
     randn,
     zeros,
 )
-from pellucid.distributed.tensor.experimental import implicit_replication
+from pellucid.distributed.tensor.experimental import implicit_replication, local_map
 from pellucid.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -485,10 +486,8 @@ def the_gradients():
                 distribute_tensor(whole, mesh, [layout]).requires_grad_(),
             )
             expected, made = function(plain).sum(), function(x).sum()
-            assert (
-                abs(made.item() - expected.item()) < 1e-4
-                and abs(float(made) - expected.item()) < 1e-4
-            )
+            for number in (made.item(), float(made)):
+                assert math.isclose(number, expected.item(), rel_tol=1e-6, abs_tol=1e-4)
             expected.backward()
             made.backward()
             close(x.grad.full_tensor(), plain.grad, layout)
@@ -644,15 +643,25 @@ def the_functions():
         dist.all_reduce_coalesced([torch.full((2,), mine)], async_op=True).wait()[0].tolist()
         == [total] * 2
     )
-    lists = [[torch.empty(2) for _ in range(size)], [torch.empty(1) for _ in range(size)]]
+    lists = [[torch.empty(2), torch.empty(1)] for _ in range(size)]
     dist.all_gather_coalesced(lists, [torch.full((2,), mine), torch.full((1,), -mine)])
-    assert [t.tolist() for t in lists[1]] == [[-k - 1.0] for k in range(size)]
+    assert [of_rank[1].item() for of_rank in lists] == [-k - 1.0 for k in range(size)]
     raises(
         RuntimeError,
         "not safe to split any process groups",
         lambda: dist.split_group(split_ranks=[[0]]),
     )
     mesh = init_device_mesh("cpu", (size,))
+    product = local_map(
+        lambda a, b: a @ b,
+        out_placements=[Partial()],
+        in_placements=([Shard(1)], [Shard(0)]),
+        device_mesh=mesh,
+    )
+    a, b = values(3, 4), values(4, 2)
+    cut = distribute_tensor(a, mesh, [Shard(1)]), distribute_tensor(b, mesh, [Shard(0)])
+    assert torch.allclose(product(*cut).full_tensor(), a @ b, atol=1e-6)
+    raises(ValueError, "mismatched placements", lambda: product(cut[1], cut[0]))
     x = torch.full((size, 2), mine, requires_grad=True)
     assert (functions.all_reduce(x.detach(), "sum", mesh) == total).all() and (
         functions.broadcast(x.detach(), 0, mesh) == 1
