@@ -8,6 +8,8 @@ take the settings that scripts make for it. The array libraries that Pellucid co
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _VENDORS = (
@@ -36,6 +38,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __allow_nonbracketed_mutation() -> bool:  # noqa: N807 (PyTorch's name)
-    """Whether a setting may be made outside a block: it may."""
-    return True
+@contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:  # noqa: N807 (PyTorch's name)
+    """A block in which settings may be assigned; they may be everywhere."""
+    yield

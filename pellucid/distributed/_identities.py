@@ -260,7 +260,8 @@ def _fill(scope: dict[str, Any], home: str) -> None:
     inner["_pg_map"] = {}
     inner["_get_default_group"] = scope["_get_default_group"]
     inner["_coalescing_manager"] = scope["_coalescing_manager"]
-    vars(sys.modules[f"{home}.rpc"])["is_available"] = lambda: False
+    for unavailable in ("autograd", "rpc"):
+        vars(sys.modules[f"{home}.{unavailable}"])["is_available"] = lambda: False
     vars(sys.modules[f"{home}.rpc.api"])["_require_initialized"] = _require_initialized
 
 

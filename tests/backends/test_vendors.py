@@ -40,3 +40,12 @@ print(cudnn.version(), torch.backends.cuda.is_built(), torch.backends.mps.is_bui
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "None False False False\n", done.stderr
+
+
+def test_a_block_in_which_settings_are_assigned():
+    allowed = getattr(torch.backends, "__allow_nonbracketed_mutation")
+    before = torch.backends.cudnn.deterministic
+    with allowed():
+        torch.backends.cudnn.deterministic = True
+    assert torch.backends.cudnn.deterministic
+    torch.backends.cudnn.deterministic = before

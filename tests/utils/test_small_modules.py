@@ -79,3 +79,4 @@ def test_batches_with_parts_that_pin_themselves():
         pin_memory([torch.ones(1)])
     assert pattern.search("<U3") and not pattern.search("<f4")
     assert torch.distributed.rpc.is_available() is False
+    assert torch.distributed.autograd.is_available() is False
