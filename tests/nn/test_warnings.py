@@ -63,3 +63,20 @@ def test_a_warning_in_a_hook_names_the_line_of_the_program():
     with pytest.warns(UserWarning, match="Full backward hook is firing") as caught:
         out.backward()
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.mse_loss(torch.ones(4, 1), torch.ones(4)),
+        lambda: F.huber_loss(torch.ones(4, 1), torch.ones(4)),
+        lambda: F.smooth_l1_loss(torch.ones(4, 1), torch.ones(4), beta=0),
+        lambda: torch.nn.L1Loss()(torch.ones(4, 1), torch.ones(4)),
+        lambda: F.l1_loss(torch.ones(2), torch.ones(2), size_average=True),
+    ],
+)
+def test_losses_warn_once_at_the_users_line(call):
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        call()
+    assert [(w.filename, w.lineno) for w in given] == [(__file__, call.__code__.co_firstlineno)]

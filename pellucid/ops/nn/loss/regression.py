@@ -96,10 +96,13 @@ huber_op = defop(
 
 
 def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
-    """The two, checked, and in one shape where their types differ: neither then counts as a mere
-    number.
-    """
+    """The two, checked, and matched as `_matched` says."""
     check_pair(name, input, target)
+    return _matched(input, target, kernel)
+
+
+def _matched(input: Tensor, target: Tensor, kernel: str) -> tuple[Tensor, Tensor]:
+    """The two in one shape where their types differ: neither then counts as a mere number."""
     a, b = input._array, target._array
     kind = common_dtype([input, target])
     if kernel and not kind.is_floating_point:
@@ -234,7 +237,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise OperationError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return l1_loss(input, target, reduction=reduction)
+        return reduce_loss((input - target).abs(), reduction)
     if _single(input, target):
         return reduce_loss(
             huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss"
@@ -274,7 +277,7 @@ def huber_loss(
     check_pair("huber_loss", input, target)
     own = input.dtype
     held_by(own, common_dtype([input, target]))
-    input, target = _paired("huber_loss", input, target, "huber_cpu")
+    input, target = _matched(input, target, "huber_cpu")
     if not isinstance(delta, (int, float)):
         raise ArgumentTypeError(
             f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}"
