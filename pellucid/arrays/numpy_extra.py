@@ -429,7 +429,7 @@ def pow(x: Any, y: Any) -> Any:
             return _negative_powers(x, y)
         return (chunked(np.power) if _large(x, y) else np.power)(x, y)
     if x.dtype in HALVES:
-        run = fused("square", x) if y == 2 else None
+        run = fused(_POWERS[y], x) if y in (2, 0.5) else None
         return narrowed(pow(_wide(x), y), x.dtype) if run is None else run(x)
     if y == 3:
         return cube(x)

@@ -49,6 +49,9 @@ class _ThreadModes(threading.local):
         # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off
         # in each thread that computes.
         np.seterr(all="ignore")
+        # NumPy copies what is broadcast along rows into buffers of so many elements, 8192 unless it
+        # is told otherwise, where its loops over longer rows need no copy at all.
+        np.setbufsize(512)
 
 
 state = _State()

@@ -223,9 +223,10 @@ def _running(x: Any, dim: int, better: Any) -> Any:
         return x.copy(), np.zeros((), np.int64)
     x = _in_order(x)
     if type(x) is np.ndarray and config.kernels:
-        made = kernels.ordering.scan.extremes(x, dim, better is np.maximum)
+        wide = widened(x)  # two-byte floats: float32 holds and orders them all
+        made = kernels.ordering.scan.extremes(wide, dim, better is np.maximum)
         if made is not None:
-            return made
+            return made if wide is x else (narrowed(made[0], x.dtype), made[1])
     values = better.accumulate(x, dim)
     here = x == values
     if x.dtype.kind not in "biu":
