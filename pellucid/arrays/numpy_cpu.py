@@ -173,8 +173,21 @@ def _add(
             whole, rest = np.split(x, [n * BLOCK_ROWS], first)
             blocks = _reduce(whole.reshape(*before, n, BLOCK_ROWS, *after), first + 1)
             x = np.concatenate([blocks, _reduce(rest, first, keepdims=True)], first)
-    made = _reduce(x, axis, dtype, out, keepdims)
-    return made if x.flags.c_contiguous or out is not None else in_order(made)
+    flags = x.flags
+    if flags.forc or dtype is None and type(axis) is int:
+        made = _reduce(x, axis, dtype, out, keepdims)
+    else:
+        before = np.setbufsize(_GATHERED)
+        try:
+            made = _reduce(x, axis, dtype, out, keepdims)
+        finally:
+            np.setbufsize(before)
+    return made if flags.c_contiguous or out is not None else in_order(made)
+
+
+# Elements of an array with gaps that NumPy gathers and adds up pairwise, before it adds such sums
+# one by one.
+_GATHERED = 8192
 
 
 def in_order(made: Any) -> Any:

@@ -33,3 +33,15 @@ def test_an_outer_product_keeps_nan_and_infinity():
     with np.errstate(all="ignore"):
         made = numpy_cpu.matmul(np.array([[np.inf], [np.nan], [0.0]]), np.array([[0.0, 1.0]]))
     np.testing.assert_array_equal(made, [[np.nan, np.inf], [np.nan, np.nan], [0.0, 0.0]])
+
+
+def test_full_sums_of_arrays_with_gaps_do_not_depend_on_the_buffers_of_the_thread():
+    x = np.random.default_rng(0).standard_normal((300, 700)).astype(np.float32)[::2]
+    before = np.setbufsize(8192)
+    try:
+        expected = np.add.reduce(x, None)
+        np.setbufsize(512)
+        assert numpy_cpu.sum(x) == expected
+        assert np.getbufsize() == 512
+    finally:
+        np.setbufsize(before)
