@@ -17,9 +17,18 @@ from .. import ops as _ops
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Tensor
 from ..ops._overloads import PREFIXED, WRAPPERS, checked, listed
-from .exchange import exchange
+from .exchange import exchange, twin
 
 Handler = Callable[..., Any]
+# Tensor's methods that PyTorch writes in Python: Python's errors call them `Tensor.stft()`
+METHODS_IN_PYTHON = frozenset(
+    "__array__ __array_wrap__ __contains__ __deepcopy__ __dlpack__ __dlpack_device__ __floordiv__ "
+    "__format__ __ipow__ __len__ __pow__ __rdiv__ __repr__ __reversed__ __rfloordiv__ __rlshift__ "
+    "__rmatmul__ __rmod__ __rpow__ __rrshift__ __rsub__ __rtruediv__ backward dim_order eig "
+    "is_shared istft lstsq lu norm register_hook register_post_accumulate_grad_hook resize "
+    "resize_as share_memory_ solve split stft storage storage_type symeig to_sparse_coo unflatten "
+    "unique unique_consecutive".split()
+)
 # functions of nn.functional that are torch's own, the same objects
 IN_TORCH = frozenset(
     {
@@ -88,6 +97,10 @@ def check_arguments() -> None:
                         table[name].__name__ = name  # `greater`, which does what `gt` does
     for name in IN_TORCH:
         FUNCTIONS["nn.functional"][name] = FUNCTIONS["torch"][name]
+    for name in METHODS_IN_PYTHON & METHODS.keys():
+        if name[:2] != "__" and METHODS[name].__code__ not in WRAPPERS:
+            METHODS[name] = own_method = twin(METHODS[name])
+            own_method.__qualname__ = f"Tensor.{name}"
 
 
 def _shorten(wrapper: Any, function: Any, calls: Any) -> None:

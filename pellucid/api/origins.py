@@ -87,15 +87,6 @@ _PYTHON = ("torch.nn.functional.", "torch.functional.", "torch._lowrank.")
 _METHOD = "torch.Tensor."
 # Functions written in Python that call a method of their argument.
 METHODS_INSTEAD = frozenset({"torch.nn.functional.tanh", "torch.nn.functional.sigmoid"})
-# Tensor's methods that it writes in Python.
-_METHODS_IN_PYTHON = frozenset(
-    "__array__ __array_wrap__ __contains__ __deepcopy__ __dlpack__ __dlpack_device__ __floordiv__ "
-    "__format__ __ipow__ __len__ __pow__ __rdiv__ __repr__ __reversed__ __rfloordiv__ __rlshift__ "
-    "__rmatmul__ __rmod__ __rpow__ __rrshift__ __rsub__ __rtruediv__ backward dim_order eig "
-    "is_shared istft lstsq lu norm register_hook register_post_accumulate_grad_hook resize "
-    "resize_as share_memory_ solve split stft storage storage_type symeig to_sparse_coo unflatten "
-    "unique unique_consecutive".split()
-)
 # What handlers get for Python's operators, and for a few methods, where that is another method.
 OPERATORS = {
     **{f"__{name}__": name for name in "add sub mul div matmul ne lt le gt ge".split()},
@@ -267,7 +258,7 @@ def handed(
     own = OPERATORS.get(own, own)
     if own != known:
         function = vars(Tensor)[own]
-    if own in _METHODS_IN_PYTHON:
+    if own in attach.METHODS_IN_PYTHON:
         args, kwargs = bound(function, args, kwargs)
         return Handed(function, args, kwargs, (*args, *kwargs.values()))
     listed = overloads(f"Tensor.{own}")

@@ -192,9 +192,9 @@ def _source(x: Tensor, index: Tensor, src: Any, dim: int) -> Tensor:
     if not isinstance(src, Tensor):
         _fits(x, index, None, dim)
         return wrap(number_array(src, x._array.dtype))
-    _fits(x, index, src, dim)
     if src._array.dtype != x._array.dtype:
         raise DtypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    _fits(x, index, src, dim)
     return src
 
 

@@ -69,11 +69,11 @@ def square(input: Any, name: str, argument: str = "A", **refusal: Any) -> Tensor
 
 
 def same_dtype(a: Tensor, b: Any, name: str, first: str = "A", second: str = "B") -> None:
-    """Refuse matrices of two element types."""
+    """Refuse matrices of two element types; without a name in the words of the older functions."""
     if require_tensor(b, name, second, 2).dtype is not a.dtype:
         raise DtypeError(
-            f"{name}: Expected {first} and {second} to have the same dtype, but found {first} of type "
-            f"{a.dtype.scalar_type_name} and {second} of type {b.dtype.scalar_type_name} instead"
+            f"{name}{': ' if name else ''}Expected {first} and {second} to have the same dtype, but found {first} of type "
+            f"{a.dtype.scalar_type_name} and {second} of type {b.dtype.scalar_type_name} instead{'' if name else '.'}"
         )
 
 

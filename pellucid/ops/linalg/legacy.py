@@ -447,7 +447,7 @@ def triangular_solve(
         raise ShapeError(
             f"A must be batches of square matrices, but they are {A._array.shape[-2]} by {A._array.shape[-1]} matrices"
         )
-    same_dtype(A, b, name, "A", "b")
+    same_dtype(b, A, "", "b", "A")
     if A._array.shape[-1] != sb[-2]:
         raise ShapeError(
             f"Incompatible matrix sizes for triangular_solve: each A matrix is {A._array.shape[-1]} by {A._array.shape[-1]} but each "

@@ -636,7 +636,7 @@ def cholesky_solution(name: str, B: Any, L: Any, upper: bool) -> Tensor:  # noqa
         raise ShapeError(
             f"A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
         )
-    same_dtype(B, L, name, "b", "A")
+    same_dtype(B, L, "", "b", "A")
     floating(B, name, kernel="cholesky_solve_cpu", whole=True)
     if B._array.shape[-2] != L._array.shape[-1]:
         raise ShapeError(

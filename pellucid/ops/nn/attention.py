@@ -223,8 +223,8 @@ def scaled_dot_product_attention(
         q, k, v, bias = (policy.narrow(t) for t in (q, k, v, bias))
     if not (q._array.dtype == k._array.dtype == v._array.dtype):
         raise OperationError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q.dtype} key.dtype: {k.dtype} and "
-            f"value.dtype: {v.dtype} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {q.dtype.c_name} key.dtype: {k.dtype.c_name} and "
+            f"value.dtype: {v.dtype.c_name} instead."
         )
     if q.ndim < 2 or k.ndim < 2 or v.ndim < 2:
         raise OperationError(
