@@ -29,8 +29,10 @@ x, f64 = torch.eye(3), torch.eye(3, dtype=torch.float64)
         ),
         (
             lambda: torch.nn.functional.scaled_dot_product_attention(f64, x, x),
-            "Expected query, key, and value to have the same dtype, but got query.dtype: double "
-            + "key.dtype: float and value.dtype: float instead.",
+            (
+                "Expected query, key, and value to have the same dtype, but got query.dtype: double "
+                "key.dtype: float and value.dtype: float instead."
+            ),
         ),
     ],
 )
