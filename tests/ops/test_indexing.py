@@ -192,3 +192,12 @@ def test_triangles(shape, diagonal):
         assert np.array_equal(t.tril(diagonal).numpy(), np.tril(y, diagonal), equal_nan=True)
         assert np.array_equal(t.triu(diagonal).numpy(), np.triu(y, diagonal), equal_nan=True)
         assert np.array_equal(y, before, equal_nan=True)
+
+
+def test_an_index_tensor_of_one_element_picks_a_number_with_its_gradient():
+    x = torch.arange(12.0).reshape(3, 4).requires_grad_()
+    at = torch.tensor(2)
+    (x[1][at] * 3).backward()
+    assert x.grad.nonzero().tolist() == [[1, 2]]
+    x[at].sum().backward()
+    assert x.grad[2].tolist() == [1.0, 1.0, 1.0, 1.0]

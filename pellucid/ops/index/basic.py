@@ -148,7 +148,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                     picks = index._array
                     if type(picks) is ndarray and not picks.ndim and picks.dtype.char == "l":
                         at = picks.item()
-                        return view_result(BY_LAST[int], self, a[at, ...], {"index": (at,)})
+                        return view_result(BY_LAST[int], self, a[at, ...], {"index": (at, ...)})
                     if (
                         type(picks) is ndarray
                         and picks.ndim
