@@ -41,7 +41,7 @@ class ProfilerActivity(Enum):
     >>> with profile(activities=[ProfilerActivity.CPU]) as recorded:
     ...     _ = (a @ a).exp()
     >>> [(event.key, event.count) for event in recorded.key_averages()]
-    [('matmul', 1), ('exp', 1)]
+    [('aten::matmul', 1), ('aten::exp', 1)]
     """
 
     CPU = 0
@@ -139,7 +139,7 @@ class record_function(ContextDecorator):  # noqa: N801
         >>> with profile() as prof, record_function("my part"):
         ...     _ = torch.ones(2) + 1
         >>> [row.key for row in prof.key_averages()]
-        ['add', 'my part']
+        ['aten::add', 'my part']
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -216,7 +216,7 @@ class profile:  # noqa: N801
         >>> with torch.profiler.profile(record_shapes=True) as prof:
         ...     (x * x).exp().backward(torch.ones(3))
         >>> sorted(row.key for row in prof.key_averages())
-        ['ExpBackward0', 'MulBackward0', 'exp', 'mul']
+        ['ExpBackward0', 'MulBackward0', 'aten::exp', 'aten::mul']
     """
 
     def __init__(

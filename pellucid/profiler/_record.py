@@ -15,14 +15,27 @@ from __future__ import annotations
 
 import sys
 import threading
+from functools import cache
 from time import perf_counter_ns
 from typing import Any
 
 from ..core import observe
+from ..core.display import nodes
 from ..core.source import is_library
 from ..core.tensor import Tensor
 
 MOST_EVENTS = 1_000_000
+
+
+@cache
+def operator_name(op: Any) -> str:
+    """How PyTorch's profiler calls an operation: `aten::sum`; operations that PyTorch does not have
+    go by their own name.
+    """
+    for name in (op.title, op.name, f"linalg_{op.name}", f"special_{op.name}"):
+        if nodes.schema_words(name):
+            return f"aten::{name}"
+    return str(op.name)
 
 
 class Event:
@@ -176,7 +189,7 @@ class Recorder:
 
     # ---- events of the engine ------------------------------------------------------------------
     def operation_enter(self, op: Any, args: Any) -> None:
-        self.enter(op.name, "operation")
+        self.enter(operator_name(op), "operation")
 
     def operation_exit(self, op: Any, args: Any, outputs: Any) -> None:
         self._over("operation", args, outputs, not op.view)

@@ -35,7 +35,7 @@ def test_operations_and_backward_nodes():
     x = torch.ones(3, requires_grad=True)
     with profile() as prof:
         (x * x).exp().backward(torch.ones(3))
-    assert names(prof) == ["mul", "exp", "ExpBackward0", "MulBackward0"]
+    assert names(prof) == ["aten::mul", "aten::exp", "ExpBackward0", "MulBackward0"]
     events = prof.events()
     for before, after in zip(events, events[1:]):
         assert before.start_ns < before.end_ns <= after.start_ns
@@ -58,7 +58,7 @@ def test_two_profilers_at_once():
         with profile() as inner:
             torch.ones(2) * 2
         torch.ones(2) - 1
-    assert names(outer) == ["add", "mul", "sub"] and names(inner) == ["mul"]
+    assert names(outer) == ["aten::add", "aten::mul", "aten::sub"] and names(inner) == ["aten::mul"]
 
 
 def test_named_parts_nest_and_self_time_excludes_what_is_inside():
@@ -70,7 +70,7 @@ def test_named_parts_nest_and_self_time_excludes_what_is_inside():
         f(torch.ones(2))
         f(torch.ones(2))
     found = {r.key: r for r in prof.key_averages()}
-    assert {k: r.count for k, r in found.items()} == {"mul": 2, "decorated": 2, "outer": 1}
+    assert {k: r.count for k, r in found.items()} == {"aten::mul": 2, "decorated": 2, "outer": 1}
     mul, inner, outer = (prof.events()[i] for i in (0, 1, 4))
     assert mul.parent is inner and inner.parent is outer and outer.parent is None
     assert (
@@ -141,7 +141,7 @@ def test_threads_have_ranges_of_their_own():
         worker.start()
         worker.join()
     found = {e.name: e for e in prof.events()}
-    assert found["mul"].parent is found["thread"] and found["thread"].parent is None
+    assert found["aten::mul"].parent is found["thread"] and found["thread"].parent is None
     assert found["main"].thread != found["thread"].thread
 
 
@@ -169,7 +169,7 @@ def test_the_table():
         "Input Shapes",
     ]
     assert (
-        lines[4].split()[0] == "mul"
+        lines[4].split()[0] == "aten::mul"
         and lines[4].endswith("2  [[2, 3], [2, 3]]")
         and "48 B" in lines[4]
     )
@@ -191,7 +191,7 @@ def test_the_trace(tmp_path):
             trace = json.load(file)
         assert trace["note"] == "mine" and trace["numbers"] == [1, 2]
         mul, part = (e for e in trace["traceEvents"] if e["ph"] == "X")
-        assert (mul["name"], mul["cat"], part["cat"]) == ("mul", "cpu_op", "user_annotation")
+        assert (mul["name"], mul["cat"], part["cat"]) == ("aten::mul", "cpu_op", "user_annotation")
         assert (
             part["ts"] == 0
             and mul["ts"] + mul["dur"] <= part["dur"] + 1e-6
@@ -204,12 +204,12 @@ def test_stacks(tmp_path):
     with profile(with_stack=True) as prof:
         for _ in range(20):
             torch.ones(1000) * 2
-    assert "test_stacks" in row(prof, "mul", group_by_stack_n=1).stack[0]
+    assert "test_stacks" in row(prof, "aten::mul", group_by_stack_n=1).stack[0]
     assert "test_profiler.py" in prof.key_averages(group_by_stack_n=1).table()
     prof.export_stacks(tmp_path / "stacks.txt", "self_cpu_time_total")
     (line,) = (tmp_path / "stacks.txt").read_text().splitlines()
     stack, time = line.rsplit(" ", 1)
-    assert stack.endswith(";mul") and "test_stacks" in stack and int(time) > 0
+    assert stack.endswith(";aten::mul") and "test_stacks" in stack and int(time) > 0
     with pytest.raises(ValueError, match="metric should be one of"):
         prof.export_stacks(tmp_path / "x", "self_time")
     with profile() as without, pytest.raises(ValueError, match="with_stack=True"):
@@ -246,8 +246,8 @@ def test_steps_record_by_plan(tmp_path):
             torch.ones(1) + i
             prof.step()
     assert seen == [
-        ["add", "ProfilerStep#2", "add", "ProfilerStep#3"],
-        ["add", "ProfilerStep#6", "add", "ProfilerStep#7"],
+        ["aten::add", "ProfilerStep#2", "aten::add", "ProfilerStep#3"],
+        ["aten::add", "ProfilerStep#6", "aten::add", "ProfilerStep#7"],
     ]
     assert prof.current_action is ProfilerAction.NONE and prof.step_num == 9
     handler = tensorboard_trace_handler(tmp_path / "traces", "worker", use_gzip=True)
@@ -288,8 +288,8 @@ def test_the_older_form():
     ):
         torch.ones(1) + 1
     assert (
-        names(prof) == ["add", "part"]
-        and "add" in prof.table(sort_by="self_cpu_time_total")
+        names(prof) == ["aten::add", "part"]
+        and "aten::add" in prof.table(sort_by="self_cpu_time_total")
         and prof.self_cpu_time_total > 0
     )
     with torch.autograd.profiler.emit_nvtx(), torch.autograd.profiler.emit_itt():

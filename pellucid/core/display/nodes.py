@@ -178,6 +178,13 @@ _WORDS = {"result": "out"}  # PyTorch's words, ours
 LENT: list[Callable[[str], tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]] = []
 
 
+def schema_words(name: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """For each overload of an operator of PyTorch's what its tensors and numbers are called, and its
+    other arguments; empty where there is no such operator.
+    """
+    return LENT[0](name) if LENT else ()
+
+
 @functools.cache
 def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str, int | str]:
     """PyTorch's words for what a node of this name keeps, by its operator's schema: to the position
@@ -185,7 +192,7 @@ def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str
     record's arguments come in another order.
     """
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
-    known = LENT and (LENT[0](stem) or LENT[0](f"_{stem}"))
+    known = schema_words(stem) or schema_words(f"_{stem}")
     if not known:
         return {}
     inputs, others = max(
