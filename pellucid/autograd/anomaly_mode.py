@@ -1,28 +1,33 @@
-"""Anomaly mode traces the first NaN or Inf of a backward pass to the forward line that caused it."""
+"""Anomaly mode traces the first NaN of a backward pass to the forward line that caused it."""
 
 from __future__ import annotations
 
 from ..core.modes import ContextDecorator
 from ..core.transforms.anomaly import setting, switch
+from ..errors import warn
 
 
 class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
-    """Context manager: backward raises at the first gradient that holds NaN or Inf, and names the
-    forward operation and its line.
+    """Context manager: backward raises at the first gradient that holds NaN, and names the forward
+    operation and its line.
 
-    Operations recorded inside keep their call stack. PyTorch looks for NaN only; an infinite
-    gradient is an anomaly here too.
+    Operations recorded inside keep their call stack. An infinite gradient, which PyTorch passes
+    over, gives a warning with the line, once.
 
-    >>> import pellucid as torch
-    >>> x = torch.zeros(1, requires_grad=True)
+    >>> import pellucid as torch, warnings
+    >>> warnings.simplefilter("ignore")  # making the context manager warns that it costs time
+    >>> x = torch.tensor([-1.0], requires_grad=True)
     >>> with torch.autograd.detect_anomaly():
     ...     x.sqrt().sum().backward()
     Traceback (most recent call last):
     ...
-    RuntimeError: Function 'SqrtBackward0' returned inf values in its 0th output...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output...
     """
 
     def __init__(self, check_nan: bool = True) -> None:
+        warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging."
+        )
         self.check_nan = check_nan
         self.previous: list[tuple[bool, bool]] = []
 

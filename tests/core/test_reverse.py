@@ -241,7 +241,7 @@ def test_saved_tensor_hooks_leave_no_trace(monkeypatch):
 
 
 def test_anomaly_mode_keeps_the_stack_of_the_forward_call():
-    x = torch.zeros(2, requires_grad=True)
+    x = torch.full((2,), -1.0, requires_grad=True)
     with torch.autograd.detect_anomaly():
         with pytest.raises(RuntimeError, match="SqrtBackward0") as caught:
             x.sqrt().sum().backward()
@@ -250,6 +250,18 @@ def test_anomaly_mode_keeps_the_stack_of_the_forward_call():
     assert (x * 2).grad_fn.ext is None and y.grad_fn.ext is not None
     y.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_anomaly_mode_warns_of_an_infinity_once_and_goes_on():
+    x = torch.zeros(1, requires_grad=True)
+    with torch.autograd.detect_anomaly():
+        with pytest.warns(
+            UserWarning, match="'SqrtBackward0' returned inf values in its 0th"
+        ) as caught:
+            (x.sqrt() * 2).exp().sum().backward()
+        assert len(caught) == 1 and caught[0].filename == __file__
+        x.sqrt().sum().backward()
+    assert x.grad.item() == float("inf")
 
 
 def test_a_gradient_is_taken_over_without_a_copy(monkeypatch):

@@ -77,6 +77,8 @@ CALLS = {
     "grad of no leaf": lambda m: (variable(m) * 2).grad,
     "create_graph": lambda m: variable(m).sum().backward(create_graph=True),
     "create_graph, function": lambda m: m.autograd.backward(variable(m).sum(), create_graph=True),
+    "anomaly mode": lambda m: m.autograd.detect_anomaly(),
+    "anomaly mode, switched": lambda m: m.autograd.set_detect_anomaly(False),
     "T of three dimensions": lambda m: m.ones(2, 2, 2).T,
     "T of one dimension": lambda m: m.ones(2).T,
     "list as an index": lambda m: square(m)[[[0, 1], [1, 0]]],

@@ -1,5 +1,5 @@
 """Anomaly mode: nodes keep the stack of the call that recorded them, and backward stops at the
-first gradient that is not finite.
+first gradient that holds NaN.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import GraphError
+from ...errors import GraphError, warn_once
 from .. import interpret, source
 from ..interpret import thread
 from ..tape import Node
@@ -23,6 +23,7 @@ class Anomaly:
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
+        self.told = False  # of an infinity
 
     def recorded(self, node: Node) -> None:
         node.extra()["forward_stack"] = source.stack_text()
@@ -30,8 +31,37 @@ class Anomaly:
     def gradient(self, below: Any, node: Node, g: Any) -> Any:
         gs = below(node, g)
         if self.check_nan:
-            check(node, gs)
+            self._check(node, gs)
         return gs
+
+    def _check(self, node: Node, gs: Any) -> None:
+        """Raise when a gradient just computed holds NaN, naming the forward line; of an infinity, which
+        mixed precision meets by design, warn once.
+        """
+        for k, g in enumerate(gs):
+            if g is None:
+                continue
+            a = g._array if isinstance(g, Tensor) else np.asarray(g)
+            if a.dtype.kind not in "fcV" or bool(np.isfinite(a).all()):
+                continue
+            made, name = node.line, node.op.grad_name
+            if not np.isnan(a).any():
+                if self.told:
+                    continue
+                self.told = True
+                place = f"; the forward operation was recorded at {made}" if made else ""
+                warn_once(f"Function '{name}' returned inf values in its {k}th output{place}")
+                continue
+            stack = (node.ext or {}).get("forward_stack")
+            notes = [f"the forward operation was recorded at {made}"] if made else []
+            if stack:
+                notes.append("the forward call's stack:\n" + stack.rstrip())
+            raise GraphError(
+                f"Function '{name}' returned nan values in its {k}th output.",
+                op=name,
+                notes=notes,
+                hint="look at the values that reach this operation: a division by zero, a logarithm or square root at zero, an overflow",
+            )
 
 
 class _Thread(threading.local):
@@ -50,25 +80,3 @@ def switch(enabled: bool, check_nan: bool) -> None:
     """Switch anomaly mode on or off in this thread."""
     _settings.check_nan = check_nan
     interpret.exchange("anomaly", Anomaly(check_nan) if enabled else None)
-
-
-def check(node: Node, gs: Any) -> None:
-    """Raise when a gradient just computed holds NaN or Inf, naming the forward line."""
-    for k, g in enumerate(gs):
-        if g is None:
-            continue
-        a = g._array if isinstance(g, Tensor) else np.asarray(g)
-        if a.dtype.kind not in "fcV" or bool(np.isfinite(a).all()):
-            continue
-        nan = bool(np.isnan(a).any())
-        made = node.line
-        stack = (node.ext or {}).get("forward_stack")
-        notes = [f"the forward operation was recorded at {made}"] if made else []
-        if stack:
-            notes.append("the forward call's stack:\n" + stack.rstrip())
-        raise GraphError(
-            f"Function '{node.op.grad_name}' returned {'nan' if nan else 'inf'} values in its {k}th output.",
-            op=node.op.grad_name,
-            notes=notes,
-            hint="look at the values that reach this operation: a division by zero, a logarithm or square root at zero, an overflow",
-        )
