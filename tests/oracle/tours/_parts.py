@@ -21,3 +21,11 @@ def show(name, value):
     """Print a number, or a sum over a tensor, with few enough digits to be compared."""
     value = value.detach().double().sum().item() if isinstance(value, torch.Tensor) else value
     print(name, f"{value:.4f}" if isinstance(value, float) else value)
+
+
+def part(function):
+    """Run a function of a tour, by its name and from the same seed."""
+    torch.manual_seed(0)
+    print("--", function.__name__)
+    function()
+    return function
