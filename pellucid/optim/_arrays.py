@@ -14,7 +14,7 @@ from ..arrays.sparse.array import SparseArray, refusal
 from ..arrays.sparse.products import add_rows
 from ..core import source, tracing
 from ..core.modes import enable_grad
-from ..core.tensor import Tensor, make_tensor, version_of
+from ..core.tensor import Tensor, Version, hand_out_copies, make_tensor, version_of
 from ..errors import OperationError, UnsupportedError
 from ..ops.pointwise.complex import view_as_complex, view_as_real
 from .optimizer import Optimizer, to_number
@@ -26,6 +26,17 @@ def step_counter() -> Tensor:
     """
     kind = np.float64 if dtypes.get_default_dtype() is dtypes.float64 else np.float32
     return make_tensor(np.zeros((), kind))
+
+
+def counted(p: Tensor) -> Version:
+    """A parameter's count of writes, one higher for the write that comes; whoever borrows its memory
+    takes a copy before.
+    """
+    version = version_of(p)
+    if version.borrowers is not None:
+        hand_out_copies(version)
+    version.count += 1
+    return version
 
 
 _WORKS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -106,8 +117,7 @@ class ArrayOptimizer(Optimizer):
                     self._init_state(group, p, made)
                     state.update(made)  # all of it or nothing, where an exception comes in between
                     begun.append(state)
-                version = version_of(p)
-                version.count += 1
+                version = counted(p)
                 version.writer = (name, site)
                 arrays.append(p._array)
                 grads.append(grad._array)

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..core import tracing
 from ..core.modes import enable_grad, no_grad
-from ..core.tensor import Tensor, make_tensor, version_of
+from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentValueError, OperationError
+from ._arrays import counted
 from .optimizer import Optimizer, check_lr, to_number
 
 
@@ -98,8 +99,8 @@ class LBFGS(Optimizer):
             a = p._array
             size = a.size * (2 if a.dtype.kind == "c" else 1)
             part = direction[offset : offset + size] * step
+            counted(p)
             a += (part.view(a.dtype) if a.dtype.kind == "c" else part).reshape(a.shape)
-            version_of(p).count += 1
             offset += size
 
     def _try(
@@ -110,8 +111,8 @@ class LBFGS(Optimizer):
         loss = float(closure())
         gradient = self._gradient()
         for p, a in zip(self._params, start):
+            counted(p)
             tracing.seen(p._array)[...] = a
-            version_of(p).count += 1
         return loss, gradient
 
     @no_grad()

@@ -230,3 +230,22 @@ def test_an_optimizer_of_arrays_alone_refuses_to_be_recorded():
         NotImplementedError, match="ArrayOptimizer does not support differentiable=True"
     ):
         ArrayOptimizer([w], {"differentiable": True}).step()
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "LBFGS"])
+def test_logits_may_be_parameters_that_are_updated_before_backward(kind):
+    logits = torch.nn.Parameter(torch.tensor([[0.5, -1.0, 2.0]]))
+    optimizer = getattr(torch.optim, kind)([logits], lr=0.5)
+    expected = logits.softmax(1).detach() - torch.tensor([[1.0, 0.0, 0.0]])
+    loss = torch.nn.functional.cross_entropy(logits, torch.tensor([0]))
+
+    def closure():
+        optimizer.zero_grad()
+        square = (logits**2).sum()
+        square.backward()
+        return square
+
+    optimizer.step(closure)
+    optimizer.zero_grad()
+    loss.backward()
+    torch.testing.assert_close(logits.grad, expected)
