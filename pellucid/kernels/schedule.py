@@ -630,17 +630,16 @@ class Schedule:
         their symbols, and the LLVM IR. The last one is "run"."""
         if self.offsets is None:
             self._lay_apart()
-        texts = {k.symbol: module_text([k]) for k in self.kernels}
+        texts = {k.symbol: _unit(k) for k in self.kernels}
         for symbol, emit_function in self._further():
             module = Module()
             emit_function(module, symbol)
-            texts[symbol] = module.text()
+            texts[symbol] = _as_unit(module.text(), symbol)
         for symbol, text in texts.items():
             if symbol not in self._apart:
                 self._apart[symbol] = len(self.kept)
                 self.kept.append(0)  # filled when it is compiled
-            text = re.sub(rf"@{re.escape(symbol)}(?![\w])", "@unit", text)
-            yield symbol, re.sub(r"define internal (\S+) @unit\(", r"define \1 @unit(", text)
+            yield symbol, text
         module = Module()
         self._run(module)
         yield "run", module.text()
@@ -675,11 +674,12 @@ class Schedule:
 
     def _compiled(self, name: str) -> Any:
         """The function that makes the calls, in one module with all that it calls."""
-        natives = jit.compile_ir(self.text(), self._entry(), name)
+        natives = jit.compile_ir(self.text(), self._exports("run"), name)
         return None if natives is None else natives["run"]
 
-    def _entry(self) -> dict[str, str | None]:
-        return {"run": "ppp" + "a" * len(self._used) + ">i"}
+    def _exports(self, symbol: str) -> dict[str, str | None]:
+        """What a module gives, as `jit.compile_ir` takes it."""
+        return {"run": "ppp" + "a" * len(self._used) + ">i"} if symbol == "run" else {"unit": None}
 
     def _adapted(self, name: str, lengths: Lengths) -> Any:
         """The same of code that schedules for other sizes share."""
@@ -688,17 +688,15 @@ class Schedule:
             return self._compiled(name)
         for ref in lengths.earlier:
             earlier = ref()
-            for _, text in earlier.units() if earlier is not None else ():
-                lengths.note(text)
+            for symbol, text in earlier.units() if earlier is not None else ():
+                lengths.note(text, earlier._exports(symbol))
         lengths.earlier.clear()
         filling = Filling()
         for symbol, text in self.units():
-            own = symbol == "run"
-            exports = self._entry() if own else {"unit": None}
-            natives = lengths.compile(text, exports, name, filling)
+            natives = lengths.compile(text, self._exports(symbol), name, filling)
             if natives is None:
                 return None
-            if own:
+            if symbol == "run":
                 return filling.around(natives["run"])
             self.kept[self._apart[symbol]] = natives["unit"]
         raise AssertionError("a schedule ends with its run")
@@ -723,6 +721,18 @@ def _by_itself(loop: Loop) -> str | None:
         return None
     jit.define(kernel.symbol, natives[kernel.symbol])
     return kernel.symbol
+
+
+@functools.lru_cache(512)
+def _unit(kernel: Kernel) -> str:
+    """A module of a kernel alone."""
+    return _as_unit(module_text([kernel]), kernel.symbol)
+
+
+def _as_unit(text: str, symbol: str) -> str:
+    """A module whose function `symbol` is called "unit", and known to others."""
+    text = re.sub(rf"@{re.escape(symbol)}(?![\w])", "@unit", text)
+    return re.sub(r"define internal (\S+) @unit\(", r"define \1 @unit(", text)
 
 
 def _emit_update(rule: optim.Rule, kind: str, module: Module, symbol: str) -> None:

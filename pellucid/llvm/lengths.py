@@ -232,26 +232,55 @@ class Filling:
         return run
 
 
-@dataclass
 class _Family:
-    first: Text
-    gaps: tuple[int, ...] = ()
+    """Functions that differ in numbers alone: the first one, and which numbers differ in others."""
+
+    def __init__(self, first: Text) -> None:
+        self.first = first
+        self.gaps: tuple[int, ...] = ()
+        self.text = ""  # what is compiled, with "@lengths" for the table
+        self.table = ""  # how names of tables begin
+        self._natives: dict[str, dict[str, Any] | None] = {}
+
+    def admit(self, member: Text) -> None:
+        """Read from memory what differs in one more member."""
+        pairs = enumerate(zip(member.values, self.first.values, strict=True))
+        gaps = tuple(sorted({k for k, (a, b) in pairs if a != b}.union(self.gaps)))
+        if gaps != self.gaps:
+            self.gaps = gaps
+            self.text = self.first.written(gaps, "lengths")
+            self.table = f"lengths_{hashlib.sha256(self.text.encode()).hexdigest()[:32]}"
+            self._natives.clear()
+
+    def compiled(
+        self, table: str, exports: Mapping[str, str | None], name: str
+    ) -> dict[str, Any] | None:
+        """The code that reads a table."""
+        if table not in self._natives:
+            text = self.text.replace("@lengths", f"@{table}")
+            self._natives[table] = jit.compile_ir(text, exports, name)
+        return self._natives[table]
 
 
 class Lengths:
     """The families of functions that the schedules of one compiled function consist of."""
 
     def __init__(self) -> None:
-        self._families: dict[str, _Family] = {}
+        self._families: dict[Any, _Family] = {}
         # whether schedules are compiled as a whole, as they are while nothing says that there will
         # be other sizes; and weak references to those that were
         self.whole = True
         self.earlier: list[Callable[[], Any]] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, exports: Mapping[str, str | None]) -> None:
         """Take note of a function that has been compiled otherwise."""
-        member = read(text)
-        self._families.setdefault(member.family, _Family(member))
+        self._family(read(text), exports)
+
+    def _family(self, member: Text, exports: Mapping[str, str | None]) -> _Family:
+        key = member.family, *exports.items()
+        if key not in self._families:
+            self._families[key] = _Family(member)
+        return self._families[key]
 
     def compile(
         self, text: str, exports: Mapping[str, str | None], name: str, filling: Filling
@@ -260,16 +289,9 @@ class Lengths:
         the numbers that the code reads from memory.
         """
         member = read(text)
-        family = self._families.setdefault(member.family, _Family(member))
-        differ = {
-            k
-            for k, (a, b) in enumerate(zip(member.values, family.first.values, strict=True))
-            if a != b
-        }
-        family.gaps = tuple(sorted(differ.union(family.gaps)))
+        family = self._family(member, exports)
+        family.admit(member)
         if not family.gaps:
             return jit.compile_ir(text, exports, name)
-        written = family.first.written(family.gaps, "lengths")
-        name_of_table = f"lengths_{hashlib.sha256(written.encode()).hexdigest()[:32]}"
-        table = filling.table(name_of_table, member.numbers(family.gaps))
-        return jit.compile_ir(written.replace("@lengths", f"@{table}"), exports, name)
+        table = filling.table(family.table, member.numbers(family.gaps))
+        return family.compiled(table, exports, name)

@@ -71,7 +71,7 @@ def test_a_number_that_differs_later_gets_its_place():
 @needs_llvm
 def test_two_functions_of_one_family_in_one_schedule_have_a_table_each():
     lengths, filling = Lengths(), Filling()
-    lengths.note(scaled(1, 0))
+    lengths.note(scaled(1, 0), {"f": "i>i"})
     natives = [
         lengths.compile(scaled(k, 0), {"f": "i>i"}, "a test", filling)["f"] for k in (2, 3, 2)
     ]

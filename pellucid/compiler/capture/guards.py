@@ -130,11 +130,8 @@ class Guard:
         """
         expected = self.expected
         simple = self.same or expected is None or isinstance(expected, bool)
-        if not simple and (
-            self.kind == "contents"
-            or isinstance(expected, (float, complex))
-            and (expected == 0 or expected != expected)
-        ):
+        own = type(self) is not Guard or isinstance(expected, ndarray)
+        if not simple and own and self.kind == "contents":
             scope[f"g{place}"] = self
             return f"not g{place}.holds()"
         scope[f"h{place}"], scope[f"k{place}"], scope[f"e{place}"] = self.holder, self.key, expected
@@ -145,6 +142,11 @@ class Guard:
             return f"{read} is not e{place}"
         if self.kind in _COMPARED:
             return f"{read} != e{place}"
+        if self.kind == "contents":  # of the same object, with what it held
+            return f"not (h{place} == e{place})"
+        if isinstance(expected, (float, complex)) and (expected == 0 or expected != expected):
+            scope[f"g{place}"] = self
+            return f"({read} is not e{place} and not g{place}.holds())"
         scope[f"c{place}"] = type(expected)
         return f"((v := {read}) is not e{place} and (type(v) is not c{place} or v != e{place}))"
 

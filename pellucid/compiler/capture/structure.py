@@ -218,9 +218,13 @@ def rebuild(
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
         return [rebuild(v, place, new) for v in value]
+    names = fields_of(class_of(value))
     if isinstance(value, dict):
-        return type(value)([(k, rebuild(v, place, new)) for k, v in value.items()])
-    if (names := fields_of(class_of(value))) is not None:
+        held = {k: rebuild(v, place, new) for k, v in value.items()}
+        # results of transformers are both: their classes take fields by name faster than pairs
+        named = names is not None and held.keys() <= set(names)
+        return type(value)(**held) if named else type(value)(held.items())
+    if names is not None:
         return dataclasses.replace(
             value, **{name: rebuild(getattr(value, name), place, new) for name in names}
         )

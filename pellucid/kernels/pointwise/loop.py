@@ -149,6 +149,7 @@ def module_text(kernels: Sequence[Kernel]) -> str:
     return "\n".join(kernel.text for kernel in kernels) + "\n" + module.text()
 
 
+@functools.lru_cache(512)
 def emit(loop: Loop, name: str) -> Kernel:
     """Generate a loop; `name` is the function's, and begins all its symbols.
 
