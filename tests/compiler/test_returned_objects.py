@@ -3,6 +3,8 @@ their caches of keys and values.
 """
 
 import abc
+import collections
+import dataclasses
 import warnings
 
 import pytest
@@ -131,3 +133,39 @@ def test_an_object_of_a_class_made_in_the_call():
     for k in range(4):
         made = step(torch.full((2,), float(k)))
         assert type(made) is made.kind and made.x[0] == 2 * k
+
+
+@dataclasses.dataclass
+class Output(collections.OrderedDict):
+    """As results of transformers are: a dataclass and a dictionary of what is there."""
+
+    loss: object = None
+    logits: object = None
+    past: object = None
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            if getattr(self, field.name) is not None:
+                self[field.name] = getattr(self, field.name)
+
+
+def test_dictionaries_that_are_dataclasses_keep_both_forms():
+    step = compiled(lambda x: Output(logits=x * 2, past=(x + 1, 3)))
+    for k in range(4):
+        x = torch.full((3,), float(k))
+        out = step(x)
+        assert type(out) is Output and list(out) == ["logits", "past"] and out.loss is None
+        assert out["logits"] is out.logits and torch.equal(out.logits, x * 2)
+        assert torch.equal(out.past[0], x + 1) and out.past[1] == 3
+
+
+class Named(dict):
+    """Takes pairs alone."""
+
+
+def test_other_dictionaries_are_made_of_pairs():
+    step = compiled(lambda x: Named({"a": x * 2, 5: x}))
+    for k in range(4):
+        x = torch.full((3,), float(k))
+        out = step(x)
+        assert type(out) is Named and torch.equal(out["a"], x * 2) and torch.equal(out[5], x)

@@ -27,7 +27,7 @@ from ...arrays.numpy_cpu import address, apart
 from ...core import bind, interpret, observe, source
 from ...core.interpret import Stack, thread
 from ...core.primitive import PRIMITIVES, RAW, Primitive
-from ...core.tensor import Tensor
+from ...core.tensor import FAST_TYPES, Tensor
 from ...ir import Buffer, Extra, Instruction, Program, Ref, Value
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
 from .backward import TracedRun
@@ -56,6 +56,8 @@ _PLAIN = (
     dtypes.dtype,
     type,
 )
+# of operations, without code of the user's
+_ARGUMENTS = frozenset((*FAST_TYPES, bool, int, float, complex, type(None), ndarray))
 _NO_DATA = "the step uses a tensor without data, or one of a custom kind"
 
 
@@ -385,6 +387,16 @@ class Tracer(ControlFlow, Events, Communication):
             self.numbers_handed_on = True
 
     # ---- what runs -------------------------------------------------------------------------------
+    def run(
+        self, below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
+        """Run an operation, unseen where nothing in it is the user's: not the operation, its
+        arguments, or a hook on what it saves.
+        """
+        own = PRIMITIVES.get(op.name) is op and not thread.stack.save
+        own = own and _ARGUMENTS.issuperset(map(type, args))
+        return (hidden(below) if own else below)(op, args, params)
+
     def forward(self, op: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
         """What computes an operation: this library's run no code of the user's. Watched numbers
         among its parameters become plain ones.
