@@ -180,7 +180,10 @@ def _bits(value: str) -> int:
 
 # ---- compiled ------------------------------------------------------------------------------------
 _lock = threading.RLock()  # held while code reads the tables
-_tables: dict[str, np.ndarray] = {}  # by name; code knows their addresses
+# by name: the block in which a table is, and where in it; code knows the address
+_tables: dict[str, tuple[np.ndarray, int]] = {}
+_blocks: list[tuple[np.ndarray, list[int]]] = []  # with how much of each is used
+_BLOCK = 1 << 14
 _filled_by: list[Any] = [None]  # whose numbers are in the tables
 
 
@@ -192,6 +195,17 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def _new_table(name: str, count: int) -> None:
+    """Memory for a table, beside others, which a call fills in one go."""
+    with _lock:
+        if not _blocks or _blocks[-1][1][0] + count > len(_blocks[-1][0]):
+            _blocks.append((np.zeros(max(_BLOCK, count), np.int64), [0]))
+        block, used = _blocks[-1]
+        _tables[name] = block, used[0]
+        jit.define(name, block.ctypes.data + 8 * used[0])
+        used[0] += count
 
 
 class Filling:
@@ -211,21 +225,30 @@ class Filling:
             if np.array_equal(self._parts[own], numbers):
                 break
         if own not in _tables:
-            _tables[own] = np.zeros(len(numbers), np.int64)
-            jit.define(own, _tables[own].ctypes.data)
+            _new_table(own, len(numbers))
         return own
+
+    def _by_block(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """What is to be written: blocks, the places in each, and the numbers."""
+        found: dict[int, tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]] = {}
+        for name, numbers in self._parts.items():
+            block, start = _tables[name]
+            _, places, values = found.setdefault(id(block), (block, [], []))
+            places.append(np.arange(start, start + len(numbers)))
+            values.append(numbers)
+        return [(b, np.concatenate(p), np.concatenate(v)) for b, p, v in found.values()]
 
     def around(self, native: Callable[..., Any]) -> Callable[..., Any]:
         """A native function that runs with these numbers in the tables."""
-        parts = [(_tables[name], numbers) for name, numbers in self._parts.items()]
+        parts = self._by_block()
         if not parts:
             return native
 
         def run(*arguments: Any) -> Any:
             with _lock:
                 if _filled_by[0] is not self:
-                    for table, numbers in parts:
-                        table[:] = numbers
+                    for block, places, numbers in parts:
+                        block[places] = numbers
                     _filled_by[0] = self
                 return native(*arguments)
 
