@@ -387,9 +387,7 @@ class Tracer(ControlFlow, Events, Communication):
             self.numbers_handed_on = True
 
     # ---- what runs -------------------------------------------------------------------------------
-    def run(
-        self, below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
-    ) -> Any:
+    def run(self, below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run an operation, unseen where nothing in it is the user's: not the operation, its
         arguments, or a hook on what it saves.
         """
