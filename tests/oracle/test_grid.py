@@ -66,3 +66,18 @@ def test_affine_grid(size, align):
             lambda f, t: f.affine_grid(t, size, align),
             RNG.standard_normal((2, n, n + 1)).astype(dtype),
         )
+
+
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize("size", [2, 3, 7, 8, 28, 33, 100])
+def test_positions_of_the_identity_are_the_same_bits(size, align_corners):
+    # They lie on pixels: which neighbors a gradient comes from hangs on the last bit.
+    grids = [
+        m.nn.functional.affine_grid(
+            m.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]),
+            (1, 1, size, size + 1),
+            align_corners=align_corners,
+        )
+        for m in (torch, pellucid)
+    ]
+    assert grids[1].tolist() == grids[0].tolist()

@@ -211,7 +211,7 @@ def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
     return _number(start, name, "start", 1), _number(end, name, "end", 2)
 
 
-def _line(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
+def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     """Evenly spaced numbers, counted from the nearer end so that both ends are exact. The ends have
     the dtype first.
     """
@@ -286,7 +286,7 @@ def linspace(
         kind,
         device,
         requires_grad,
-        lambda shape, k: _line(a, b, n, k) if n else np.empty(0, k),
+        lambda shape, k: line_of(a, b, n, k) if n else np.empty(0, k),
     )
     return deliver(result, out, "linspace", given)
 
@@ -338,7 +338,7 @@ def logspace(
         wide = np.complex128 if k.kind == "c" else np.float64
         if n > 1:
             fitting(a, kind), fitting(b, kind)
-        return (np.asarray(base, wide) ** _line(a, b, n, np.dtype(wide))).astype(k)
+        return (np.asarray(base, wide) ** line_of(a, b, n, np.dtype(wide))).astype(k)
 
     return deliver(build((n,), kind, device, requires_grad, fill), out, "logspace", given)
 

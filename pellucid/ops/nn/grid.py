@@ -24,6 +24,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from .._rules import differentiated, full_precision, require_tensor
 from .._samples import Sample
+from ..create.ranges import line_of
 
 
 @public(namespace="nn.functional")
@@ -63,16 +64,14 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
             UserWarning,
         )
-    axes = []
+    # In the numbers of `theta`: at the identity, positions lie on pixels up to the last bit, which
+    # decides the pixels that the gradient comes from.
+    axes, kind = [], t._array.dtype
     for s in size[2:]:
-        line = np.linspace(-1, 1, s) if s > 1 else np.zeros(1)
+        line = line_of(-1, 1, s, kind) if s > 1 else np.zeros(1, kind)
         axes.append(line if align_corners else line * (s - 1) / s)
     mesh = np.meshgrid(*axes, indexing="ij")
-    base = (
-        np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1)
-        .reshape(-1, n + 1)
-        .astype(t._array.dtype)
-    )
+    base = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1).reshape(-1, n + 1)
     grid = F.matmul(
         wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2)
     )
