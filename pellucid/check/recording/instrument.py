@@ -42,7 +42,9 @@ TOLD = frozenset("log_prob entropy kl_divergence".split())
 COMPOSITES = frozenset({"pad_sequence"})
 """Functions of the library's that are told as one operation."""
 
-WATCHED = frozenset("hash default_rng RandomState Random clip_grad_norm_ clip_grad_value_".split())
+WATCHED = frozenset(
+    "hash default_rng RandomState Random clip_grad_norm_ clip_grad_value_ unscale_".split()
+)
 """Functions that are told when they are called: those that give something else in every run, and
 those whose order matters.
 """

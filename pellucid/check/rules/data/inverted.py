@@ -126,11 +126,8 @@ class MaskInverted(Rule):
     # ---- what they leave out ---------------------------------------------------------------------
     def _judge(self, op: Op, ignored: Any, mask: Value | None, made: Op | None = None) -> None:
         """Whether all that is kept is one and the same token, and what is left out is many."""
-        held = self._tokens.get(ignored.shape)
-        if held is not None:
-            tokens = held[1]
-        else:
-            tokens = _rows_of(op, ignored.shape)
+        held, ignored = self._of_tokens(ignored)
+        tokens = held[1] if held is not None else _rows_of(op, ignored.shape)
         if tokens is None:
             return
         kept, left = tokens[~ignored], tokens[ignored]
@@ -155,6 +152,26 @@ class MaskInverted(Rule):
             _fix(op),
         )
 
+    def _of_tokens(self, ignored: Any) -> tuple[tuple[int, Any] | None, Any]:
+        """The tokens that a mask is about, and the mask without what stands for no token: a place
+        before or after the others that is the same in all rows.
+        """
+        rows, length = ignored.shape
+        held = self._tokens.get((rows, length))
+        if held is not None:
+            return held, ignored
+        if (length, rows) in self._tokens:
+            number, tokens = self._tokens[length, rows]
+            return (number, tokens.T), ignored
+        same = (ignored == ignored[:1]).all(0)
+        for more in range(1, 3):
+            held = self._tokens.get((rows, length - more))
+            if held is not None and same[:more].all():
+                return held, ignored[:, more:]
+            if held is not None and same[-more:].all():
+                return held, ignored[:, :-more]
+        return None, ignored
+
     def _order(self, op: Op, ignored: Any, mask: Value | None, made: Op | None = None) -> None:
         """A causal mask turned around: the last place sees nothing, the others only what follows."""
         length = ignored.shape[-1]
@@ -173,7 +190,12 @@ class MaskInverted(Rule):
     def _place(self, op: Op, mask: Value | None, made: Op | None) -> Site | None:
         decided = (
             next(
-                (o for o in lineage(mask, VIEWS | {"triu", "tril"}, 12) if o.name in _DECIDES), None
+                (
+                    o
+                    for o in lineage(mask, VIEWS | {"triu", "tril", "cat", "masked_fill"}, 12)
+                    if o.name in _DECIDES
+                ),
+                None,
             )
             if mask is not None
             else None

@@ -606,8 +606,7 @@ class DataLeak(Together):
             total, leaked = len(held.samples), len(held.same)
         if total < 4 or leaked < 2 or leaked < 0.03 * total or TRAIN.search(name):
             return leaked >= 2
-        module = learned.ref()
-        copied = module is not None and id(module) != held.model and held.dataset is None
+        copied = learned.model != held.model and held.dataset is None
         whole = (
             copied
             or leaked >= 0.9 * total

@@ -31,6 +31,7 @@ class Learned:
 
     def __init__(self, module: Any) -> None:
         self.ref = weakref.ref(module)
+        self.model = id(module)  # which may be gone in the end
         self.rows: set[int] = set()
         self.kept: list[Any] = []  # the rows themselves, each once
         self.count = 0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Value, ancestors, lineage
+from ...events import VIEWS, Op, Site, Step, Value, ancestors, lineage
 from ...rule import Rule
 
 TIMES = 3  # losses
@@ -133,9 +133,12 @@ class TerminalNotMasked(_OfTargets):
     id = "PL213"
     severity = "warning"
     summary = "the target of a value function goes on after the end of an episode"
+    ops = (*_OfTargets.ops, "add")
 
     def __init__(self) -> None:
         super().__init__()
+        # by place of a factor of zeros and ones: elements that were seen, ones among them
+        self._factors: dict[Site | None, list[int]] = {}
         self._ones: dict[Site | None, int] = {}  # ends that were seen, by place of the target
         self._other: set[Site | None] = set()
 
@@ -157,6 +160,49 @@ class TerminalNotMasked(_OfTargets):
                 evidence={"flags_made_at": str(_maker(flags[0])), "ends": self._ones[site]},
                 fix="`target = reward + gamma * (1 - done) * next_value`",
             )
+
+    def on_op(self, op: Op) -> None:
+        """A loss, or a sum of rewards and values that no loss has seen yet."""
+        if op.name != "add":
+            super().on_op(op)
+        elif (
+            len(op.inputs) == 2
+            and not any(v.requires_grad for v in op.inputs)
+            and (made := op.inputs[1].producer) is not None
+            and made.name == "mul"
+            and self.step <= 64
+        ):
+            self._kept(op)
+
+    def _kept(self, op: Op) -> None:
+        """What the value of the next state is multiplied by: flags of ended episodes as they are
+        keep it where the episode has ended, and nowhere else.
+        """
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        if looked > 16 * LOOKS or bootstrap(op_value(op)) is None:
+            return
+        value: Value | None = op.inputs[1]
+        while value is not None and value.producer is not None and value.producer.name == "mul":
+            made = value.producer
+            flags = next((v for v in made.inputs if _is_flag(v)), None)
+            if flags is not None:
+                seen = self._factors.setdefault(made.site, [0, 0])
+                seen[0] += flags.numel
+                seen[1] += int(flags.numpy().sum())
+                return
+            value = next((v for v in made.inputs if v.producer is not None), None)
+
+    def finish(self) -> None:
+        """Factors that are zero nearly everywhere."""
+        for site, (seen, ones) in self._factors.items():
+            if seen >= 128 and 0 < ones < 0.25 * seen:
+                self.report(
+                    site,
+                    f"the value of the next state is kept in {ones} of {seen} rows and left out in all others: the factor is the flag of an "
+                    "ended episode itself, not its opposite.",
+                    evidence={"rows": seen, "kept": ones},
+                    fix="multiply by `1 - done`",
+                )
 
     def _unused(self, reward: Value) -> tuple[Value, int] | None:
         """A tensor of zeros and ones, made where the rewards were, that no operation has taken."""
@@ -200,6 +246,18 @@ class TerminalNotMasked(_OfTargets):
         return None
 
 
+def op_value(op: Op) -> Value:
+    """The result of an operation, or what stands for it while it is told."""
+    out = op.output
+    return out if out is not None else op.inputs[0]
+
+
+def _is_flag(value: Value) -> bool:
+    """Whether a value is data of zeros and ones."""
+    array = value.numpy() if not value.requires_grad else None
+    return array is not None and array.size > 1 and bool(np.isin(array, (0, 1)).all())
+
+
 def _source(value: Value) -> Value:
     """What a value is a view of."""
     while (
@@ -231,10 +289,13 @@ class TargetNotDetached(_OfTargets):
     id = "PL308"
     severity = "warning"
     summary = "gradients flow into a target or an advantage that should be a constant"
-    ops = (*_OfTargets.ops, "mul", "log_prob")
+    ops = (*_OfTargets.ops, "mul", "log_prob", "kl_div", "cross_entropy")
 
     def __init__(self) -> None:
         super().__init__()
+        # by id of a leaf: the numbers of the optimizers that have stepped on it
+        self._trained: dict[int, set[int]] = {}
+        self._taught: dict[Any, int] = {}  # by place of a teacher's call: losses
         self._logs: dict[int, None] = {}  # numbers of log-probabilities
 
     def on_op(self, op: Op) -> None:
@@ -246,7 +307,52 @@ class TargetNotDetached(_OfTargets):
         elif op.name == "mul":
             self._multiplied(op)
         else:
-            super().on_op(op)
+            if op.name in _COMPARED or op.name in ("kl_div", "cross_entropy"):
+                self._teacher(op)
+            if op.name in _OfTargets.ops:
+                super().on_op(op)
+
+    def on_step(self, event: Step) -> None:
+        """Which optimizers train what."""
+        if event.optimizer.steps <= 2:
+            for value in event.optimizer.params():
+                self._trained.setdefault(value.id, set()).add(event.optimizer.number)
+
+    def _teacher(self, op: Op) -> None:
+        """A target with a graph, from a model that another optimizer has trained before."""
+        value, target = op.args.get("input"), op.args.get("target")
+        if (
+            not isinstance(value, Value)
+            or not isinstance(target, Value)
+            or not (value.requires_grad and target.requires_grad and self._trained)
+        ):
+            return
+        looked = self._looked[op.site, "teacher"] = self._looked.get((op.site, "teacher"), 0) + 1
+        if looked > LOOKS:
+            return
+        taught, known = _leaves(value), _leaves(target)
+        before = [self._trained.get(i, set()) for i in known]
+        now = set().union(*(self._trained.get(i, set()) for i in taught))
+        if not known or taught.keys() & known.keys() or not all(b - now for b in before):
+            return
+        if looked > 2 and not all(b & now for b in before):
+            return  # the optimizer of the student does not have them
+        made = next(
+            o for o in ancestors([target], limit=2000) if any(v.id in known for v in o.inputs)
+        )
+        call = made.module
+        while call is not None and call.parent is not None and _without(call.parent, taught):
+            call = call.parent
+        site = call.site if call is not None else made.site
+        count = self._taught[site] = self._taught.get(site, 0) + 1
+        if count == 2 * TIMES:
+            first = next(iter(known.values()))
+            self.report(
+                site,
+                "the targets of this loss have a graph, so it also changes the model that they come from, which was trained before.",
+                evidence={"parameter": first.name, "loss": str(op.site)},
+                fix="compute the targets inside `with torch.no_grad():`, and give the optimizer only the other model's parameters",
+            )
 
     def target(self, op: Op, found: Bootstrap) -> None:
         """Whether the value of the next state has a graph."""
@@ -300,6 +406,26 @@ def _is_difference(value: Value) -> bool:
                 sum(v.requires_grad for v in op.inputs) == 1 or bootstrap(op.inputs[0]) is not None
             )
     return False
+
+
+def _leaves(value: Value) -> dict[int, Value]:
+    """The leaves that get a gradient through a value, by id."""
+    return {
+        v.id: v
+        for o in ancestors([value], limit=2000)
+        if o.output is None or o.output.requires_grad
+        for v in o.inputs
+        if v.is_leaf and v.requires_grad
+    }
+
+
+def _without(call: Any, taught: dict[int, Value]) -> bool:
+    """Whether a module has none of the student's parameters."""
+    module = call.module
+    if module is None:
+        return False
+    own = {id(p) for p in module.parameters()}
+    return not any(id(v.tensor) in own for v in taught.values())
 
 
 def _leaf(value: Value) -> Value | None:

@@ -154,27 +154,35 @@ def _calls(node: ast.AST, function: str) -> bool:
 
 def _handed(root: ast.Module, scope: ast.AST, names: set[str]) -> int | None:
     """The line of a function of the same file that stores a parameter for which one of the
-    variables is given: `meter.update(loss)`.
+    variables is given: `meter.update(loss)`; the call, if the function takes whatever it gets.
     """
     for call in ast.walk(scope):
-        given = (
-            [k for k, a in enumerate(call.args) if ast.unparse(a) in names]
-            if isinstance(call, ast.Call)
-            else []
-        )
-        for function in ast.walk(root) if given else ():
+        if not isinstance(call, ast.Call):
+            continue
+        given = [k for k, a in enumerate(call.args) if ast.unparse(a) in names]
+        by_name = {k.arg for k in call.keywords if ast.unparse(k.value) in names}
+        for function in ast.walk(root) if given or by_name else ():
             if isinstance(function, _FUNCTIONS) and _calls(call, function.name):
                 parameters = [a.arg for a in function.args.args]
                 parameters = parameters[parameters[:1] == ["self"] :]
                 taken = {parameters[k] for k in given if k < len(parameters)}
+                known = by_name & {*parameters, *(a.arg for a in function.args.kwonlyargs)}
+                if function.args.kwarg is not None and by_name - known:
+                    return call.lineno  # it stores whatever it is given
                 for node, parts in _sinks(function):
                     if any(
                         ast.unparse(part.value if isinstance(part, ast.Subscript) else part)
-                        in taken
+                        in taken | known
                         for part in parts
                     ):
                         return node.lineno
     return None
+
+
+def _takes_all(place: Any) -> bool:
+    """Whether the function of a line takes whatever it gets: who calls it decides."""
+    function = function_around(place.file, place.line)
+    return function is not None and bool(function.args.kwarg or function.args.vararg)
 
 
 def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
@@ -579,7 +587,9 @@ class GraphKept(_Rounds):
             if all(o.name in VIEWS for o in graph):
                 continue  # a copy of a parameter
             held = kept_in(group[min(group)], self.session.recorder)
-            place = (held[0] if held is not None else None) or stored or site
+            line = held[0] if held is not None else None
+            place = stored if line is not None and stored and _takes_all(line) else line or stored
+            place = place or site
             self.report(
                 place,
                 f"{len(group)} results of {last.producer.name} from {len(group)} steps are kept here with their graphs: "

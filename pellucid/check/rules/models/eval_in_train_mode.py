@@ -10,7 +10,7 @@ from typing import Any
 from ...events import Backward, ModuleCall, Op, Read, Site, Switched, Value, ancestors, lineage
 from ...rule import Rule
 from ..source.places import attribute_place, function_around, uncalled
-from .modes import DROPOUT, Switches, mode_set
+from .modes import DROPOUT, Switches, alone, mode_set
 
 _GRADIENTS = re.compile(r"no_grad|set_grad_enabled|inference_mode")
 
@@ -20,10 +20,22 @@ class _Pass:
     its result.
     """
 
-    __slots__ = ("call", "inputs", "kinds", "outside", "overridden", "place", "read")
+    __slots__ = (
+        "call",
+        "copy",
+        "inputs",
+        "kinds",
+        "module",
+        "outside",
+        "overridden",
+        "place",
+        "read",
+    )
 
     def __init__(self, call: ModuleCall, stack: list[Site]) -> None:
         self.call = call
+        self.module = id(call.module)  # which may be gone in the end
+        self.copy = False  # its parameters are from a model that is trained
         # the places that led to the call
         self.outside = stack[stack.index(call.site) + 1 :] if call.site in stack else []
         self.inputs = {v.number for v in call.inputs}
@@ -71,9 +83,12 @@ class EvalInTrainMode(Rule):
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
         self._switches = Switches()
+        self._alone: dict[int, bool] = {}  # by number of a root call: `alone`
         self._set: dict[int, Any] = {}  # by id of a model: where its mode is set by other means
         # by place of `eval()`: weak references to the models
         self._evals: dict[Site, list[Any]] = {}
+        self._evaluated: set[int] = set()  # ids of models that were put into eval mode
+        self._others: dict[Site | None, Any] = {}  # by place of a call: `_other_switched`
         # places of calls of whole models, and ids of these
         self._called: set[tuple[Site, int]] = set()
         self._outside: dict[
@@ -173,7 +188,9 @@ class EvalInTrainMode(Rule):
         self._switches.note(event)
         if event.training:
             self._trains[id(event.module)] = event.site
-        elif event.site is not None and len(self._evals) < 64:
+            return
+        self._evaluated.add(id(event.module))
+        if event.site is not None and len(self._evals) < 64:
             self._evals.setdefault(event.site, []).append(weakref.ref(event.module))
 
     def on_module_enter(self, call: ModuleCall) -> None:
@@ -270,6 +287,8 @@ class EvalInTrainMode(Rule):
 
     def on_read(self, event: Read) -> None:
         """A number made of model results is looked at."""
+        if self._passes:
+            alone(event, self._alone)
         if not self._passes or event.how == "repr" and event.value.numel > 1:
             return
         for op in ancestors([event.value]):
@@ -277,6 +296,11 @@ class EvalInTrainMode(Rule):
             # not by a layer, inside of the call
             if held is not None and held.read is None and event.site != held.call.site:
                 held.read = event.site
+                module = held.call.module
+                if module is not None and id(module) not in self._trained_models:
+                    held.copy = self._is_copy(module)
+                if held.call.site not in self._others:
+                    self._others[held.call.site] = self._other_switched(held.call)
 
     def finish(self) -> None:
         """Passes that nobody trained on, of models that were trained elsewhere."""
@@ -293,8 +317,8 @@ class EvalInTrainMode(Rule):
                 break
         for held, steps in self._teaching.values():
             call = held.call
-            last = self._trained_last.get(id(call.module), call.step)
-            if len(steps) < 3 or last >= call.step or call.module is None or self._repeated(held):
+            last = self._trained_last.get(held.module, call.step)
+            if len(steps) < 3 or last >= call.step or self._repeated(held):
                 continue
             kinds = " and ".join(f"{kind} ({path})" for kind, path in held.kinds.items())
             self.report(
@@ -306,15 +330,9 @@ class EvalInTrainMode(Rule):
             )
         for held in self._passes.values():
             call = held.call
-            module = call.module
             if held.read is None or (call.site, call.grad_enabled) in self._trained_sites:
                 continue
-            if (
-                module is not None
-                and id(module) not in self._trained_models
-                and held.place is None
-                and not self._is_copy(module)
-            ):
+            if held.module not in self._trained_models and held.place is None and not held.copy:
                 continue
             if held.place is None and self._repeated(held):
                 continue
@@ -323,14 +341,14 @@ class EvalInTrainMode(Rule):
             whole = f"{call.path} is evaluated here in train mode"
             bare = (
                 uncalled(self.session.recorder.files(self.session.script), "eval")
-                if not any(ref() is module for refs in self._evals.values() for ref in refs)
+                if held.module not in self._evaluated
                 else None
             )
             self.report(
                 held.place
                 or held.overridden
                 or bare
-                or self._other_switched(call)
+                or self._others.get(call.site)
                 or self._parting(held),
                 f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
                 f"{acts} as in training, so the numbers are not those of the trained model.",
@@ -340,7 +358,9 @@ class EvalInTrainMode(Rule):
                     "grad_enabled": call.grad_enabled,
                     "step": call.step,
                 },
-                fix=f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training continues"
+                fix="hand the mode on: `super().train(mode)`"
+                if held.overridden and held.place is None
+                else f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training continues"
                 if held.place is None
                 else "keep the layer as an attribute or in an nn.ModuleList, and switch with `eval()` and `train()` alone, which reach "
                 "every layer",
@@ -401,7 +421,9 @@ class EvalInTrainMode(Rule):
         same = [
             p
             for p in self._passes.values()
-            if p.call.site == held.call.site and held.inputs & p.inputs
+            if p.call.site == held.call.site
+            and held.inputs & p.inputs
+            and not self._alone.get(p.call.number, False)
         ]
         return len(same) > 1 and len({p.call.step for p in same}) < len(same)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ...events import VIEWS, ModuleCall, Op, Site, ancestors, lineage
+from ...events import VIEWS, ModuleCall, Op, Read, Site, ancestors, lineage
 from ...rule import Rule
-from .modes import DROPOUT
+from .modes import DROPOUT, alone
 
 
 class _Masked:
@@ -38,6 +38,12 @@ class FunctionalDropoutAlwaysOn(Rule):
         self._held: dict[Site | None, list[_Masked]] = {}
         # by id of a layer that is not registered: itself, number of its first call
         self._layers: dict[int, tuple[Any, int]] = {}
+        self._alone: dict[int, bool] = {}  # by number of a root call: `alone`
+
+    def on_read(self, event: Read) -> None:
+        """A number of one pass over many rows: an evaluation, however often it is repeated."""
+        if self._held:
+            alone(event, self._alone)
 
     def on_op(self, op: Op) -> None:
         """A dropout that is on."""
@@ -134,7 +140,8 @@ class FunctionalDropoutAlwaysOn(Rule):
                 for m in calls.values()
                 for n in m.inputs
             ]
-            if len(set(passes)) < len(passes) or not seen:
+            evaluated = bool(calls) and all(self._alone.get(n, False) for n in calls)
+            if not evaluated and len(set(passes)) < len(passes) or not seen:
                 continue
             first = held[0]
             op = first.op

@@ -6,7 +6,7 @@ import ast
 import weakref
 from typing import Any
 
-from ...events import Switched
+from ...events import Read, Switched, ancestors
 from ..source.places import Place, function_around, tree
 
 DROPOUT = (
@@ -45,6 +45,21 @@ class Switches:
         owner = mine[2]()
         covers = owner is not None and any(m is root for m in owner.modules())
         return covers and (whole is None or whole[1] is not root.training or mine[0] <= whole[0])
+
+
+def alone(event: Read, held: dict[int, bool]) -> None:
+    """Note of each call of a whole model behind a number, by number of the call, whether it is the
+    only one and was over several rows: then it is no part of an average over repeated passes.
+    """
+    calls = {
+        op.module.root.number: op.module.root
+        for op in ancestors([event.value], limit=2000)
+        if op.module is not None
+    }
+    for number, call in calls.items():
+        rows = call.inputs[0].shape[0] if call.inputs and call.inputs[0].ndim else 1
+        single = len(calls) == 1 and event.value.numel == 1 and rows > 1
+        held[number] = single and held.get(number, True)
 
 
 def mode_set(recorder: Any, root: Any, training: bool) -> Any:

@@ -396,7 +396,7 @@ def put_in_place(files: list[str]) -> Place | None:
 
 
 def _called_from(site: Any, place: Place) -> Place:
-    """Where a method is called that replaces parts of its model, if the optimizer is not the same
+    """Where a function or method is called that replaces parts of a model, if the optimizer is not the same
     object's: there it has to be made anew.
     """
     root = tree(place.file)
@@ -412,18 +412,16 @@ def _called_from(site: Any, place: Place) -> Place:
     owner = next(
         (c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
     )
-    if owner is None or owner.lineno <= site.line <= (owner.end_lineno or 0):
+    first, last = (0, 0) if owner is None else (owner.lineno, owner.end_lineno or 0)
+    if first <= site.line <= last or owner is None and _same_function(site, place.line):
         return place
     lines = sorted(
         n.lineno
         for n in ast.walk(root)
-        if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == function.name
+        if isinstance(n, ast.Call)
+        and getattr(n.func, "id" if owner is None else "attr", "") == function.name
     )
-    lines = [
-        line
-        for line in lines
-        if not owner.lineno <= line <= (owner.end_lineno or 0) and _same_function(site, line)
-    ]
+    lines = [line for line in lines if not first <= line <= last and _same_function(site, line)]
     return Place(place.file, lines[0]) if len(lines) == 1 else place
 
 

@@ -40,12 +40,14 @@ class ParamShared(Rule):
     id = "PL505"
     severity = "warning"
     summary = "one parameter where several were intended"
-    ops = ("copy",)
+    ops = ("copy", "sub", "detach", "data")
 
     def __init__(self) -> None:
         self._looked: set[int] = set()
         self._compared: set[int] = set()
         self._steps = 0
+        # by id of what a parameter was detached to: where, and in which step
+        self._detached: dict[int, tuple[Any, int]] = {}
         self._told: set[Any] = set()
 
     # ---- when to look ------------------------------------------------------------------------------------------------
@@ -396,6 +398,20 @@ class ParamShared(Rule):
         """A saved state that is loaded and is the living one: `best = model.state_dict()` keeps no
         numbers, only the tensors.
         """
+        if op.name == "sub":
+            self._difference(op)
+            return
+        if op.name in ("detach", "data"):
+            out = op.output
+            if (
+                op.inputs
+                and op.inputs[0].is_leaf
+                and op.inputs[0].requires_grad
+                and out is not None
+            ):
+                if len(self._detached) < 4096:
+                    self._detached[out.id] = op.site, op.step
+            return
         source = op.args.get("src")
         if (
             not op.inplace
@@ -426,6 +442,33 @@ class ParamShared(Rule):
                 [target.name or "a parameter"],
                 target.numel,
                 "keep a copy: `copy.deepcopy(model.state_dict())`",
+            )
+
+    def _difference(self, op: Op) -> None:
+        """`p - slow` where the second is the first under another name: it is always zero."""
+        if op.grad_enabled or len(op.inputs) != 2 or op.site in self._told:
+            return
+        leaf, other = op.inputs
+        if not (leaf.is_leaf and leaf.requires_grad):
+            leaf, other = other, leaf
+        made = self._detached.get(other.id)
+        if (
+            not leaf.requires_grad
+            or leaf.shape != other.shape
+            or made is None
+            or made[1] == op.step
+            or self._steps < 2
+        ):
+            return
+        at = _pointer(leaf)
+        if at is not None and at == _pointer(other):
+            self._told.add(op.site)
+            self._report(
+                made[0],
+                "this keeps a parameter itself instead of a copy: it changes with the parameter, and their difference is always zero.",
+                [leaf.name or "a parameter"],
+                leaf.numel,
+                "keep a copy: `p.detach().clone()`",
             )
 
     # ---- telling -----------------------------------------------------------------------------------------------------
@@ -535,6 +578,13 @@ def loaded_at(files: list[str], name: str = "") -> Any:
     return None
 
 
+_KEEPS = re.compile(
+    r"\.state_dict\(\)(\.copy\(\)|\.items\(\)\))?\)?$|^(copy\.)?copy\(.*\.state_dict\(\)"
+    r"|^\{\w+: (\w+) for \w+, \3 in .*\.state_dict\(\)\.items\(\)\}$"
+)
+"""A state, or a shallow copy of one: `model.state_dict()`, `dict(model.state_dict())`."""
+
+
 def state_taken(site: Any) -> Any:
     """The line `best = model.state_dict()`, where what is loaded at a place is a variable of that
     name.
@@ -553,7 +603,8 @@ def state_taken(site: Any) -> Any:
         if isinstance(node, ast.Assign) and any(
             loaded in ast.unparse(t).split(".")[-1].split(", ") for t in node.targets
         ):
-            if ast.unparse(node.value).endswith(".state_dict()"):
+            text = ast.unparse(node.value)
+            if "deepcopy" not in text and _KEEPS.search(text):
                 return Place(site.file, node.lineno)
     return None
 

@@ -1,8 +1,11 @@
-"""Gradient clipping that clips nothing: nothing is handed to it, or there is nothing to clip yet."""
+"""Gradient clipping that clips nothing, or everything: nothing is handed to it, there is nothing to
+clip yet, or the gradients are still scaled.
+"""
 
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from ...events import Backward, Called, Cleared, Site, Step, Update
 from ...rule import Rule
@@ -24,9 +27,16 @@ class ClippingWithoutEffect(Rule):
         self._fresh: set[int] = set()  # ids of leaves whose gradients no step has used yet
         # by place: calls without and with something to clip; whether its argument was used up
         self._calls: dict[Site, tuple[int, int, bool]] = {}
+        self._scaled: Site | None = None  # a backward from a scaled loss, not unscaled since
+        self._large: dict[Site, tuple[int, Site]] = {}  # by place: how often clipped while scaled
 
     def on_call(self, event: Called) -> None:
         """Gradients are clipped."""
+        if event.name == "unscale_":
+            self._scaled = None
+        elif event.name in CLIPS and event.site is not None and self._scaled is not None:
+            count, _ = self._large.get(event.site, (0, self._scaled))
+            self._large[event.site] = count + 1, self._scaled
         if event.name not in CLIPS or event.site is None:
             return
         given = event.args[0] if event.args else event.kwargs.get("parameters")
@@ -40,9 +50,19 @@ class ClippingWithoutEffect(Rule):
     def on_backward(self, event: Backward) -> None:
         """Gradients are there."""
         self._fresh.update(a.value.id for a in event.accumulated)
+        made = event.roots[0].producer if event.roots else None
+        call = made.site.call if made is not None and made.site is not None else None
+        scaled = made is not None and made.name == "mul" and not made.direct
+        if (
+            scaled
+            and call is not None
+            and ((call.function or "").endswith(".scale") or _scales(call))
+        ):
+            self._scaled = event.site
 
     def on_step(self, event: Step) -> None:
         """Gradients are used."""
+        self._scaled = None
         self._fresh -= {v.id for v in event.optimizer.params()}
 
     def on_update(self, event: Update) -> None:
@@ -54,7 +74,16 @@ class ClippingWithoutEffect(Rule):
         self._fresh -= {v.id for v in event.values}
 
     def finish(self) -> None:
-        """Places that never had anything to clip."""
+        """Places that never had anything to clip, or clip what is still scaled."""
+        for site, (count, backward) in self._large.items():
+            if count >= OFTEN:
+                self.report(
+                    site,
+                    "gradients are clipped here while they are still multiplied by the factor of the gradient scaler: the limit is that much too "
+                    "small for them.",
+                    evidence={"calls": count, "backward": str(backward)},
+                    fix="call `scaler.unscale_(optimizer)` before the clipping",
+                )
         for site, (empty, full, used_up) in self._calls.items():
             if empty < OFTEN or full:
                 continue
@@ -72,3 +101,8 @@ class ClippingWithoutEffect(Rule):
                     evidence={"calls": empty},
                     fix="clip between `backward()` and `step()`",
                 )
+
+
+def _scales(call: Any) -> bool:
+    """Whether `scaler.scale(loss).backward()` is the call."""
+    return ".scale(" in (call.function or "")

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Backward, OptimizerInfo, SchedulerStep, Site, Step, Update, Value
+from ...events import Backward, LoaderInfo, OptimizerInfo, SchedulerStep, Site, Step, Update, Value
 from ...rule import Rule
 from ..source.origins import factor_at, number_called, written_at
 from ..source.places import Place, function_around, tree
 from .divided import AddedUp, DividedAgain
+from .units import Units
 
 
 class _Schedule:
@@ -151,6 +152,7 @@ class LrAbsurd(Rule):
         self._by_hand: dict[Any, _Rates] = {}  # by place of a manual update
         self._divided = DividedAgain()
         self._added = AddedUp()
+        self._units = Units()
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Settings with which no training can go well, whatever the gradients."""
@@ -207,6 +209,7 @@ class LrAbsurd(Rule):
 
     def on_scheduler_step(self, event: SchedulerStep) -> None:
         """Which schedule an optimizer has."""
+        self._units.stepped(event)
         if event.optimizer is not None and event.before and event.after:
             site, count, first, step = self._replayed.get(
                 event.optimizer.number, (None, 0, event.before[0], -1)
@@ -217,6 +220,10 @@ class LrAbsurd(Rule):
                 self._replayed[event.optimizer.number] = kept, count, first, event.step
         if event.optimizer is not None and event.optimizer.number not in self._schedules:
             self._schedules[event.optimizer.number] = _Scheduled(event)
+
+    def on_pass(self, event: LoaderInfo) -> None:
+        """An epoch."""
+        self._units.passed(event)
 
     def on_step(self, event: Step) -> None:
         """How far the weights moved."""
@@ -438,6 +445,9 @@ class LrAbsurd(Rule):
         for number, info in self._infos.items():
             if number in self._told:
                 continue
+            self._in_other_units(info)
+            if number in self._told:
+                continue
             self._scheduled(info, self._schedules.get(number), self._rates.get(number, []))
             if number not in self._told:
                 self._too_small_a_loss(info)
@@ -462,6 +472,31 @@ class LrAbsurd(Rule):
                     "raise",
                 )
                 break
+
+    def _in_other_units(self, info: OptimizerInfo) -> None:
+        """A schedule in epochs that is stepped once per batch; one that begins anew."""
+        early, anew = self._units.too_early(info), self._units.anew(info)
+        if early is not None:
+            event, last, steps, passes = early
+            self._told.add(info.number)
+            self.report(
+                event.site,
+                f"{event.scheduler} is over in its step {last} of {steps}, and there were {passes} epochs: it counts epochs, and is stepped "
+                "once per batch.",
+                evidence={"made_at": event.made, "last_change": last, "steps": steps},
+                fix="step it once per epoch, outside of the loop over batches",
+            )
+        elif anew is not None:
+            before, after, loaded, steps = anew
+            self._told.add(info.number)
+            self.report(
+                loaded,
+                f"the state of {info.class_name} after {steps} steps is loaded here, and the schedule begins anew: its first step turns "
+                f"the rate from {before:.3g} into {after:.3g}.",
+                evidence={"lr_before": before, "lr_after": after, "steps": steps},
+                fix="save the scheduler's state, too, and load it: `scheduler.load_state_dict(...)`",
+                severity="warning",
+            )
 
     def _too_small_a_loss(self, info: OptimizerInfo) -> None:
         """A mean that is divided by the number of rows once more, before an optimizer whose steps

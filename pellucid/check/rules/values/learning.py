@@ -162,7 +162,7 @@ class LossAtChance(Rule):
             ):
                 continue
             array = value.numpy()
-            same = array is not None and bool((array == array[:1]).all())
+            same = array is not None and _rows_alike(array)
             if known is not None:
                 moved = same and (bool(np.ptp(array)) or float(array.flat[0]) != known[3])
                 self._alike[value.id] = (known[0], same, self.step, known[3], moved)
@@ -432,6 +432,11 @@ class LossAtChance(Rule):
             fix="check whether the model can overfit a few examples; if not, look at the gradients (`pellucid.explain`), "
             "the initialization, the learning rate, and whether inputs and labels still match",
         )
+
+
+def _rows_alike(array: Any) -> bool:
+    """Whether all rows are the same, but for rounding."""
+    return bool(np.abs(array - array[:1]).max(initial=0) <= 1e-5 * np.abs(array).max(initial=0))
 
 
 def _over_one(op: Op) -> bool:

@@ -1,0 +1,91 @@
+"""Schedules that count epochs and are stepped once per batch, or the other way round, and schedules
+that begin anew when a run is resumed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...events import LoaderInfo, OptimizerInfo, SchedulerStep, Site
+
+_FINITE = ("MultiStepLR", "CosineAnnealingLR")
+
+
+class Units:
+    """Counts the steps of schedules, and the passes of loaders."""
+
+    def __init__(self) -> None:
+        self._passes: dict[int, int] = {}  # by loader
+        # by optimizer: steps of the schedule, the last one that changed the rate, its event
+        self._steps: dict[int, list[Any]] = {}
+        self._halves: dict[int, int] = {}  # by optimizer: T_max of its schedule
+        # by optimizer: rate before and after the first step of a schedule after a resume, where
+        self._resumed: dict[int, tuple[float, float, Site | None, int]] = {}
+
+    def passed(self, loader: LoaderInfo) -> None:
+        """A pass begins."""
+        self._passes[loader.number] = self._passes.get(loader.number, 0) + 1
+
+    def stepped(self, event: SchedulerStep) -> None:
+        """A schedule is stepped."""
+        info = event.optimizer
+        if info is None or not event.before or not event.after:
+            return
+        held = self._steps.setdefault(info.number, [0, 0, event])
+        scheduler = event.ref() if event.ref is not None and not held[0] else None
+        if scheduler is not None and hasattr(scheduler, "T_max"):
+            self._halves[info.number] = int(scheduler.T_max)
+        held[0] += 1
+        if abs(event.after[0] - event.before[0]) > 1e-12 * abs(event.before[0]):
+            held[1] = held[0]
+        if held[0] == 1 and info.loaded is not None:
+            self._resumed[info.number] = (
+                event.before[0],
+                event.after[0],
+                info.loaded,
+                _steps_taken(info),
+            )
+
+    def too_early(self, info: OptimizerInfo) -> tuple[SchedulerStep, int, int, int] | None:
+        """(an event, the last step that changed the rate, all steps, passes) of a schedule that was
+        over long before the training, after about as many steps as there were passes.
+        """
+        held = self._steps.get(info.number)
+        passes = max(self._passes.values(), default=0)
+        if held is None or held[2].scheduler not in _FINITE or passes < 4:
+            return None
+        steps, last, event = held
+        half = self._halves.get(info.number)
+        if half is not None:
+            last = half  # from there on the rate grows again
+            return (event, last, steps, passes) if self._counts(last, steps, passes, 0.9) else None
+        if self._counts(last, steps, passes, 0.3):
+            return event, last, steps, passes
+        return None
+
+    @staticmethod
+    def _counts(last: int, steps: int, passes: int, share: float) -> bool:
+        """Whether a schedule was over after about as many steps as there were passes."""
+        return steps >= 4 * passes and share * passes <= last <= passes
+
+    def anew(self, info: OptimizerInfo) -> tuple[float, float, Site | None, int] | None:
+        """(rate before, rate after, where the state was loaded, steps before that), when the first
+        step of a schedule threw the rate back.
+        """
+        held = self._resumed.get(info.number)
+        if held is None:
+            return None
+        before, after, _, steps = held
+        if steps >= 10 and before > 0 and after > 0 and not 0.5 <= after / before <= 2.0:
+            return held
+        return None
+
+
+def _steps_taken(info: OptimizerInfo) -> int:
+    """How many steps the state of an optimizer counts."""
+    optimizer = info.optimizer
+    for state in getattr(optimizer, "state", {}).values():
+        step = state.get("step") if isinstance(state, dict) else None
+        if step is not None:
+            return int(step)
+    return 0
