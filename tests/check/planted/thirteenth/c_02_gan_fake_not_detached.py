@@ -35,18 +35,18 @@ ones, zeros = torch.ones(BATCH, 1), torch.zeros(BATCH, 1)
 
 for step in range(STEPS):
     opt_d.zero_grad()
-    opt_g.zero_grad()  # BUG gan-fake-not-detached
+    opt_g.zero_grad()  # BUG gan-fake-not-detached|leftover-gradients
     real = sample_real(BATCH)
-    fake = gen(torch.randn(BATCH, Z_DIM))  # BUG gan-fake-not-detached
+    fake = gen(torch.randn(BATCH, Z_DIM))  # BUG gan-fake-not-detached|leftover-gradients
 
     # discriminator
-    loss_d = bce(disc(real), ones) + bce(disc(fake), zeros)  # BUG gan-fake-not-detached
-    loss_d.backward(retain_graph=True)  # BUG gan-fake-not-detached
+    loss_d = bce(disc(real), ones) + bce(disc(fake), zeros)  # BUG gan-fake-not-detached|leftover-gradients
+    loss_d.backward(retain_graph=True)  # BUG gan-fake-not-detached|leftover-gradients
     opt_d.step()
 
     # generator
-    loss_g = bce(disc(fake), ones)  # BUG gan-fake-not-detached
-    loss_g.backward()  # BUG gan-fake-not-detached
+    loss_g = bce(disc(fake), ones)  # BUG gan-fake-not-detached|leftover-gradients
+    loss_g.backward()  # BUG gan-fake-not-detached|leftover-gradients
     opt_g.step()
 
     if step % 100 == 0:

@@ -32,16 +32,16 @@ def main():
     train, test = data[:2048], data[2048:]
     loader = DataLoader(TensorDataset(train), batch_size=args.micro_batch, shuffle=True)
     model, criterion = AutoEncoder(), nn.MSELoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9)  # BUG accumulation-not-scaled
+    optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9)  # BUG accumulation-not-scaled|lr-absurd
 
     for epoch in range(args.epochs):
         model.train()
         optimizer.zero_grad()
         for i, (x,) in enumerate(loader, start=1):
-            loss = criterion(model(x), x)  # BUG accumulation-not-scaled
-            loss.backward()  # BUG accumulation-not-scaled
+            loss = criterion(model(x), x)  # BUG accumulation-not-scaled|lr-absurd
+            loss.backward()  # BUG accumulation-not-scaled|lr-absurd
             if i % args.accumulate == 0:
-                optimizer.step()  # BUG accumulation-not-scaled
+                optimizer.step()  # BUG accumulation-not-scaled|lr-absurd
                 optimizer.zero_grad()
         model.eval()
         with torch.no_grad():
