@@ -36,4 +36,4 @@ def laid_alike(array: np.ndarray, kind: Any) -> np.ndarray:
     """
     order = axis_order(array)
     made = np.empty([array.shape[d] for d in order], kind)
-    return made.transpose(np.argsort(order))
+    return made.transpose(sorted(range(array.ndim), key=order.__getitem__))

@@ -21,7 +21,7 @@ class profile(_profile):  # noqa: N801
     >>> with torch.autograd.profiler.profile() as prof:
     ...     _ = torch.ones(2) * 2
     >>> [row.key for row in prof.key_averages()]
-    ['mul']
+    ['aten::mul']
     """
 
     def __init__(
