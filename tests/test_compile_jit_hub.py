@@ -68,7 +68,7 @@ def test_compiler():
     c.set_default_backend("eager")
     assert (
         c.get_default_backend() == "eager"
-        and c.list_backends() == ["eager", "inductor"]
+        and {"eager", "inductor"} <= {*c.list_backends()}
         and torch.compile(f) is f
     )
     with pytest.raises(RuntimeError, match="Invalid backend: 'nvfuser'"):

@@ -44,3 +44,11 @@ def test_refusals():
         torch.fake_quantize_per_channel_affine(
             x, torch.ones(2), torch.zeros(2, dtype=torch.int32), 0, 0, 255
         )
+
+
+def test_the_gradient_has_a_gradient():
+    x = torch.tensor([0.26, 99.0, -1.0], requires_grad=True)
+    y = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 255)
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    g.sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0, 0.0]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid import errors
 
 # ---- losses with a number for the reduction ------------------------------------------------------
 LOSSES = {
@@ -164,7 +165,8 @@ def test_numbers_of_numpy_and_tensors_without_dimensions_are_taken():
         assert torch.cumsum(x, dim).tolist() == [[1, 1], [2, 2]]
 
 
-def test_a_tensor_without_dimensions_is_a_factor_in_the_old_signature():
+def test_a_tensor_without_dimensions_is_a_factor_in_the_old_signature(monkeypatch):
+    monkeypatch.setattr(errors, "warn_always", True)
     with pytest.warns(UserWarning, match="deprecated"):
         assert torch.add(torch.tensor([1.0]), torch.tensor(2), torch.tensor([3.0])).tolist() == [7]
 

@@ -12,7 +12,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import IndexOutOfRangeError, OperationError, UnsupportedError
-from .._rules import require_tensor
+from .._rules import constant, require_tensor
 
 
 def _forward(
@@ -37,7 +37,7 @@ fake_quantize_op = defop(
     "input",
     forward=_forward,
     aux=True,
-    vjp={"input": lambda F, g, aux: F.where(aux, g, 0)},
+    vjp={"input": lambda F, g, aux: F.where(constant(F, aux), g, 0)},
     aval=lambda x, **_: x,
     grad_name="FakeQuantizePerTensorAffineCachemask",
     variant=lambda n: (n.params["node"], (0,)),
