@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import pellucid as torch
+from pellucid.api import overriding
 from pellucid.errors import full_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
@@ -39,3 +41,22 @@ def test_the_text_is_what_the_program_says(title, program, theirs, ours, monkeyp
         exec(compile(program, "train.py", "exec"), {"__name__": "train"})
     assert full_text(caught.value) == ours
     assert ours.splitlines()[0] == theirs.splitlines()[0]
+
+
+@pytest.mark.parametrize("call", [lambda a, b: a - b, lambda a, b: a.matmul(b), lambda a, b: a @ b])
+def test_operands_have_their_names_while_methods_ask_their_arguments(call):
+    # as while a `TorchFunctionMode` is on in another thread
+    a, b = torch.rand(2, 3), torch.rand(4, 5)
+    texts = []
+    for enter, leave in (
+        (lambda: None, lambda: None),
+        (overriding.install, overriding.uninstall),
+    ):
+        enter()
+        try:
+            with pytest.raises(RuntimeError) as caught:
+                call(a, b)
+        finally:
+            leave()
+        texts.append(caught.value.__notes__)
+    assert texts[1] == texts[0]
