@@ -4,7 +4,8 @@ written elsewhere.
 
 from __future__ import annotations
 
-from ..errors import ArgumentValueError, warn
+from ..errors import warn
+from ..ops.nn.loss._reduction import checked
 
 _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -15,14 +16,7 @@ def get_enum(reduction: str) -> int:
     Raises:
         ValueError: another word.
     """
-    if reduction == "elementwise_mean":
-        warn(
-            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-        )
-        reduction = "mean"
-    if reduction not in _NUMBERS:
-        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
-    return _NUMBERS[reduction]
+    return _NUMBERS[checked(reduction)]
 
 
 def legacy_get_string(

@@ -96,3 +96,32 @@ def test_names_that_depend_on_arguments():
     assert type(x.sum(1).grad_fn).__name__ == "SumBackward1"
     assert type(x.mean(1).grad_fn).__name__ == "MeanBackward1"
     assert type(x.max().grad_fn).__name__ == "MaxBackward1"
+
+
+PAIRS = "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy kl_div soft_margin_loss hinge_embedding_loss".split()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_words_for_reductions_are_looked_at_before_numbers(name):
+    loss, whole = getattr(F, name), torch.ones(2, 3, dtype=torch.int32)
+    with pytest.raises(ValueError, match="^bad is not a valid value for reduction"):
+        loss(whole, whole, reduction="bad")
+    with pytest.warns(UserWarning, match="'elementwise_mean' is deprecated"):
+        old = loss(torch.ones(2, 3), torch.ones(2, 3), reduction="elementwise_mean")
+    assert torch.equal(old, loss(torch.ones(2, 3), torch.ones(2, 3)))
+
+
+def test_binary_cross_entropy_takes_no_integers():
+    whole = torch.ones(2, dtype=torch.int32)
+    with pytest.raises(
+        NotImplementedError, match="^\"binary_cross_entropy\" not implemented for 'Int'"
+    ):
+        F.binary_cross_entropy(whole, whole)
+
+
+def test_ctc_takes_as_many_rows_of_labels_as_inputs():
+    logp, lengths = torch.zeros(5, 2, 3), [5, 5]
+    with pytest.raises(RuntimeError, match="size 2 at dimension 0, but got size 3 for argument #2"):
+        F.ctc_loss(logp, torch.ones(3, 2, dtype=torch.int64), lengths, [1, 1])
+    with pytest.raises(NotImplementedError, match="\"ctc_loss_cpu\" not implemented for 'Half'"):
+        F.ctc_loss(logp.half(), torch.ones(2, 2, dtype=torch.int64), lengths, [1, 1])

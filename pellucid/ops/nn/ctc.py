@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import config
+from ... import config, dtypes
 from ...arrays.native import kernels
 from ...core import tracing
 from ...core.bind import wrap
@@ -22,7 +22,8 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import OperationError
 from .._rules import differentiated, full_precision, require_tensor
-from .loss._reduction import reduce_loss
+from .loss._checks import no_kernel
+from .loss._reduction import checked, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -58,6 +59,7 @@ def ctc_loss(
 
     Source: Graves et al., "Connectionist Temporal Classification", 2006.
     """
+    reduction = checked(reduction)
     lp = require_tensor(log_probs, "ctc_loss", "log_probs")
     t = require_tensor(targets, "ctc_loss", "targets", 2)
     single = lp.ndim == 2
@@ -68,7 +70,14 @@ def ctc_loss(
         )
     if single:
         lp = lp.unsqueeze(1)
+    if lp.dtype not in (dtypes.float32, dtypes.float64):
+        raise no_kernel("ctc_loss_cpu", lp.dtype)
     steps, batch, classes = lp._array.shape
+    if t.ndim > 1 and t._array.shape[0] != batch:
+        raise OperationError(
+            f"Expected tensor to have size {batch} at dimension 0, but got size {t._array.shape[0]} for argument #2 'targets' (while "
+            "checking arguments for ctc_loss_allocate_outputs)"
+        )
     used = _lengths(input_lengths, batch, "input_lengths")
     lengths = _lengths(target_lengths, batch, "target_lengths")
     if not batch:

@@ -13,10 +13,15 @@ from ..._rules import asked_for, require_tensor
 def has_log_sigmoid(input: Tensor) -> None:
     """Refuse what PyTorch's losses of logits find no logarithm of a sigmoid for."""
     if not input.dtype.is_floating_point:
-        kind = input.dtype.scalar_type_name
-        raise UnsupportedError(
-            f"\"log_sigmoid_cpu\" not implemented for '{kind}'", hint="convert first: x.float()"
-        )
+        raise no_kernel("log_sigmoid_cpu", input.dtype)
+
+
+def no_kernel(kernel: str, kind: dtypes.dtype) -> Exception:
+    """The refusal of numbers that PyTorch's kernel of this name does not take."""
+    return UnsupportedError(
+        f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+        hint="convert first: x.float()",
+    )
 
 
 def check_pair(name: str, input: Tensor, target: Tensor) -> None:

@@ -17,7 +17,7 @@ from ....ir.formula import Formula
 from ....shapes import broadcast_shapes
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
-from ._checks import has_log_sigmoid
+from ._checks import has_log_sigmoid, no_kernel
 from ._reduction import get_reduction, reduce_loss
 
 
@@ -120,6 +120,8 @@ def binary_cross_entropy(
             f"Found dtype {target.dtype.scalar_type_name} but expected {input.dtype.scalar_type_name}",
             op="binary_cross_entropy",
         )
+    if not input.dtype.is_floating_point:
+        raise no_kernel("binary_cross_entropy", input.dtype)
     if x.size and type(x) is np.ndarray:
         tracing.check(_check_probabilities, x)
     if t.size and type(t) is np.ndarray:

@@ -23,7 +23,6 @@ from ....core.tensor import FAST_TYPES, Tensor
 from ....core.tracing import constant
 from ....dtypes import BY_NUMPY
 from ....errors import (
-    ArgumentValueError,
     DtypeError,
     IndexOutOfRangeError,
     OperationError,
@@ -43,11 +42,7 @@ _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 _KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code is for
 
 
-def _check_classes(
-    x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int, reduction: str
-) -> None:
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int) -> None:
     if x.ndim == 0:
         raise ShapeValueError("Expected 1 or more dimensions (got 0)")
     if x.ndim == 1:
@@ -211,7 +206,7 @@ def nll_loss(
         require_tensor(input, "nll_loss_nd")._array,
         require_tensor(target, "nll_loss_nd", "target", 2)._array,
     )
-    _check_classes(x, t, weight, ignore_index, reduction)
+    _check_classes(x, t, weight, ignore_index)
     dim = 1 if x.ndim > 1 else 0
     tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
     if not input.dtype.is_floating_point:
@@ -446,7 +441,7 @@ def cross_entropy(
             op="cross_entropy",
         )
     if x.ndim:
-        _check_classes(x, t, weight, ignore_index, reduction)
+        _check_classes(x, t, weight, ignore_index)
     elif t.ndim:
         normalize_dim(1, 0)  # the classes lie in dimension 1
     dim = 1 if x.ndim > 1 else 0

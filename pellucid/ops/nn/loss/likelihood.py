@@ -17,7 +17,7 @@ from ....ir.formula import Formula
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
 from ._checks import held_by
-from ._reduction import get_reduction, reduce_loss
+from ._reduction import flagged, get_reduction, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -159,7 +159,7 @@ def poisson_nll_loss(
     >>> torch.nn.functional.poisson_nll_loss(log_rate, counts)
     tensor(0.3591)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = flagged(size_average, reduce, reduction)
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not a valid value for reduction")
     x, t = (

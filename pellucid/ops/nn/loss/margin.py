@@ -24,7 +24,7 @@ from ....shapes import broadcast_shapes
 from ..._numbers import fitting
 from ..._rules import asked_for, full_precision, require_tensor
 from ._checks import has_log_sigmoid, held_by
-from ._reduction import get_reduction, reduce_loss
+from ._reduction import flagged, get_reduction, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -149,7 +149,7 @@ def multilabel_soft_margin_loss(
     >>> torch.nn.functional.multilabel_soft_margin_loss(scores, target)
     tensor(0.2201)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = flagged(size_average, reduce, reduction)
     x: Tensor = require_tensor(input, "log_sigmoid")
     t: Any = target  # a number serves
     has_log_sigmoid(x)
@@ -160,6 +160,8 @@ def multilabel_soft_margin_loss(
         raise DimensionError("Dimension specified as -1 but tensor has no dimensions")
     # counted from the front: a target of more dimensions does not move the classes
     loss = loss.sum(dim=x.ndim - 1) / x._array.shape[-1]
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(f"{reduction} is not valid")
     return reduce_loss(loss, reduction)
 
 

@@ -12,13 +12,13 @@ from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
-from ....errors import ArgumentTypeError, OperationError, ShapeValueError, UnsupportedError
+from ....errors import ArgumentTypeError, OperationError, ShapeValueError
 from ....ir.formula import Formula
 from ....shapes import broadcast_shapes
 from ..._rules import full_precision
 from ..._samples import Sample, cases
-from ._checks import check_pair, held_by
-from ._reduction import get_reduction, reduce_loss
+from ._checks import check_pair, held_by, no_kernel
+from ._reduction import checked, get_reduction, reduce_loss
 
 
 def _onnx_squared_difference(c: Any) -> Any:
@@ -95,21 +95,12 @@ huber_op = defop(
 )
 
 
-def _paired(name: str, input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
-    """The two, checked, and matched as `_matched` says."""
-    check_pair(name, input, target)
-    return _matched(input, target, kernel)
-
-
-def _matched(input: Tensor, target: Tensor, kernel: str) -> tuple[Tensor, Tensor]:
+def _matched(input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
     """The two in one shape where their types differ: neither then counts as a mere number."""
     a, b = input._array, target._array
     kind = common_dtype([input, target])
     if kernel and not kind.is_floating_point:
-        raise UnsupportedError(
-            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
-            hint="convert first: x.float()",
-        )
+        raise no_kernel(kernel, kind)
     if kernel and "b" in (a.dtype.kind, b.dtype.kind):  # numbers of the other's type
         input, target = (
             F.cast(t, dtype=kind.numpy) if t._array.dtype.kind == "b" else t
@@ -166,8 +157,9 @@ def mse_loss(
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
+    check_pair("mse_loss", input, target)
     reduction = get_reduction(size_average, reduce, reduction)
-    input, target = _paired("mse_loss", input, target, "mse_cpu")
+    input, target = _matched(input, target, "mse_cpu")
     loss = mse_op.call(input, target)
     if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
         raise ShapeValueError("Weights and input must have the same size.")
@@ -199,8 +191,9 @@ def l1_loss(
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(1.)
     """
+    check_pair("l1_loss", input, target)
     reduction = get_reduction(size_average, reduce, reduction)
-    input, target = _paired("l1_loss", input, target)
+    input, target = _matched(input, target)
     return _reduce_weighted((input - target).abs(), weight, reduction)
 
 
@@ -232,8 +225,9 @@ def smooth_l1_loss(
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
+    check_pair("smooth_l1_loss", input, target)
     reduction = get_reduction(size_average, reduce, reduction)
-    input, target = _paired("smooth_l1_loss", input, target, "smooth_l1_cpu")
+    input, target = _matched(input, target, "smooth_l1_cpu")
     if beta < 0:
         raise OperationError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -275,6 +269,7 @@ def huber_loss(
     tensor([0.1250, 2.5000])
     """
     check_pair("huber_loss", input, target)
+    reduction = checked(reduction)
     own = input.dtype
     held_by(own, common_dtype([input, target]))
     input, target = _matched(input, target, "huber_cpu")
