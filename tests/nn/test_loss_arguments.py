@@ -101,6 +101,7 @@ def test_names_that_depend_on_arguments():
 PAIRS = "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy kl_div soft_margin_loss hinge_embedding_loss".split()
 
 
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss:UserWarning")
 @pytest.mark.parametrize("name", PAIRS)
 def test_words_for_reductions_are_looked_at_before_numbers(name):
     loss, whole = getattr(F, name), torch.ones(2, 3, dtype=torch.int32)
