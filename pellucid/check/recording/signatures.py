@@ -266,7 +266,8 @@ def _signature(
         # Of an in-place form, whose own signature says (*args), the out-of-place one's.
         candidates += [METHODS.get(name), METHODS.get(spelling), FUNCTIONS["torch"].get(name)]
     elif space:
-        candidates += [FUNCTIONS[space].get(name)]
+        # one that is no operation (attention as a whole) has its own
+        candidates += [FUNCTIONS[space].get(name), func]
     else:
         wrapped = getattr(func, "__wrapped__", None)
         candidates += [wrapped, FUNCTIONS["torch"].get(name), FUNCTIONS["nn.functional"].get(name)]

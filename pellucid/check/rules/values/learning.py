@@ -301,9 +301,8 @@ class LossAtChance(Rule):
         if len(alike) >= 2 or any(moved for _, moved in held):
             self.report(
                 alike[0],
-                f"{len(alike)} {'matrix starts' if len(alike) == 1 else 'matrices start'} with the same number everywhere, and their rows were still "
-                "equal at the end: the units of a layer get "
-                "equal gradients (or none), so they never become different.",
+                "weights start with the same number everywhere, and their rows were still equal at the end: the units of a layer get equal "
+                "gradients (or none), so they never become different.",
                 evidence={"matrices": len(alike), "steps": self.step},
                 fix="initialize the weights randomly: keep the layers' defaults, or use nn.init.kaiming_uniform_; zeros are for biases",
             )
