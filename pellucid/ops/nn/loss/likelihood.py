@@ -17,7 +17,7 @@ from ....ir.formula import Formula
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
 from ._checks import held_by
-from ._reduction import flagged, get_reduction, reduce_loss
+from ._reduction import checked, flagged, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -42,7 +42,8 @@ def kl_div(
     >>> torch.nn.functional.kl_div(p.log(), p, reduction="batchmean")
     tensor(0.)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = flagged(size_average, reduce, reduction)
+    reduction = reduction if reduction == "batchmean" else checked(reduction)
     require_tensor(input, "kl_div"), require_tensor(target, "kl_div", "target", 2)
     for kind in (input.dtype, target.dtype):
         if kind.is_complex:
