@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import operator
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +32,7 @@ from ..fx.node import Node
 from ..nn import Module
 from ..overrides import TorchFunctionMode
 from ..random import fork_rng
-from .function import CompileError, CompileWarning, _outside
+from .function import CompileError, warn_user
 
 _SWAPPED = {
     "__radd__": "add",
@@ -103,10 +102,8 @@ class Captured:
             ) from error
         result = self.fn(*args, **kwargs)  # which raises, if the function itself is wrong
         self.broken = True
-        warnings.warn(
-            f"{self.__name__} runs without its backend, because it has no single graph: {reason}",
-            CompileWarning,
-            stacklevel=_outside(),
+        warn_user(
+            f"{self.__name__} runs without its backend, because it has no single graph: {reason}"
         )
         return result
 

@@ -8,7 +8,6 @@ import copy
 import functools
 import sys
 import types
-import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from ..core import observe, source, tracing
 from ..core.interpret import thread
 from ..core.modes import local, state
 from ..core.tensor import Tensor
+from ..errors import warn_at
 from ..llvm.lengths import Lengths
 from ..nn.modules.module import Module
 from .capture.graph_breaks import GraphBreaks
@@ -553,7 +553,7 @@ class CompiledFunction:
         logs.tell("graph_breaks", text)
         if not self._warned and not self.silent:
             self._warned = True
-            warnings.warn(text, CompileWarning, stacklevel=_outside())
+            warn_user(text)
 
     def explain(self, measure: bool = True, passes: bool = False) -> Any:
         """How the versions traced so far were compiled: an object with `.text`, and `.html`.
@@ -756,14 +756,9 @@ class CalledFunction(CompiledFunction):
         return result
 
 
-def _outside() -> int:
-    """The `stacklevel` of the user's call, for a warning that the caller of this gives."""
-    frame: Any = sys._getframe(1)
-    level = 1
-    while frame.f_back is not None and source.is_library(frame.f_code.co_filename):
-        frame = frame.f_back
-        level += 1
-    return level
+def warn_user(text: str) -> None:
+    """Give a `CompileWarning` at the user's own line, past installed packages, too."""
+    warn_at(source.user_frame() or sys._getframe(), text, CompileWarning)
 
 
 def _variable(place: Guard) -> bool:

@@ -4,8 +4,7 @@ written elsewhere.
 
 from __future__ import annotations
 
-from ..errors import warn
-from ..ops.nn.loss._reduction import checked
+from ..ops.nn.loss._reduction import checked, of_flags
 
 _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -23,11 +22,7 @@ def legacy_get_string(
     size_average: bool | None, reduce: bool | None, emit_warning: bool = True
 ) -> str:
     """The reduction that the two old flags stand for; None is True."""
-    reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    if emit_warning:
-        text = f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead."
-        warn(text)
-    return reduction
+    return of_flags(size_average, reduce, emit_warning)
 
 
 def legacy_get_enum(

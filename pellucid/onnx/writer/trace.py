@@ -368,15 +368,14 @@ def record_checked(
                 raise
     assert again is not None
     merge([trace, again], [], "the values of the inputs")
-    return _with_sizes(run, first) if dynamic else trace
+    return _with_sizes(run, first, trace) if dynamic else trace
 
 
-def _with_sizes(run: Callable[[Point], Trace], first: Point) -> Trace:
-    """The trace with the sizes that follow from dynamic ones."""
+def _with_sizes(run: Callable[[Point], Trace], first: Point, trace: Trace) -> Trace:
+    """The trace at the first point with the sizes that follow from dynamic ones."""
     points, others = _elsewhere(run, first)
     what = "a dynamic size"
     failure: NotImplementedError | None = None
-    trace = run(first)
     try:
         merge([trace, *others], points, what)
         if not any(None in shape for shape in trace.shapes):

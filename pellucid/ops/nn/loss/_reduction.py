@@ -7,18 +7,43 @@ from ....core.tensor import Tensor
 from ....errors import ArgumentValueError, warn
 
 
-def checked(reduction: str) -> str:
-    """A word for a reduction: "none", "mean" or "sum"; "elementwise_mean" is an old one for "mean".
+def known(reduction: str) -> str:
+    """A word for a reduction: "none", "mean" or "sum".
 
     Raises:
         ValueError: another word.
     """
-    if reduction == "elementwise_mean":
-        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
-        return "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     return reduction
+
+
+def checked(reduction: str) -> str:
+    """`known`, of most losses: "elementwise_mean" is an old word for "mean"."""
+    if reduction == "elementwise_mean":
+        warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return "mean"
+    return known(reduction)
+
+
+def of_flags(size_average: bool | None, reduce: bool | None, warns: bool = True) -> str:
+    """The reduction that the two old flags stand for; None is True."""
+    if reduce is not None and not reduce:
+        word = "none"
+    else:
+        word = "mean" if size_average is None or size_average else "sum"
+    if warns:
+        warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead."
+        )
+    return word
+
+
+def flagged(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that the two old flags stand for, when they are given; else the word."""
+    if size_average is None and reduce is None:
+        return reduction
+    return of_flags(size_average, reduce)
 
 
 def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -26,29 +51,8 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
     return checked(flagged(size_average, reduce, reduction))
 
 
-def flagged(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction that PyTorch's two old flags stand for, when they are given."""
-    if size_average is None and reduce is None:
-        return reduction
-    warn(
-        "size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(
-            name := "none"
-            if reduce is not None and not reduce
-            else "mean"
-            if size_average is None or size_average
-            else "sum"
-        ),
-        UserWarning,
-    )
-    return name
-
-
 def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
     """Apply "mean", "sum" or "none"; a title is what the result's node is called."""
-    if reduction == "mean":
-        loss = loss.mean()
-    elif reduction == "sum":
-        loss = loss.sum()
-    elif reduction != "none":
-        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    if known(reduction) != "none":
+        loss = loss.mean() if reduction == "mean" else loss.sum()
     return titled(loss, title) if title else loss

@@ -13,7 +13,7 @@ from ....dtypes import promote_types
 from ....errors import ArgumentValueError, OperationError
 from ....shapes import broadcast_shapes
 from ..._rules import full_precision, require_tensor
-from ._reduction import get_reduction, reduce_loss
+from ._reduction import get_reduction, known, reduce_loss
 
 
 @public(namespace="nn.functional torch")
@@ -210,8 +210,7 @@ def triplet_margin_with_distance_loss(
     ... )
     tensor(0.5000)
     """
-    if reduction not in ("mean", "sum", "none"):
-        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    known(reduction)
     if margin <= 0:
         raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:

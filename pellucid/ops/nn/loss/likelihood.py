@@ -17,7 +17,7 @@ from ....ir.formula import Formula
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
 from ._checks import held_by
-from ._reduction import checked, flagged, reduce_loss
+from ._reduction import checked, flagged, known, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -160,9 +160,7 @@ def poisson_nll_loss(
     >>> torch.nn.functional.poisson_nll_loss(log_rate, counts)
     tensor(0.3591)
     """
-    reduction = flagged(size_average, reduce, reduction)
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentValueError(reduction + " is not a valid value for reduction")
+    reduction = known(flagged(size_average, reduce, reduction))
     x, t = (
         require_tensor(input, "poisson_nll_loss"),
         require_tensor(target, "poisson_nll_loss", "target", 2),
