@@ -408,11 +408,11 @@ def _is_difference(value: Value) -> bool:
     return False
 
 
-def _leaves(value: Value) -> dict[int, Value]:
+def _leaves(value: Value, limit: int = 2000) -> dict[int, Value]:
     """The leaves that get a gradient through a value, by id."""
     return {
         v.id: v
-        for o in ancestors([value], limit=2000)
+        for o in ancestors([value], limit=limit)
         if o.output is None or o.output.requires_grad
         for v in o.inputs
         if v.is_leaf and v.requires_grad
@@ -430,13 +430,4 @@ def _without(call: Any, taught: dict[int, Value]) -> bool:
 
 def _leaf(value: Value) -> Value | None:
     """A leaf that gets a gradient through a value."""
-    return next(
-        (
-            v
-            for o in ancestors([value], limit=400)
-            if o.output is None or o.output.requires_grad
-            for v in o.inputs
-            if v.is_leaf and v.requires_grad
-        ),
-        None,
-    )
+    return next(iter(_leaves(value, limit=400).values()), None)
