@@ -73,7 +73,7 @@ def main() -> int:
         failed += sum(report.failures.values())
         grave = report.failures["crash"] + report.failures["hang"]
         if sum(report.failures.values()) > floor.get(name, 0.0) * report.cases or (
-            grave and name not in ("operations", "writes", "layers", "trainings")
+            grave and name not in ("operations", "trainings")
         ):
             # in these a crash may be PyTorch's, which computes in the same process
             below = False
