@@ -34,6 +34,7 @@ from . import weight as conv_weight
 from . import winograd as conv_winograd
 from . import winograd_weight as conv_winograd_weight
 from .geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
+from .reference import few_windows
 
 Padding = int | Sequence[int | Sequence[int]]
 
@@ -231,7 +232,7 @@ def _input_grad(
     winograd: bool, real: str, g_shape: Shape, w_shape: Shape, x_shape: Any, *args: Any
 ) -> tuple[Any, Any, Any]:
     geo = input_grad_geometry(g_shape, w_shape, x_shape, *args)
-    if not _worked(geo) or not _ready(real):
+    if not _worked(geo) or not _ready(real) or few_windows(geo):
         return geo.x_shape, None, None
     key = _shape_key(geo, real)
     other: Any = None

@@ -87,27 +87,88 @@ def conv_input_grad(
     sizes = tuple(b + s + a for b, s, a in zip(before, geo.x, after, strict=True))
     inner = tuple(slice(b, b + s) for b, s in zip(before, geo.x, strict=True))
     out = np.empty(geo.x_shape, dtype)
-    depthwise = _is_depthwise(geo)
-    weights = w.reshape(geo.groups, geo.o_group, geo.c_group * geo.taps).swapaxes(1, 2)
+    add = _add_windows if few_windows(geo) else _add_taps
     for block in _blocks(geo):
-        count = block.stop - block.start
-        padded = np.zeros((count, geo.c, *sizes), acc)
+        padded = np.zeros((block.stop - block.start, geo.c, *sizes), acc)
         # A negative padding crops the input: the window grid then starts inside the array.
         grid = padded[
             (..., *(slice(b - p[0], None) for b, p in zip(before, geo.pads, strict=True)))
         ]
-        if depthwise:
-            for tap in np.ndindex(geo.k):
-                grid[_tap_slices(geo, tap)] += g[block] * _per_channel(w, tap, geo)
-        else:
-            columns = blas.matmul(
-                weights, g[block].reshape(count, geo.groups, geo.o_group, prod(geo.out))
-            )
-            columns = columns.reshape(count, geo.c, *geo.k, *geo.out)
-            for tap in np.ndindex(geo.k):
-                grid[_tap_slices(geo, tap)] += columns[(slice(None), slice(None), *tap)]
+        add(grid, g[block], w, geo)
         out[block] = padded[(..., *inner)]
     return out
+
+
+# What a column's element costs beside its sum of products, in multiply-adds: it is written and read
+# again. Measured.
+_COLUMN_COST = 300
+# A call of NumPy, in multiply-adds.
+_CALL_COST = 250_000
+
+
+def few_windows(geo: ConvGeometry) -> bool:
+    """Whether the gradient in the input is best added up window by window.
+
+    Gathering it takes every position of the input by every tap. That is wasted work where the
+    kernel is about as large as the input, or larger than what a transposed convolution starts from:
+    most taps of most positions then lie beyond the gradient.
+
+    >>> few_windows(input_grad_geometry((64, 100, 1, 1), (100, 512, 4, 4), (64, 512, 4, 4)))
+    True
+    >>> few_windows(input_grad_geometry((64, 32, 30, 30), (32, 32, 3, 3), (64, 32, 32, 32)))
+    False
+    """
+    windows = prod(geo.out)
+    gathered = geo.n * geo.o * geo.c_group * geo.taps * (prod(geo.x) // prod(geo.stride))
+    elements = geo.n * geo.c * geo.taps * windows
+    calls = sum(len(_row_chunks(geo, b)) for b in _blocks(geo)) * windows
+    return gathered > elements * (geo.o_group + _COLUMN_COST) + calls * _CALL_COST
+
+
+def _row_chunks(geo: ConvGeometry, block: slice) -> range:
+    """Where chunks of the kernel's first dimension begin, so that their columns fit a cache."""
+    each = (block.stop - block.start) * geo.c * geo.taps // geo.k[0] * prod(geo.out)
+    return range(0, geo.k[0], max(1, _BLOCK_ELEMENTS // max(each, 1)))
+
+
+def _add_windows(grid: np.ndarray, g: np.ndarray, w: np.ndarray, geo: ConvGeometry) -> None:
+    """Add the kernel, scaled by each position of the gradient, where that position's window lies."""
+    count, rows = len(g), _row_chunks(geo, slice(0, len(g)))
+    by_window = g.reshape(count, geo.groups, geo.o_group, prod(geo.out)).swapaxes(2, 3)
+    starts = list(np.ndindex(geo.out))
+    for first in rows:
+        some = w[:, :, first : first + rows.step]
+        k = some.shape[2:]
+        flat = some.reshape(geo.groups, geo.o_group, geo.c_group * prod(k))
+        columns = blas.matmul(by_window, flat)
+        columns = columns.reshape(count, geo.groups, len(starts), geo.c_group, *k)
+        for number, position in enumerate(starts):
+            begin = [p * s for p, s in zip(position, geo.stride, strict=True)]
+            begin[0] += first * geo.dilation[0]
+            window = grid[
+                (
+                    ...,
+                    *(
+                        slice(b, b + (size - 1) * d + 1, d)
+                        for b, size, d in zip(begin, k, geo.dilation, strict=True)
+                    ),
+                )
+            ]
+            window += columns[:, :, number].reshape(window.shape)
+
+
+def _add_taps(grid: np.ndarray, g: np.ndarray, w: np.ndarray, geo: ConvGeometry) -> None:
+    """Add the gradient, weighted by each tap of the kernel, where that tap lies."""
+    if _is_depthwise(geo):
+        for tap in np.ndindex(geo.k):
+            grid[_tap_slices(geo, tap)] += g * _per_channel(w, tap, geo)
+        return
+    count = len(g)
+    weights = w.reshape(geo.groups, geo.o_group, geo.c_group * geo.taps).swapaxes(1, 2)
+    columns = blas.matmul(weights, g.reshape(count, geo.groups, geo.o_group, prod(geo.out)))
+    columns = columns.reshape(count, geo.c, *geo.k, *geo.out)
+    for tap in np.ndindex(geo.k):
+        grid[_tap_slices(geo, tap)] += columns[(slice(None), slice(None), *tap)]
 
 
 def conv_weight_grad(

@@ -379,3 +379,18 @@ def test_inputs_read_where_they_are_with_narrower_vectors(bits):
         pytest.skip("this processor has no such vectors")
     environment = os.environ | {"PELLUCID_VECTOR_BITS": str(bits)}
     subprocess.run([sys.executable, "-c", NARROW], env=environment, check=True)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_kernels_larger_than_the_input_are_added_window_by_window(dims):
+    """Output times kernel would be the square of the work (minutes for a kernel of 100 cubed)."""
+    side = {1: 4000, 2: 120, 3: 24}[dims]
+    g, w = normal(0, (2, 4, *(3,) * dims)), normal(1, (4, 5, *(side,) * dims))
+    x_shape = (2, 5, *(side + 2,) * dims)
+    assert kernels.input_grad_plans("float", g.shape, w.shape, x_shape, 1, 0, 1, 1)[0] is None
+    assert kernels.conv_input_grad(g, w, x_shape) is None
+    made = reference.conv_input_grad(g, w, x_shape)
+    x = normal(2, x_shape)
+    # the transposed map of the convolution
+    direct = np.sum(reference.conv(x, w).astype(np.float64) * g)
+    assert np.isclose(np.sum(made.astype(np.float64) * x), direct, rtol=1e-4, atol=1e-2)

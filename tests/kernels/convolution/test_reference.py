@@ -173,3 +173,30 @@ def test_nothing_to_add_up_gives_zeros(images, channels):
     assert conv_reference.conv_input_grad(out, w, x.shape).shape == x.shape
     grad = conv_reference.conv_weight_grad(out, x, w.shape)
     assert grad.shape == w.shape and not grad.any()
+
+
+def test_input_gradient_window_by_window(monkeypatch):
+    """Adding up windows and adding up taps are two ways to one sum, in chunks of any size."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        dims = rng.integers(1, 4)
+        k, out, stride, dilation = (
+            tuple(map(int, rng.integers(1, most, dims))) for most in (7, 5, 4, 3)
+        )
+        pads = tuple((int(a), int(b)) for a, b in rng.integers(-1, 3, (dims, 2)))
+        sizes = [
+            (o - 1) * s + d * (t - 1) + 1 - a - b
+            for o, s, d, t, (a, b) in zip(out, stride, dilation, k, pads, strict=True)
+        ]
+        if min(sizes) < 1:
+            continue
+        groups, per_in, per_out, images = rng.integers(1, 4, 4)
+        g = rng.standard_normal((images, groups * per_out, *out))
+        w = rng.standard_normal((groups * per_out, per_in, *k))
+        args = ((images, groups * per_in, *sizes), stride, pads, dilation, groups)
+        monkeypatch.setattr(conv_reference, "_BLOCK_ELEMENTS", int(rng.choice([1, 50, 1 << 20])))
+        made = []
+        for few in (False, True):
+            monkeypatch.setattr(conv_reference, "few_windows", lambda geo, few=few: few)
+            made.append(conv_reference.conv_input_grad(g, w, *args))
+        np.testing.assert_allclose(made[1], made[0], atol=1e-12)
