@@ -656,6 +656,19 @@ def children_replaced(s: Space) -> Any:
 
 
 @case
+def tables_of_members_replaced(s: Space) -> Any:
+    m = Layer()
+    other = nn.Linear(3, 3, bias=False)
+    return (
+        m,
+        lambda: setattr(m, "_modules", {**m._modules, "inner": other}),
+        lambda: setattr(
+            m.inner, "_parameters", {"weight": nn.Parameter(torch.ones(3, 3)), "bias": None}
+        ),
+    )
+
+
+@case
 def hooks(s: Space) -> Any:
     m = Layer()
     held: list[Any] = []

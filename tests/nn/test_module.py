@@ -208,6 +208,14 @@ def test_reparametrised_and_pruned_layers_still_compute():
     assert int((pruned.weight == 0).sum()) == 3
 
 
+def test_members_are_in_plain_dictionaries():
+    net = nn.BatchNorm1d(3)
+    for one in (net, copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert [type(one.__dict__[k]) for k in ("_parameters", "_buffers", "_modules")] == [
+            dict
+        ] * 3
+
+
 def test_tables_of_global_hooks_under_pytorchs_names():
     from collections import OrderedDict
 

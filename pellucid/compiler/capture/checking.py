@@ -12,6 +12,7 @@ import functools
 import itertools
 from collections.abc import Callable, Container
 from itertools import compress
+from operator import getitem, is_
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from ...core.tensor import Tensor
 from ...dtypes import get_default_dtype
 from ...errors import pass_on
 from ...nn.modules._hooks import global_hooks
-from ...nn.modules._tables import Hooks, Members
+from ...nn.modules._tables import Hooks
 from ...nn.modules.module import Module
 from ..trace.numbers import NUMBERS
 from .guards import Guard, TensorHooks
@@ -45,9 +46,7 @@ def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list
         {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
     )
     covered = [
-        isinstance(g.holder, (Members, Hooks))
-        or isinstance(g, TensorHooks)
-        or id(g.holder) in counted
+        isinstance(g.holder, Hooks) or isinstance(g, TensorHooks) or id(g.holder) in counted
         for g in guards
     ]
     return list(compress(guards, covered)), [
@@ -171,6 +170,8 @@ class _Check:
             "id": id,
             "ndarray": ndarray,
             "tuple": tuple,
+            "is_": is_,
+            "getitem": getitem,
             "len": len,
         }
 
@@ -260,7 +261,22 @@ class _Check:
             "        if SETTINGS != settings or not all([g.holds() for g in covered]): return None",
             "        now[0] = state.structure",
         ]
-        self.tests += [g.difference(k, self.scope) for k, g in enumerate(self.admission.always)]
+        plain = [g for g in self.admission.always if type(g) is Guard]
+        items = [g for g in plain if g.kind == "item" and g.by_identity]
+        lengths = [g for g in plain if g.kind == "len"]
+        together = {id(g) for g in (*items, *lengths)}
+        others = [g for g in self.admission.always if id(g) not in together]
+        self.tests += [g.difference(k, self.scope) for k, g in enumerate(others)]
+        # The tables of modules make these many: they are compared without a line for each.
+        self.scope |= {
+            "holders": [g.holder for g in items],
+            "keys": [g.key for g in items],
+            "values": [g.expected for g in items],
+            "sized": [g.holder for g in lengths],
+            "lengths": [g.expected for g in lengths],
+        }
+        self.tests.append("[*map(len, sized)] != lengths")
+        self.tests.append("not all(map(is_, map(getitem, holders, keys), values))")
 
     def _state(self) -> None:
         """Tensors that must have their memory, and want gradients as they did."""

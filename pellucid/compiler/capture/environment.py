@@ -344,6 +344,7 @@ class CapturedEnvironment:
         self._reach(global_hooks, "global hooks")
         for name, value in list(m.__dict__.items()):
             if name in MEMBERS:
+                self._guard("item", m.__dict__, name, value, f"{path}.{name}", True)
                 self._length(value, f"{path}.{name}")
                 for k, v in list(value.items()):
                     self._slot("item", value, k, v, f"{path}.{k}")

@@ -110,6 +110,11 @@ class Guard:
         """
         return self.kind in ("item", "cell", "attr") and _of_tensors(self.now())
 
+    @property
+    def by_identity(self) -> bool:
+        """Whether nothing else than the very object will do."""
+        return self.same or self.expected is None or isinstance(self.expected, bool)
+
     def holds(self) -> bool:
         """True when it is as it was."""
         value = self.now()
@@ -128,8 +133,7 @@ class Guard:
         """The source of an expression that is true when it is not as it was; what it refers to goes
         into `scope`, numbered `place`.
         """
-        expected = self.expected
-        simple = self.same or expected is None or isinstance(expected, bool)
+        expected, simple = self.expected, self.by_identity
         own = type(self) is not Guard or isinstance(expected, ndarray)
         if not simple and own and self.kind == "contents":
             scope[f"g{place}"] = self

@@ -13,7 +13,6 @@ from types import CodeType
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...nn.modules._tables import Members
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .guards import MISSING, SCALARS, Guard
@@ -546,11 +545,7 @@ def _contents(value: Any) -> list[Any]:
 
 
 def _movable(p: Guard) -> bool:
-    return (
-        p.kind in ("item", "cell", "attr")
-        and writable(p)
-        and not isinstance(p.holder, (Members, tuple))
-    )
+    return p.kind in ("item", "cell", "attr") and writable(p) and not isinstance(p.holder, tuple)
 
 
 def _slots(form: Any, found: list[Any]) -> None:

@@ -25,7 +25,6 @@ from ...core.modes import state
 from ...core.streams.generator import Generator
 from ...core.tensor import Tensor
 from ...ir import Instruction
-from ...nn.modules._tables import Members
 from ...nn.modules.module import Module
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
@@ -121,19 +120,13 @@ def setter(place: Guard) -> Callable[[Any], None]:
 
 def counts(place: Guard) -> bool:
     """Whether a store counts in `state.structure`."""
-    return (
-        place.kind == "attr"
-        and isinstance(place.holder, Module)
-        or isinstance(place.holder, Members)
-    )
+    return place.kind == "attr" and isinstance(place.holder, Module)
 
 
 def writable(place: Guard) -> bool:
     """Whether storing at a place runs no code of the user's."""
     if place.kind == "item":
-        return getattr(type(place.holder), "__setitem__", None) in _SETTERS or isinstance(
-            place.holder, Members
-        )
+        return getattr(type(place.holder), "__setitem__", None) in _SETTERS
     return place.kind in ("cell", "attr")
 
 

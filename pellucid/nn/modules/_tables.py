@@ -1,5 +1,5 @@
-"""The dictionaries of a module. They count their changes, so that compiled code knows when to check
-them again.
+"""The dictionaries of a module. Those of hooks count their changes, so that compiled code knows when
+to check them again; its members are in plain ones, which libraries take apart as such.
 """
 
 from __future__ import annotations
@@ -27,65 +27,51 @@ HOOKS = (
 MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
-def _counted(name: str, kind: type) -> type:
-    """A subclass of a dictionary whose every change counts in `state.structure`."""
+class Hooks(OrderedDict[Any, Any]):
+    """A table of hooks, whose every change counts in `state.structure`."""
 
-    def method(name: str) -> Any:
-        plain = getattr(kind, name)
+    def __reduce__(self) -> Any:
+        # Files hold plain dictionaries; `adopt` makes them count again.
+        return OrderedDict, (list(self.items()),)
 
-        def change(self: Any, *args: Any, **kwargs: Any) -> Any:
-            state.structure += 1
-            return plain(self, *args, **kwargs)
-
-        change.__name__ = name
-        change.__doc__ = plain.__doc__
-        return change
-
-    def reduce(self: Any) -> Any:
-        # Files and copies hold plain dictionaries; `adopt` makes them count again.
-        return kind, (list(self.items()),)
-
-    def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         # At once in the memo: a copied handle finds the copied table.
         made = memo[id(self)] = type(self)()
         for key, value in self.items():
             made[key] = copy.deepcopy(value, memo)
         return made
 
-    names = [
-        "__setitem__",
-        "__delitem__",
-        "__ior__",
-        "clear",
-        "pop",
-        "popitem",
-        "setdefault",
-        "update",
-    ]
-    names += ["move_to_end"] if kind is OrderedDict else []
-    body = {name: method(name) for name in names}
-    return type(
-        name,
-        (kind,),
-        body
-        | {
-            "__reduce__": reduce,
-            "__deepcopy__": deepcopy,
-            "__module__": __name__,
-            "__doc__": _counted.__doc__,
-        },
-    )
+
+def _counting(name: str) -> Any:
+    plain = getattr(OrderedDict, name)
+
+    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+        state.structure += 1
+        return plain(self, *args, **kwargs)
+
+    change.__name__ = name
+    change.__doc__ = plain.__doc__
+    return change
 
 
-Members: Any = _counted("Members", dict)
-Hooks: Any = _counted("Hooks", OrderedDict)
+for _name in (
+    "__setitem__",
+    "__delitem__",
+    "__ior__",
+    "clear",
+    "move_to_end",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
+):
+    setattr(Hooks, _name, _counting(_name))
 
 
 def adopt(own: dict[str, Any]) -> None:
-    """Make the tables in a module's `__dict__` count their changes, and add what a file of an older
-    version lacks.
+    """Make the tables of hooks in a module's `__dict__` count their changes, and add those that a
+    file of an older version lacks.
     """
-    for names, kind in ((MEMBERS, Members), (HOOKS, Hooks)):
-        for name in names:
-            if type(own.get(name)) is not kind:
-                own[name] = kind(own.get(name) or ())
+    for name in HOOKS:
+        if type(own.get(name)) is not Hooks:
+            own[name] = Hooks(own.get(name) or ())

@@ -46,7 +46,7 @@ from ._naming import add_indent, typename
 from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMixin
 from ._state import _IncompatibleKeys as _IncompatibleKeys
-from ._tables import HOOKS, Hooks, Members, adopt
+from ._tables import HOOKS, Hooks, adopt
 
 _addindent = add_indent
 _set = object.__setattr__
@@ -130,13 +130,13 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 )
         own = self.__dict__
         own["training"] = True
-        own["_parameters"] = Members()
-        own["_buffers"] = Members()
+        own["_parameters"] = {}
+        own["_buffers"] = {}
         own["_non_persistent_buffers_set"] = set()
         own["_is_full_backward_hook"] = None
         for name in HOOKS:
             own[name] = Hooks()
-        own["_modules"] = Members()
+        own["_modules"] = {}
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
