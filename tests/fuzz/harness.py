@@ -57,7 +57,13 @@ FUZZERS = (
 # then a fresh one: what a case leaves behind may not decide about a later one for ever
 CASES_A_PROCESS = 1000
 SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process
+# of processor time, so that a busy machine makes no hang; with what PyTorch took for the case,
+# several times
 SECONDS_A_CASE = 60.0
+TIMES_PYTORCH = 4.0
+SECONDS_OF_PYTORCH = 120.0
+SLOW_THERE = "no end in PyTorch"
+SECONDS_WITHOUT_PROGRESS = 120.0  # in which a process that waits for something does not compute
 
 
 def load(name: str) -> ModuleType:
@@ -88,6 +94,75 @@ def imported() -> None:
                 importlib.import_module(found.name)
     with contextlib.suppress(ImportError):
         importlib.import_module("scipy.special")
+
+
+class Progress:
+    """What a forked process tells the one that watches it: the number of its case, and the processor
+    time that PyTorch took for it, which runs in the same process.
+    """
+
+    LAYOUT = struct.Struct("qdd")
+
+    def __init__(self) -> None:
+        self.memory = mmap.mmap(-1, self.LAYOUT.size)
+
+    def tell(self, case: int, reference: float = 0.0, since: float = 0.0) -> None:
+        """`since` is the processor time at which PyTorch began, while it computes."""
+        self.memory[:] = self.LAYOUT.pack(case, reference, since)
+
+    def read(self) -> tuple[int, float, float]:
+        case, reference, since = self.LAYOUT.unpack(self.memory[:])
+        return case, reference, since
+
+
+_progress = Progress()
+
+
+@contextlib.contextmanager
+def reference() -> Iterator[None]:
+    """Around what PyTorch computes in this process: its time is not this library's."""
+    case, before, _ = _progress.read()
+    start = time.process_time()
+    _progress.tell(case, before, start)
+    try:
+        yield
+    finally:
+        _progress.tell(case, before + time.process_time() - start)
+
+
+def processor_time(process: int) -> float:
+    """The seconds that a process computed, or, where the system does not tell, the time of day."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return time.monotonic()
+    user, system = text.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """Whether a forked process hangs: its case computes for too long, or it waits for ever."""
+
+    def __init__(self, process: int, progress: Progress) -> None:
+        self.process, self.progress = process, progress
+        self.case, self.start = -1, 0.0
+        self.computed, self.moved = -1.0, 0.0
+
+    def hangs(self) -> str | None:
+        """The class of the failure, if the case is over its time."""
+        case, reference, since = self.progress.read()
+        now = processor_time(self.process)
+        if case != self.case:
+            self.case, self.start = case, now
+        if now - self.computed > 0.1:
+            self.computed, self.moved = now, time.monotonic()
+        elif time.monotonic() - self.moved > SECONDS_WITHOUT_PROGRESS:
+            return "hang: waits without computing"
+        if since:  # PyTorch is computing
+            return SLOW_THERE if now - since > SECONDS_OF_PYTORCH else None
+        if now - self.start - reference > SECONDS_A_CASE + TIMES_PYTORCH * reference:
+            return "hang: no end within the time limit"
+        return None
 
 
 def failure_class(text: str) -> str:
@@ -158,7 +233,8 @@ def _in_child(
     """Runs a batch in one forked process: how many cases ended, and what killed the process at the
     next one.
     """
-    progress = mmap.mmap(-1, 16)
+    progress = _progress
+    progress.tell(-1)
     reading, writing = os.pipe()
     sys.stdout.flush()
     child = os.fork()
@@ -168,19 +244,19 @@ def _in_child(
         try:
             os.setpgid(0, 0)
             for index, (_, case) in enumerate(batch):
-                progress[:8] = struct.pack("q", index)
+                progress.tell(index)
                 if time.monotonic() > deadline:
                     break
                 text = run_one(fuzzer, case)
                 if text is not None:
                     os.write(writing, pickle.dumps((index, text[:3000])).ljust(4096, b"\0"))
             else:
-                progress[:8] = struct.pack("q", len(batch))
+                progress.tell(len(batch))
             status = 0
         finally:
             os._exit(status)
     os.close(writing)
-    last, since, killed = -1, time.monotonic(), None
+    watch, killed = Watch(child, progress), None
     with os.fdopen(reading, "rb", buffering=0) as stream:
         pending = b""
         while True:
@@ -194,15 +270,12 @@ def _in_child(
                     index, text = pickle.loads(pending[:4096])
                     pending = pending[4096:]
                     found(*batch[index], text)
-            current = struct.unpack("q", progress[:8])[0]
-            if current != last:
-                last, since = current, time.monotonic()
-            elif time.monotonic() - since > SECONDS_A_CASE:
-                killed = "hang: no end within the time limit"
+            killed = watch.hangs()
+            if killed is not None:
                 os.killpg(child, signal.SIGKILL)
                 break
     _, status = os.waitpid(child, 0)
-    ran = struct.unpack("q", progress[:8])[0]
+    ran = max(0, progress.read()[0])
     if killed is not None:
         return ran, killed
     if os.WIFSIGNALED(status):
@@ -241,6 +314,8 @@ def shrink(fuzzer: ModuleType, case: Any, text: str, seconds: float = 60.0) -> t
 
 def reason(fuzzer: ModuleType, text: str) -> str | None:
     """Why this failure is meant to stay, if it is."""
+    if text == SLOW_THERE:
+        return "PyTorch itself is not done within its time"
     return next((why for part, why in fuzzer.KNOWN.items() if part in failure_class(text)), None)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import arguments
+import harness
 import operations
 
 import pellucid
@@ -525,7 +526,9 @@ def run(case: dict[str, Any]) -> str | None:
     torch.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs, mine = Run(torch, case).log, Run(pellucid, case).log
+        with harness.reference():
+            theirs = Run(torch, case).log
+        mine = Run(pellucid, case).log
     shown = f"nn.{case['module']}(*{case['args']}, **{case['options']}) {case['dtype']}/{case['own']} {case['inputs']} {case['steps']}"
     text = compared(case, mine, theirs)
     return None if text is None else f"{text}\n{shown}"

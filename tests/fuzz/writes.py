@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import arguments
+import harness
 import operations
 
 import pellucid
@@ -150,7 +151,9 @@ def run(case: dict[str, Any]) -> str | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs, mine = Side(torch, case), Side(pellucid, case)
+        with harness.reference():
+            theirs = Side(torch, case)
+        mine = Side(pellucid, case)
         if theirs.error or mine.error or len(theirs.places) != len(mine.places):
             return None  # the fuzzer of operations looks at these
         if not theirs.places:
@@ -160,7 +163,8 @@ def run(case: dict[str, Any]) -> str | None:
             x.requires_grad != y.requires_grad for x, y in zip(mine.outs, theirs.outs, strict=True)
         ):
             return None
-        theirs.finish(place)
+        with harness.reference():
+            theirs.finish(place)
         mine.finish(place)
     what = f"{case['call']}, {name_of(theirs, place)}"
     a, b = (MODIFIED in str(side.error) for side in (mine, theirs))
@@ -229,8 +233,6 @@ def sweep() -> Iterator[dict[str, Any]]:
 def main() -> int:
     import time
     from collections import Counter
-
-    import harness
 
     harness.imported()
     groups: Counter[str] = Counter()
