@@ -565,9 +565,14 @@ def lend(x: ndarray) -> ndarray:
     return x
 
 
+def is_lent(x: Any) -> bool:
+    """Whether the user's program has the memory of `x` as an array, too."""
+    return bool(_LENT) and type(x) is ndarray and id(owner(x)) in _LENT
+
+
 def check_resizable(x: Any) -> None:
     """Refuse to make memory larger that NumPy's arrays of the user lie in, or that came from them."""
-    if id(owner(x)) in _LENT:
+    if is_lent(x):
         raise OperationError("Trying to resize storage that is not resizable")
 
 
@@ -585,6 +590,18 @@ def memory_of(x: ndarray) -> Any:
     held = owner(x)
     base = held.base
     return held if base is None else base.obj if type(base) is memoryview else base
+
+
+def with_places(x: Any, numbers: ndarray, part: Any) -> Any:
+    """A copy of `x` with `part` in the elements with these numbers, counted from 1; 0 is none.
+
+    >>> import numpy as np
+    >>> with_places(np.zeros(3), np.array([0, 3]), np.array([7.0, 8.0]))
+    array([0., 0., 8.])
+    """
+    flat, inside = x.flatten(), numbers > 0
+    flat[numbers[inside] - 1] = np.broadcast_to(part, numbers.shape)[inside]
+    return flat.reshape(x.shape)
 
 
 def overlaps_itself(array: ndarray) -> bool:

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
-from weakref import ref
 
 import numpy as np
 from numpy import ndarray
@@ -140,10 +139,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         )
     else:
         results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
-    borrowed = [
-        f"    if v{i}.borrowers is None:\n        v{i}.borrowers = [ref(n)]\n    else:\n        n.borrow(v{i})\n"
-        for _, i in [plan.entries[k] for k in plan.borrowed]
-    ]
+    borrowed = [f"    n.borrow(v{i})\n" for _, i in [plan.entries[k] for k in plan.borrowed]]
     code = _RECORDER.format(
         args=", ".join(names),
         edges="".join(e + ", " for e in edges),
@@ -171,7 +167,6 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         "version_of": version_of,
         "wrap": wrap,
         "config": config,
-        "ref": ref,
     }
     exec(compiled(code), scope)
     return scope["record"]

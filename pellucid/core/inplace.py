@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numpy_cpu
-from ..arrays.numpy_cpu import namespace_of, overlaps_itself, written
+from ..arrays.numpy_cpu import namespace_of, overlaps_itself, with_places, written
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError, warn
 from . import observe, source, tracing
@@ -48,8 +48,7 @@ def replay(xp: Any, array: Any, chain: Chain) -> Any:
             if op.name == "view"
             else op.run_forward(xp, (array,), params)
         )
-        if index is not None:
-            array = array[index]
+        array = array if index is None else array[index]
     return array
 
 
@@ -57,10 +56,11 @@ def replay_tensor(F: Any, value: Any, chain: Chain, view: str = "view") -> Any:
     """As `replay`, through the operations of a namespace; `view` may be "reshape" for a value that
     lies otherwise than the base.
     """
+    # around a gradient in memory lie others
+    value = F.clone(value) if any(op.name == "as_strided" for op, _, _ in chain) else value
     for op, params, index in chain:
         value = getattr(F, view if op.name == "view" else op.name)(value, **params)
-        if index is not None:
-            value = value[index]
+        value = value if index is None else value[index]
     return value
 
 
@@ -71,10 +71,10 @@ def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
         window[...] = part
     else:
         # `view` or `as_strided` of a base that lay in memory otherwise than this copy: find the
-        # places by their numbers
-        flat = out.flatten()
-        flat[replay(xp, np.arange(out.size).reshape(out.shape), chain)] = part
-        out = flat.reshape(out.shape)
+        # places by their numbers; what lies outside of the base counts as 0
+        out = with_places(
+            out, replay(xp, np.arange(1, out.size + 1).reshape(out.shape), chain), part
+        )
     return out
 
 

@@ -10,11 +10,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..arrays.numpy_cpu import is_lent
 from . import source, tracing
 from .display import gone
 from .modes import state
 from .primitive import TENSORS, Primitive
-from .tensor import OutputSlot, Tensor, Version, make_tensor, version_of
+from .tensor import OutputSlot, Tensor, Version, hand_out_copies, make_tensor, version_of
 
 count = itertools.count(1).__next__
 
@@ -111,11 +112,15 @@ class Node:
 
     # ---- memory that is borrowed -------------------------------------------------------------
     def borrow(self, version: Version) -> None:
-        """Keep memory whose writes `version` counts only until the next one."""
-        others = version.borrowers or ()
-        if len(others) > 8:
-            others = [r for r in others if r() is not None]
-        version.borrowers = [*others, weakref.ref(self)]
+        """Keep memory whose writes `version` counts only until the next one, and a copy where
+        writes may pass the counter.
+        """
+        version.borrowers = [
+            *(r for r in version.borrowers or () if r() is not None),
+            weakref.ref(self),
+        ]
+        if version.exposed or any(is_lent((self.saved or ())[k]) for k in self.plan.borrowed):
+            hand_out_copies(version)
 
     def copy_borrowed(self, version: Version) -> None:
         """Take a copy of what was borrowed, since somebody is about to write there."""

@@ -29,6 +29,11 @@ class Version:
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
     # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)
     borrowers: list[weakref.ref[Any]] | None = None
+    exposed = False  # `data` or the storage was taken: writes may pass the counter
+
+
+class ExposedVersion(Version):
+    exposed = True
 
 
 class InferenceVersion(Version):
@@ -198,9 +203,10 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same values without history; writes to it are not seen by autograd."""
-        if self._ver is not None and self._ver.borrowers is not None:
-            hand_out_copies(self._ver)
+        if self._ver is None or not self._ver.exposed:
+            hand_out_copies(version_of(self), past_the_counter=True)
         result: Tensor = make_tensor(self._array)
+        result._ver = ExposedVersion()
         if state.slow:
             observe.notify("data_taken", self, result)
         return result
@@ -324,10 +330,11 @@ def version_of(tensor: Tensor) -> Version:
     return version
 
 
-def hand_out_copies(version: Version) -> None:
+def hand_out_copies(version: Version, past_the_counter: bool = False) -> None:
     """Let nodes that borrow the memory take a copy: somebody is about to write there, or gets it
-    past the counter.
+    in a way that lets all later writes pass the counter.
     """
+    version.exposed = version.exposed or past_the_counter
     borrowers, version.borrowers = version.borrowers, None
     for node in filter(None, [ref() for ref in borrowers or ()]):
         node.copy_borrowed(version)

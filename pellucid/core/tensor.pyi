@@ -35,6 +35,10 @@ class Version:
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None
     borrowers: list[weakref.ref[Any]] | None = None
+    exposed = False
+
+class ExposedVersion(Version):
+    exposed = True
 
 class InferenceVersion(Version):
 
@@ -873,7 +877,7 @@ def _inherits(view: View) -> bool:
 def version_of(tensor: Tensor) -> Version:
     ...
 
-def hand_out_copies(version: Version) -> None:
+def hand_out_copies(version: Version, past_the_counter: bool=False) -> None:
     ...
 _DIFFERENTIABLE: _Any
 

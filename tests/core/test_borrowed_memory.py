@@ -46,6 +46,43 @@ def test_cross_entropy_reads_what_the_scores_were(write):
         assert torch.equal(found, wanted)
 
 
+HANDLES = {
+    "data": lambda x: x.data,
+    "an array": lambda x: torch.from_numpy(x.detach().numpy()),
+    "data of a view": lambda x: x.view(-1).data,
+    "the storage": lambda x: torch.empty(0).set_(x.untyped_storage(), 0, (12,)),
+}
+
+
+@pytest.mark.parametrize("handle", HANDLES.values(), ids=HANDLES)
+def test_cross_entropy_copies_what_may_be_written_past_the_counter(handle):
+    leaf = scores()
+    x = leaf.clone()
+    before = handle(x)
+    loss = F.cross_entropy(x, LABELS)
+    before.zero_()
+    (first,) = torch.autograd.grad(loss, leaf)
+    assert torch.allclose(first, gradients(lambda x: None)[0])
+
+
+def test_data_that_becomes_a_leaf_is_read_as_it_was():
+    x = scores().detach()
+    leaf = x.data.requires_grad_()
+    loss = F.cross_entropy(leaf, LABELS)
+    x.zero_()
+    (first,) = torch.autograd.grad(loss, leaf)
+    assert torch.allclose(first, gradients(lambda x: None)[0])
+
+
+def test_an_array_that_becomes_a_leaf_is_read_as_it_was():
+    a = scores().detach().numpy().copy()
+    leaf = torch.from_numpy(a).requires_grad_()
+    loss = F.cross_entropy(leaf, LABELS)
+    a[:] = 0
+    (first,) = torch.autograd.grad(loss, leaf)
+    assert torch.allclose(first, gradients(lambda x: None)[0])
+
+
 def test_a_leaf_may_be_written_to_as_well():
     x = scores()
     loss = F.cross_entropy(x, LABELS)

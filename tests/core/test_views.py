@@ -232,6 +232,25 @@ def test_as_strided_gradients_where_places_repeat():
     assert base.grad.tolist() == [[1, 5, 5], [1, 5, 5]]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_as_strided_scatter_touches_only_its_own_elements(dtype):
+    """Places of the storage before and behind the tensor are not in its copy."""
+    x = torch.arange(6, dtype=dtype)
+    two = torch.tensor([9, 8], dtype=dtype)
+    assert torch.as_strided_scatter(x[1:], two, (2,), (1,), 0).tolist() == [8, 2, 3, 4, 5]
+    assert torch.as_strided_scatter(x[1:3], two, (2,), (1,), 4).tolist() == [1, 2]
+    assert torch.as_strided_scatter(x[::2], two, (2,), (1,), 1).tolist() == [0, 8, 4]
+
+
+def test_gradients_of_as_strided_read_nothing_around_them():
+    leaf = torch.arange(6.0).requires_grad_()
+    part = torch.ones(2, requires_grad=True)
+    out = torch.as_strided_scatter((leaf * 2)[1:], part, (2,), (1,), 0)
+    torch.cat([out, out * 3])[3:].cumsum(0).sum().backward()
+    assert leaf.grad.tolist() == [0, 0, 24, 18, 26, 18]
+    assert part.grad.tolist() == [0, 15]
+
+
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 def test_storages():
     x = torch.arange(6.0).reshape(2, 3)

@@ -62,7 +62,9 @@ SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process
 SECONDS_A_CASE = 60.0
 TIMES_PYTORCH = 4.0
 SECONDS_OF_PYTORCH = 120.0
+# not the library's: PyTorch was computing when it happened
 SLOW_THERE = "no end in PyTorch"
+DIED_THERE = "crash of PyTorch"
 SECONDS_WITHOUT_PROGRESS = 120.0  # in which a process that waits for something does not compute
 
 
@@ -275,9 +277,12 @@ def _in_child(
                 os.killpg(child, signal.SIGKILL)
                 break
     _, status = os.waitpid(child, 0)
-    ran = max(0, progress.read()[0])
+    ran, _, there = progress.read()
+    ran = max(0, ran)
     if killed is not None:
         return ran, killed
+    if there and status:
+        return ran, DIED_THERE
     if os.WIFSIGNALED(status):
         return ran, f"crash: {signal.Signals(os.WTERMSIG(status)).name}"
     if os.WEXITSTATUS(status):
@@ -314,8 +319,8 @@ def shrink(fuzzer: ModuleType, case: Any, text: str, seconds: float = 60.0) -> t
 
 def reason(fuzzer: ModuleType, text: str) -> str | None:
     """Why this failure is meant to stay, if it is."""
-    if text == SLOW_THERE:
-        return "PyTorch itself is not done within its time"
+    if text in (SLOW_THERE, DIED_THERE):
+        return f"{text}, with the same case"
     return next((why for part, why in fuzzer.KNOWN.items() if part in failure_class(text)), None)
 
 

@@ -1,8 +1,12 @@
 """What counts as a hang."""
 
+import contextlib
+import os
+import signal
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -74,6 +78,27 @@ def test_what_pytorch_does_not_end_is_no_failure(watched):
     assert harness.reason(harness.load("writes"), text) is not None
 
 
+def test_a_death_is_the_one_s_who_computed():
+    class Fuzzer:
+        KNOWN: ClassVar = {}
+
+        @staticmethod
+        def run(case):
+            with harness.reference() if case == "theirs" else contextlib.nullcontext():
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    deaths = []
+    harness.isolated(
+        Fuzzer,
+        iter([(0, "mine"), (1, "theirs")]),
+        lambda number, case, text: deaths.append((case, text)),
+        time.monotonic() + 60,
+    )
+    assert deaths == [("mine", "crash: SIGKILL"), ("theirs", harness.DIED_THERE)]
+    assert harness.reason(Fuzzer, harness.DIED_THERE)
+    assert not harness.reason(Fuzzer, "crash: SIGKILL")
+
+
 def test_the_time_of_pytorch_is_measured_in_the_process():
     harness._progress.tell(3)
     with harness.reference():
@@ -85,6 +110,4 @@ def test_the_time_of_pytorch_is_measured_in_the_process():
 
 
 def test_the_processor_time_of_a_process_is_its_own():
-    import os
-
     assert harness.processor_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.1)

@@ -56,7 +56,16 @@ class Product:
             return "gemm" if good and matmul.gemm_address() is not None else None
         if work <= (1 << 14 if self.ctype == "float" else 1 << 12):
             return "small"
-        return "blas" if good and blas_address(self.ctype) is not None else None
+        apart = _rows_apart(self.a, (self.m, self.k)) and _rows_apart(self.b, (self.k, self.n))
+        return "blas" if good and apart and blas_address(self.ctype) is not None else None
+
+
+def _rows_apart(strides: tuple[int, int], shape: tuple[int, int]) -> bool:
+    """Whether the rows of a matrix, or its columns, lie side by side without overlap, which BLAS
+    wants.
+    """
+    (row, column), (rows, columns) = strides, shape
+    return column == 1 and row >= columns or row == 1 and column >= rows
 
 
 @functools.cache

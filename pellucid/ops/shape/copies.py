@@ -245,8 +245,7 @@ def as_strided_scatter(
     tensor([1., 0., 0., 1.])
     """
     require_tensor(src, "as_strided_scatter", "src", 2)
-    if not require_tensor(input, "as_strided_scatter")._array.flags.c_contiguous:
-        input = _copy(input)
+    require_tensor(input, "as_strided_scatter")
     window = view_storage.as_strided(input, size, stride, storage_offset)
     chain = window._view.chain if window._view is not None else ()
     op, params, _ = chain[-1]  # type: ignore[misc]

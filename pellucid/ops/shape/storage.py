@@ -18,7 +18,7 @@ from ...core.inplace import bump
 from ...core.modes import local
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, hand_out_copies, version_of
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from .._rules import as_index, require_tensor
 from .._samples import cases
@@ -272,11 +272,19 @@ def suggested_format(t: Tensor) -> Any:
 
 # ---- any strides -----------------------------------------------------------------------------
 def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    # a gradient, or a copy of the base, that lies in memory in another way
-    if element_strides(x) != geometry:
+    # a gradient, or a copy of the base, that lies in memory in another way or without its surroundings
+    if element_strides(x) != geometry or not _within_memory(x, size, stride, shift):
         return _as_strided_read(xp, x, size=size, stride=stride, shift=shift, geometry=geometry)
     item = x.dtype.itemsize
     return xp.strided(x, size, tuple([s * item for s in stride]), shift * item)
+
+
+def _within_memory(x: Any, size: Any, stride: Any, shift: int) -> bool:
+    """Whether these places lie in the memory that the array lies in."""
+    if type(x) is not ndarray:
+        return True
+    low, high = _span(size, stride, element_offset(x) + shift)
+    return low >= 0 and high * x.itemsize < max(owner(x).nbytes, 1)
 
 
 def _places(xp: Any, shape: Any, stride: Any, shift: int) -> Any:
@@ -351,8 +359,9 @@ as_strided_grad_op = defop(
     forward=_as_strided_grad,
     aval=lambda g, shape, size, stride, shift, geometry: (shape, g[1]),
     vjp={
+        # a copy: around a gradient lie others
         "input": lambda F, g, size, stride, shift, geometry: F.as_strided(
-            g, size=size, stride=stride, shift=shift, geometry=geometry
+            F.clone(g), size=size, stride=stride, shift=shift, geometry=geometry
         )
     },
     jvp="linear",
@@ -413,6 +422,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
     16
     """
     tracing.unkept(WHERE)
+    hand_out_copies(version_of(self), past_the_counter=True)
     a = self._array
     if type(a) is SparseArray:
         raise UnsupportedError(

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import pellucid as torch
 from pellucid.kernels.matmul import call as matmul
 from pellucid.llvm import target, threads
 
@@ -288,3 +289,13 @@ def test_a_batch_of_nothing_and_a_product_without_columns():
     assert made(data(4, 16), data(16, 0)).shape == (4, 0) and made(
         data(0, 16), data(16, 40)
     ).shape == (0, 40)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_compiled_products_of_matrices_whose_rows_overlap(dtype):
+    """BLAS wants rows apart: a sliding window is left to others."""
+    x = torch.arange(21 * 40, dtype=dtype).sin().reshape(21, 40)
+    window = torch.arange(70, dtype=dtype).cos().as_strided((31, 40), (1, 1))
+    compiled = torch.compile(lambda x, w: torch.nn.functional.linear(x, w))
+    for _ in range(3):
+        assert torch.allclose(compiled(x, window), x @ window.clone().T, atol=1e-4)
