@@ -118,3 +118,22 @@ def test_a_bad_label_raises_what_it_raises_eagerly(loss):
         compiled(torch.randn(3, 4), bad)
     assert type(found.value) is type(eager.value)
     assert str(found.value).splitlines()[0] == str(eager.value).splitlines()[0]
+
+
+def test_running_statistics_in_a_read_only_view_of_writable_memory_are_moved_as_compiled():
+    def step(x, mean, var):
+        return torch.nn.functional.batch_norm(x, mean, var, training=True)
+
+    x = torch.arange(12.0).reshape(4, 3).sin()
+    moved = []
+    for f in (step, torch.compile(step)):
+        memory = np.ones((2, 4), np.float32)
+        mean, var = memory[0, 1:], memory[1, 1:]
+        mean.flags.writeable = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it is read-only
+            mean, var = torch.from_numpy(mean), torch.from_numpy(var)
+        for _ in range(3):
+            f(x, mean, var)
+        moved.append(memory)
+    assert np.allclose(*moved) and (moved[0][0, 1:] != 1).all()

@@ -502,3 +502,38 @@ def test_a_learning_rate_that_changes_around_the_step(when: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert run(True) == pytest.approx(run(False), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, p: x.to(p.dtype),
+        lambda x, p: x.new_zeros(p.shape),
+        lambda x, p: x * p.stride()[0],
+        lambda x, p: p.new_ones(2),
+        lambda x, p: x * (2 if p.requires_grad else 3),
+    ],
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda p: p.double(),
+        lambda p: setattr(p.weight, "data", torch.ones(5)),
+        lambda p: setattr(p.weight, "data", torch.ones(8)[::2]),
+        lambda p: p.requires_grad_(False),
+    ],
+)
+def test_a_parameter_of_which_only_the_form_is_read(f, change):
+    """Its values are no part of the program; its dtype, shape and strides decide about it."""
+    module = torch.nn.LayerNorm(4)
+
+    def step(x):
+        return f(x, module.weight)
+
+    compiled, x = torch.compile(step), torch.ones(4)
+    for _ in range(3):
+        compiled(x)
+    change(module)
+    found, wanted = compiled(x), step(x)
+    assert found.dtype is wanted.dtype and found.stride() == wanted.stride()
+    assert torch.equal(found, wanted)

@@ -283,6 +283,12 @@ class _Check:
         for k, (t, a) in enumerate(self.admission.state):
             self.scope[f"p{k}"], self.scope[f"m{k}"] = t, a
             self.tests.append(f"p{k}._array is not m{k}")
+        for k, (t, form) in enumerate(self.admission.forms):
+            self.scope[f"h{k}"], self.scope[f"f{k}"] = t, form
+            a = f"h{k}._array"
+            self.tests.append(
+                f"type({a}) is not ndarray or ({a}.shape, {a}.dtype, {a}.strides) != f{k}"
+            )
         for k, (t, flag) in enumerate(self.admission.requires_grad):
             self.scope[f"q{k}"] = t
             self.tests.append(f"q{k}._rg is not {flag}")

@@ -62,6 +62,8 @@ class Admission:
     state: list[tuple[Tensor, ndarray]]  # tensors that must have this memory
     # tensors that may have other memory of this form at each call
     drift: list[tuple[Tensor, tuple[Any, ...]]]
+    # tensors of which the step only knows how they are: dtype, shape, strides
+    forms: list[tuple[Tensor, tuple[Any, ...]]]
     requires_grad: list[tuple[Tensor, bool]]
     # of whom: whether there must be a gradient, and of which form
     grads: list[tuple[Any, Tensor | None]]
@@ -130,9 +132,8 @@ class Admission:
         self.drifted = [t for t, a in self.state if t._array is not a]
         if self.drifted:
             return "a tensor has other memory"
-        for t, form in self.drift:
-            a = t._array
-            if type(a) is not ndarray or (a.shape, a.dtype, a.strides) != form:
+        for t, form in (*self.drift, *self.forms):
+            if form_of(t) != form:
                 return "a tensor has memory of another form"
         for t, rg in self.requires_grad:
             if t._rg != rg:
@@ -203,6 +204,12 @@ class Admission:
         """
         found = [*given, *[g.now() for g in self.watched]]
         return found + [None] * (self.count_of_numbers - len(found))
+
+
+def form_of(t: Tensor) -> Any:
+    """Shape, dtype and strides of what a tensor has in memory; None where it is no array."""
+    a = t._array
+    return (a.shape, a.dtype, a.strides) if type(a) is ndarray else None
 
 
 def signature(tensors: list[Tensor]) -> tuple[Any, ...]:

@@ -33,7 +33,7 @@ from ..trace.communication import PHASE
 from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
-from .admission import Admission, flags
+from .admission import Admission, flags, form_of
 from .call import Traced
 from .execute import Executable, executable
 from .leaving import Leaving
@@ -370,6 +370,8 @@ class _Tracing(Leaving):
         state += [
             (t, t._array) for t in beside if id(memory_of(t._array)) in roots and id(t) not in known
         ]
+        guarded = {id(t) for t, _ in (*state, *self.drift)}
+        same = {id(g.expected) for g in self.guards}  # others are found anew at each call
         seldom, always = split(self.guards, [m for m, _ in self.environment.modules])
         return Admission(
             kind=masked(self.structure, None),
@@ -393,7 +395,8 @@ class _Tracing(Leaving):
             places=self.places,
             places_key=self.places_key,
             state=state,
-            drift=[(t, (t._array.shape, t._array.dtype, t._array.strides)) for t, _ in self.drift],
+            drift=[(t, form_of(t)) for t, _ in self.drift],
+            forms=[(t, form_of(t)) for t in beside if id(t) in same - guarded],
             requires_grad=[],
             grads=self.grads_before,
             grads_overwritten=[
@@ -406,7 +409,7 @@ class _Tracing(Leaving):
     def _check(self, a: Admission) -> None:
         """How all that is compared, once it is complete."""
         a.own_roots = {id(memory_of(array)) for _, array in a.state}
-        held = [t for t, _ in (*a.state, *a.drift)]
+        held = [t for t, _ in (*a.state, *a.drift, *a.forms)]
         a.requires_grad = [
             (t, t._rg) for t in held if t._rg or t.is_leaf and t.dtype.is_floating_point
         ]

@@ -11,7 +11,7 @@ from .... import config
 from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32
 from ....arrays.native import fused, kernels
-from ....arrays.numpy_cpu import as_array
+from ....arrays.numpy_cpu import as_array, written
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.inplace import bump
@@ -416,7 +416,7 @@ def _move_by_batch(running: list[Any], a: Any, momentum: float) -> None:
 def _move(running: list[Any], mean: Any, var: Any, shape: tuple[int, ...], momentum: float) -> None:
     count = math.prod(shape) // max(shape[1], 1)
     for r, value in zip(running, (mean, var * (count / max(count - 1, 1))), strict=True):
-        if r is not None:
+        if r is not None and (r := written(r, "batch_norm")) is not None:
             r *= r.dtype.type(1 - momentum)
             r += (momentum * value).astype(r.dtype, copy=False).reshape(r.shape)
 
