@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import hashlib
 import os
 import shutil
 import signal
@@ -20,13 +21,16 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentValueError, UnsupportedError
 from .failures import ERROR_FILE, ProcessFailure
+from .job.stores import DistError, DistNetworkError, DistStoreError, PrefixStore, TCPStore
 
 _GRACE = 1.0  # seconds in which the other ranks may say what they know of a failure
 _KILL_AFTER = 10.0  # seconds after SIGTERM
+_LAST_PATIENCE = 60.0  # seconds for the launchers of other machines to end
 _PR_SET_PDEATHSIG = 1
 
 
@@ -67,11 +71,21 @@ def get_args_parser() -> argparse.ArgumentParser:
     add(
         "--rdzv-backend",
         default="static",
-        help="accepted; the ranks always meet at the master's address",
+        help="static: --node-rank numbers the machines; c10d: the launchers meet at --rdzv-endpoint, "
+        "and the machines are numbered as they come",
     )
-    add("--rdzv-endpoint", default="", help="host:port, as --master-addr and --master-port")
-    add("--rdzv-id", default=None, help="the name of the job")
-    add("--rdzv-conf", default="", help="accepted, without an effect")
+    add(
+        "--rdzv-endpoint",
+        default="",
+        help="host:port: static: as --master-addr and --master-port; c10d: where the launchers meet "
+        "(default port 29400)",
+    )
+    add("--rdzv-id", default=None, help="the name of the job, the same on all machines")
+    add(
+        "--rdzv-conf",
+        default="",
+        help="c10d: join_timeout=SECONDS (600) to wait for the other machines",
+    )
     add("--standalone", action="store_true", help="one machine, any free port")
     add(
         "--max-restarts",
@@ -102,7 +116,7 @@ def get_args_parser() -> argparse.ArgumentParser:
         help="as --redirects, and show it with the rank before each line",
     )
     add("--local-ranks-filter", default="", help="show only what these ranks print, such as 0,1")
-    add("--local-addr", default=None, help="accepted, without an effect")
+    add("--local-addr", default=None, help="c10d: the address of this machine for the others")
     parser.add_argument(
         "--use-env", "--use_env", action="store_true", help="accepted; LOCAL_RANK is always set"
     )
@@ -114,6 +128,16 @@ def get_args_parser() -> argparse.ArgumentParser:
     parser.add_argument("training_script", help="the script")
     parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return parser
+
+
+class Machine(NamedTuple):
+    """This machine's place in the job."""
+
+    number: int
+    first: int  # the rank of its first process
+    size: int  # of the world
+    host: str  # where rank 0 listens
+    port: int
 
 
 class Rank(NamedTuple):
@@ -150,11 +174,17 @@ class Job:
         self.options, self.restarts = options, 0
         host, _, port = options.rdzv_endpoint.partition(":")
         alone = self.nodes == 1
+        if options.rdzv_backend not in ("static", "c10d"):
+            raise UnsupportedError(
+                f"torchrun: --rdzv_backend={options.rdzv_backend} is not supported, only static and c10d"
+            )
+        self.meets = options.rdzv_backend == "c10d" and not alone and not options.standalone
         self.host = options.master_addr or host or ("127.0.0.1" if alone else None)
         if self.host is None:
             raise ValueError("torchrun: several machines need --master_addr or --rdzv_endpoint")
+        usual = 29400 if self.meets else 29500
         self.port = (
-            options.master_port or (int(port) if port else None) or (None if alone else 29500)
+            options.master_port or (int(port) if port else None) or (None if alone else usual)
         )
         if options.standalone:
             self.host, self.port = "127.0.0.1", None
@@ -165,6 +195,78 @@ class Job:
         self.shown = {int(k) for k in shown.split(",")} if shown else set(range(self.local))
         self.folder = tempfile.mkdtemp(prefix="torchelastic_") if not options.log_dir else ""
         self.ranks: list[Rank] = []
+        self.store: TCPStore | None = None  # of the launchers that meet
+
+    # ---- the other machines ------------------------------------------------------------------
+    def join(self) -> Machine:
+        """Find this machine's place: by its number, or (c10d) by meeting the other launchers.
+
+        Raises:
+            DistNetworkError, DistStoreError: the other launchers do not come in time.
+        """
+        if self.meets:
+            return self._meet()
+        port = self.port
+        if port is None:
+            port = _free_port(self.host or "")
+        number = self.options.node_rank
+        return Machine(number, number * self.local, self.local * self.nodes, self.host or "", port)
+
+    def _meet(self) -> Machine:
+        """The first launcher that can listen at the endpoint runs the store. Machines are numbered
+        in the order of their coming, anew at each restart.
+        """
+        host, port = self.host or "", self.port or 0
+        settings = dict(
+            part.split("=", 1) for part in str(self.options.rdzv_conf).split(",") if "=" in part
+        )
+        patience = timedelta(seconds=float(settings.get("join_timeout", 600)))
+        if self.store is None:
+            token = hashlib.sha256(self.id.encode()).hexdigest()
+            try:
+                self.store = TCPStore(host, port, is_master=True, timeout=patience, token=token)
+            except DistNetworkError:  # another one listens there, or it is another machine's
+                self.store = TCPStore(host, port, timeout=patience, token=token)
+            self.store.add("came", 1)
+        store = PrefixStore(f"attempt {self.restarts}", self.store)
+        number = store.add("machines", 1) - 1
+        if number >= self.nodes:
+            raise DistStoreError(
+                f"the job {self.id!r} has its {self.nodes} machines already: is --nnodes right?"
+            )
+        store.set(f"ranks of {number}", str(self.local))
+        if number == 0:
+            # The endpoint's own machine is known to all by the endpoint's name.
+            mine = host if self.store.serves else self.store.address
+            mine = self.options.local_addr or mine
+            store.set("master", f"{mine} {_free_port('')}")
+        keys = [f"ranks of {k}" for k in range(self.nodes)]
+        try:
+            store.wait(keys)
+        except DistStoreError:
+            came = store.add("machines", 0)
+            raise DistStoreError(
+                f"{came} of {self.nodes} machines came to {host}:{port} within "
+                f"{patience.total_seconds():g} s"
+            ) from None
+        counts = [int(store.get(key)) for key in keys]
+        master, _, free = store.get("master").decode().rpartition(" ")
+        return Machine(number, sum(counts[:number]), sum(counts), master, int(free))
+
+    def leave(self) -> None:
+        """Tell the other launchers that this one is done. The one with the store waits for them:
+        they may need it to start again.
+        """
+        if self.store is None:
+            return
+        try:
+            self.store.add("left", 1)
+            if self.store.serves:
+                store = self.store
+                _until(lambda: store.add("left", 0) >= store.add("came", 0), _LAST_PATIENCE)
+        except (DistError, KeyboardInterrupt):  # the launcher that had the store is gone, or haste
+            pass
+        self.store.close()
 
     # ---- processes ---------------------------------------------------------------------------
     def command(self) -> list[str]:
@@ -185,25 +287,22 @@ class Job:
 
     def start(self) -> None:
         """Start the ranks."""
-        port = self.port
-        if port is None:
-            with socket.create_server((self.host or "", 0)) as probe:
-                port = probe.getsockname()[1]
+        machine = self.join()
         self.ranks = []
         for local in range(self.local):
-            number = self.options.node_rank * self.local + local
+            number = machine.first + local
             variables = {
                 "RANK": number,
                 "LOCAL_RANK": local,
-                "GROUP_RANK": self.options.node_rank,
+                "GROUP_RANK": machine.number,
                 "ROLE_RANK": number,
-                "WORLD_SIZE": self.local * self.nodes,
+                "WORLD_SIZE": machine.size,
                 "LOCAL_WORLD_SIZE": self.local,
                 "GROUP_WORLD_SIZE": self.nodes,
-                "ROLE_WORLD_SIZE": self.local * self.nodes,
+                "ROLE_WORLD_SIZE": machine.size,
                 "ROLE_NAME": self.options.role,
-                "MASTER_ADDR": self.host,
-                "MASTER_PORT": port,
+                "MASTER_ADDR": machine.host,
+                "MASTER_PORT": machine.port,
                 "TORCHELASTIC_RESTART_COUNT": self.restarts,
                 "TORCHELASTIC_MAX_RESTARTS": self.options.max_restarts,
                 "TORCHELASTIC_RUN_ID": self.id,
@@ -329,7 +428,11 @@ class Job:
         except KeyboardInterrupt:
             self.stop(interrupted[0] if interrupted else signal.SIGINT, 0.0)
             return 128 + (interrupted[0] if interrupted else signal.SIGINT)
+        except DistError as error:
+            print(f"torchrun: the machines could not meet: {error}", file=sys.stderr, flush=True)
+            return 1
         finally:
+            self.leave()
             for number, handler in before:
                 signal.signal(number, handler)
             if self.folder:
@@ -371,6 +474,11 @@ def _streams(given: str, ranks: int) -> list[int]:
             )
         found[int(rank)] = int(value)
     return found
+
+
+def _free_port(host: str) -> int:
+    with socket.create_server((host, 0)) as probe:
+        return int(probe.getsockname()[1])
 
 
 def _ending(rank: Rank) -> str:

@@ -570,6 +570,18 @@ class TCPStore(Store):
         """False: the server is Python's."""
         return False
 
+    @property
+    def serves(self) -> bool:
+        """Whether this process runs the server."""
+        return self._server is not None
+
+    @property
+    def address(self) -> str:
+        """The address by which this process reaches the server's machine, and is reached from
+        there.
+        """
+        return str(self._socket.getsockname()[0])
+
     def clone(self) -> TCPStore:
         """Another connection to the same server."""
         return TCPStore(self.host, self.port, timeout=self._timeout)

@@ -1,0 +1,103 @@
+"""torchrun's launchers find each other: numbers of machines and ranks, and what goes wrong."""
+
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from pellucid.distributed.job.stores import DistNetworkError, DistStoreError
+from pellucid.distributed.run import Job, get_args_parser
+
+
+def job(*options):
+    return Job(get_args_parser().parse_args([*options, "train.py"]))
+
+
+def free():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def meeting(*each, conf=""):
+    """The machines of launchers that meet, or their errors; each launcher has so many processes."""
+    port, made = free(), [None] * len(each)
+    nodes = str(len(each))
+
+    def come(k):
+        options = ("--nnodes", nodes, "--nproc_per_node", str(each[k]), "--rdzv_backend", "c10d")
+        endpoint = ("--rdzv_endpoint", f"127.0.0.1:{port}", "--rdzv_id", "a", "--rdzv_conf", conf)
+        launcher = job(*options, *endpoint)
+        found = []
+        for _ in range(2):  # again, as for a restart
+            found.append(launcher.join())
+            launcher.restarts += 1
+        launcher.leave()
+        made[k] = found
+
+    threads = [threading.Thread(target=come, args=(k,)) for k in range(len(each))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return made
+
+
+def test_launchers_that_meet_number_the_machines():
+    each = [1, 3, 2]
+    made = meeting(*each)
+    for attempt in range(2):
+        machines = [found[attempt] for found in made]
+        assert sorted(m.number for m in machines) == [0, 1, 2]
+        assert {m.size for m in machines} == {6}
+        assert len({(m.host, m.port) for m in machines}) == 1
+        ranks = [m.first + k for m, count in zip(machines, each, strict=True) for k in range(count)]
+        assert sorted(ranks) == list(range(6))
+
+
+def test_static_launchers_are_numbered_by_hand():
+    given = ("--nnodes", "2", "--nproc_per_node", "4", "--master_addr", "10.0.0.1")
+    machine = job(*given, "--node_rank", "1").join()
+    assert machine == (1, 4, 8, "10.0.0.1", 29500)
+
+
+def test_a_machine_that_does_not_come_is_counted():
+    given = ("--nnodes", "3", "--rdzv_backend", "c10d", "--rdzv_conf", "join_timeout=0.1")
+    launcher = job(*given, "--rdzv_endpoint", f"127.0.0.1:{free()}")
+    with pytest.raises(DistStoreError, match=r"1 of 3 machines came to 127.0.0.1:\d+ within 0.1 s"):
+        launcher.join()
+    launcher.leave()
+
+
+def test_one_machine_too_many_is_refused():
+    endpoint = f"127.0.0.1:{free()}"
+    given = ("--nnodes", "1:1", "--rdzv_backend", "c10d", "--rdzv_endpoint", endpoint)
+    given += ("--rdzv_id", "a")
+    launcher = job(*given)
+    launcher.meets = True  # a job of one machine does not meet anybody
+    assert launcher.join().size == 1
+    other = job(*given)
+    other.meets = True
+    with pytest.raises(DistStoreError, match="has its 1 machines already: is --nnodes right"):
+        other.join()
+    other.leave()
+    stranger = job(*given, "--rdzv_id", "b")
+    stranger.meets = True
+    with pytest.raises(DistNetworkError, match="the token is another job's"):
+        stranger.join()
+    launcher.leave()
+
+
+def test_an_unknown_way_to_meet_names_itself():
+    with pytest.raises(NotImplementedError, match="--rdzv_backend=etcd is not supported"):
+        job("--nnodes", "2", "--rdzv_backend", "etcd", "--rdzv_endpoint", "a:1")
+
+
+def test_a_launcher_alone_ends_with_a_sentence():
+    command = [sys.executable, "-m", "pellucid", "torchrun", "--nnodes", "2", "--rdzv_backend"]
+    endpoint = ["c10d", "--rdzv_endpoint", f"127.0.0.1:{free()}", "--rdzv_conf", "join_timeout=0.1"]
+    ended = subprocess.run([*command, *endpoint, "train.py"], capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "torchrun: the machines could not meet: 1 of 2 machines came" in ended.stderr
+    assert "Traceback" not in ended.stderr
