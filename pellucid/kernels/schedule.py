@@ -691,7 +691,7 @@ class Schedule:
             for symbol, text in earlier.units() if earlier is not None else ():
                 lengths.note(text, earlier._exports(symbol))
         lengths.earlier.clear()
-        filling = Filling()
+        filling = Filling(lengths.area)
         for symbol, text in self.units():
             natives = lengths.compile(text, self._exports(symbol), name, filling)
             if natives is None:

@@ -23,6 +23,7 @@ import os
 import re
 import struct
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -179,62 +180,88 @@ def _bits(value: str) -> int:
 
 
 # ---- compiled ------------------------------------------------------------------------------------
-_lock = threading.RLock()  # held while code reads the tables
-# by name: the block in which a table is, and where in it; code knows the address
-_tables: dict[str, tuple[np.ndarray, int]] = {}
-_blocks: list[tuple[np.ndarray, list[int]]] = []  # with how much of each is used
-_BLOCK = 1 << 14
-_filled_by: list[Any] = [None]  # whose numbers are in the tables
+class Area:
+    """The tables that one compiled function's code reads, and whose numbers are in them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # held while code reads the tables
+        self.filled_by: Any = None
+        self._blocks: list[tuple[np.ndarray, list[int]]] = []  # with how much of each is used
+        _areas.add(self)
+
+    def owns(self, name: str, count: int) -> bool:
+        """Whether a table is this area's, which it becomes where no area has it."""
+        with _owning:
+            table = _tables.get(name) or self._made(name, count)
+            if table.area() is None:
+                table.area = weakref.ref(self)
+            return table.area() is self
+
+    def _made(self, name: str, count: int) -> _Table:
+        """A new table, beside others, which a call fills in one go."""
+        if not self._blocks or self._blocks[-1][1][0] + count > len(self._blocks[-1][0]):
+            self._blocks.append((np.zeros(max(_BLOCK, count), np.int64), [0]))
+        block, used = self._blocks[-1]
+        table = _tables[name] = _Table(block, used[0])
+        jit.define(name, block.ctypes.data + 8 * used[0])
+        used[0] += count
+        return table
+
+
+@dataclass
+class _Table:
+    """Where a table is: code that was loaded knows the address, so it stays there."""
+
+    block: np.ndarray
+    start: int
+    area: Callable[[], Area | None] = lambda: None
+
+
+_BLOCK = 1 << 10
+_tables: dict[str, _Table] = {}
+_areas: weakref.WeakSet[Area] = weakref.WeakSet()
+_owning = threading.Lock()
 
 
 def _after_fork() -> None:
-    # Another thread of the parent may have held the lock; nobody in the child would release it.
-    global _lock
-    _lock = threading.RLock()
+    # Another thread of the parent may have held a lock; nobody in the child would release it.
+    global _owning
+    _owning = threading.Lock()
+    for area in _areas:
+        area.lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _new_table(name: str, count: int) -> None:
-    """Memory for a table, beside others, which a call fills in one go."""
-    with _lock:
-        if not _blocks or _blocks[-1][1][0] + count > len(_blocks[-1][0]):
-            _blocks.append((np.zeros(max(_BLOCK, count), np.int64), [0]))
-        block, used = _blocks[-1]
-        _tables[name] = block, used[0]
-        jit.define(name, block.ctypes.data + 8 * used[0])
-        used[0] += count
-
-
 class Filling:
-    """The numbers that some functions read from their tables, for one set of sizes."""
+    """The numbers that some functions read from the tables of an area, for one set of sizes."""
 
-    def __init__(self) -> None:
+    def __init__(self, area: Area) -> None:
+        self.area = area
         self._parts: dict[str, np.ndarray] = {}
 
     def table(self, name: str, numbers: np.ndarray) -> str:
-        """The name of a table that holds these numbers while the functions run: `name`, or with a
-        number behind it where another function of them has other numbers in that one.
+        """The name of a table that holds these numbers while the functions run: `name`, with a
+        number behind it that tells it from those of other areas, and of other functions of this one
+        that have other numbers in theirs.
         """
         for k in itertools.count():
             own = f"{name}_{k}"
-            if own not in self._parts:
-                self._parts[own] = numbers
-            if np.array_equal(self._parts[own], numbers):
+            if self.area.owns(own, len(numbers)) and np.array_equal(
+                self._parts.setdefault(own, numbers), numbers
+            ):
                 break
-        if own not in _tables:
-            _new_table(own, len(numbers))
         return own
 
     def _by_block(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """What is to be written: blocks, the places in each, and the numbers."""
         found: dict[int, tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]] = {}
         for name, numbers in self._parts.items():
-            block, start = _tables[name]
-            _, places, values = found.setdefault(id(block), (block, [], []))
-            places.append(np.arange(start, start + len(numbers)))
+            table = _tables[name]
+            _, places, values = found.setdefault(id(table.block), (table.block, [], []))
+            places.append(np.arange(table.start, table.start + len(numbers)))
             values.append(numbers)
         return [(b, np.concatenate(p), np.concatenate(v)) for b, p, v in found.values()]
 
@@ -243,13 +270,14 @@ class Filling:
         parts = self._by_block()
         if not parts:
             return native
+        area = self.area
 
         def run(*arguments: Any) -> Any:
-            with _lock:
-                if _filled_by[0] is not self:
+            with area.lock:
+                if area.filled_by is not self:
                     for block, places, numbers in parts:
                         block[places] = numbers
-                    _filled_by[0] = self
+                    area.filled_by = self
                 return native(*arguments)
 
         return run
@@ -290,6 +318,7 @@ class Lengths:
 
     def __init__(self) -> None:
         self._families: dict[Any, _Family] = {}
+        self.area = Area()
         # whether schedules are compiled as a whole, as they are while nothing says that there will
         # be other sizes; and weak references to those that were
         self.whole = True

@@ -1,9 +1,13 @@
 """Functions that differ in numbers alone share code, each with its own numbers."""
 
+import gc
+import threading
+
+import numpy as np
 import pytest
 
 from pellucid.llvm import jit, target
-from pellucid.llvm.lengths import Filling, Lengths, read
+from pellucid.llvm.lengths import Area, Filling, Lengths, read
 
 needs_llvm = pytest.mark.skipif(not target.available(), reason="no vector unit, or no LLVM")
 
@@ -44,7 +48,7 @@ done:
 
 
 def made(lengths: Lengths, text: str, signature: str = "i>i"):
-    filling = Filling()
+    filling = Filling(lengths.area)
     natives = lengths.compile(text, {"f": signature}, "a test", filling)
     return filling.around(natives["f"])
 
@@ -70,7 +74,8 @@ def test_a_number_that_differs_later_gets_its_place():
 
 @needs_llvm
 def test_two_functions_of_one_family_in_one_schedule_have_a_table_each():
-    lengths, filling = Lengths(), Filling()
+    lengths = Lengths()
+    filling = Filling(lengths.area)
     lengths.note(scaled(1, 0), {"f": "i>i"})
     natives = [
         lengths.compile(scaled(k, 0), {"f": "i>i"}, "a test", filling)["f"] for k in (2, 3, 2)
@@ -132,3 +137,54 @@ def test_types_are_part_of_the_family():
     assert (
         read(scaled(2, 7)).family != read(scaled(2, 7).replace("add i64 %y", "add i32 %y")).family
     )
+
+
+def waiting(factor: int) -> str:
+    """`factor` times what memory holds, once it is not zero there."""
+    return f"""define i64 @f(ptr %p) {{
+entry:
+  br label %loop
+loop:
+  %x = load atomic i64, ptr %p seq_cst, align 8
+  %more = icmp eq i64 %x, 0
+  br i1 %more, label %loop, label %done
+done:
+  %y = mul i64 %x, {factor}
+  ret i64 %y
+}}
+"""
+
+
+@needs_llvm
+def test_functions_with_areas_of_their_own_run_at_the_same_time():
+    flags = [np.zeros(1, np.int64) for _ in range(2)]
+    first, second = Lengths(), Lengths()
+    functions = [
+        [made(lengths, waiting(k), "a>i") for k in (2, 3, 5 + n)]
+        for n, lengths in enumerate((first, second))
+    ]
+    results: list[int] = []
+    thread = threading.Thread(target=lambda: results.append(functions[0][2](flags[0])))
+    thread.start()
+    flags[1][0] = 10
+    try:  # while the first one waits
+        assert [f(flags[1]) for f in functions[1]] == [20, 30, 60]
+    finally:
+        flags[0][0] = 100
+        thread.join()
+    assert results == [500]
+
+
+@needs_llvm
+def test_tables_of_functions_that_are_gone_are_used_again():
+    def tables() -> set[str]:
+        lengths, filling = Lengths(), Filling(Area())
+        names = set()
+        for k in (2, 3):
+            lengths.compile(scaled(k, 99), {"f": "i>i"}, "a test", filling)
+            names |= filling._parts.keys()
+        return names
+
+    first = tables()
+    gc.collect()
+    assert first and tables() == first
