@@ -174,7 +174,7 @@ def _add(
             blocks = _reduce(whole.reshape(*before, n, BLOCK_ROWS, *after), first + 1)
             x = np.concatenate([blocks, _reduce(rest, first, keepdims=True)], first)
     flags = x.flags
-    if flags.forc or dtype is None and type(axis) is int:
+    if flags.forc or x.size <= _BUFFERED or dtype is None and type(axis) is int:
         made = _reduce(x, axis, dtype, out, keepdims)
     else:
         before = np.setbufsize(_GATHERED)
@@ -188,6 +188,7 @@ def _add(
 # Elements of an array with gaps that NumPy gathers and adds up pairwise, before it adds such sums
 # one by one.
 _GATHERED = 8192
+_BUFFERED = 512  # elements that the usual buffer holds (`core.modes`)
 
 
 def in_order(made: Any) -> Any:
@@ -442,7 +443,7 @@ def transpose(x: Any, axes: Any = None) -> Any:
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
     """As NumPy's, at a fraction of its cost, and writeable where the array is."""
-    x = as_array(x)
+    x = x if type(x) is ndarray else as_array(x)
     try:
         extra = len(shape) - x.ndim
         strides = [0] * len(shape)
@@ -451,7 +452,7 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
                 strides[k] = stride
             elif size != 1:
                 raise ValueError
-        if x.ndim:
+        if x.ndim and extra:
             # a new dimension of size 1 steps over what follows, as in PyTorch
             for k in range(extra - 1, -1, -1):
                 strides[k] = shape[k + 1] * strides[k + 1] if shape[k] == 1 else 0

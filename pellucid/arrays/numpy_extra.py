@@ -19,7 +19,7 @@ from ..errors import OperationError, UnsupportedError
 from ..ir.formula import FORMULAS, Formula
 from .halves import HALVES, narrowed
 from .halves import widened as _wide
-from .native import REAL, activation, chunked, fused, ufuncs
+from .native import REAL, SERVED, activation, chunked, fused, ufuncs
 from .numpy_fast import cube
 
 __all__: list[str] = []
@@ -501,12 +501,17 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 def _divided(name: str, x: Any, y: Any) -> Any:
-    """NumPy's function; many float32 by a kernel, which has the same bits."""
+    """NumPy's function; many floats by a kernel, which has the same bits."""
     function = getattr(np, name)
-    if type(x) is not ndarray or not _large(x, y, _LARGE):
+    if type(x) is not ndarray or x.size < _LARGE:
         return function(x, y)
-    run = activation(name, x.size) if x.dtype == np.float32 and config.kernels else None
-    return chunked(function)(x, y) if run is None else run(x, y)
+    halves = type(y) is ndarray and y.dtype is x.dtype and x.dtype in SERVED()
+    if not halves and not _large(x, y, _LARGE):
+        return function(x, y)
+    run = activation(name, x.size) if config.kernels else None
+    if run is None:
+        return function(x, y) if halves else chunked(function)(x, y)
+    return run(x, y)
 
 
 def _whole(x: Any) -> bool:

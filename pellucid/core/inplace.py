@@ -22,6 +22,7 @@ from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, 
 from . import observe, source, tracing
 from .bind import OPERANDS, record
 from .display import examples, refusals
+from .display.gone import UNSHARED, references
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -226,10 +227,12 @@ def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
 
 
 def bump(t: Tensor, name: str) -> None:
-    """Count a write to `t` and remember who did it."""
+    """Count a write to `t` and remember who did it; the line only where somebody has the counter
+    beside the tensor: a node that kept the value, or a view. Nobody else asks for it.
+    """
     version = t._ver or version_of(t)
     version.count += 1
-    version.writer = (name, source.capture(4))
+    version.writer = (name, source.capture(4) if references(version) > UNSHARED else None)
 
 
 def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:

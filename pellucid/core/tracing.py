@@ -200,12 +200,10 @@ def repeatable(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        if tracer():
+        if state.slow and tracer():
             return tracer().effect(function, args, kwargs, writes)
-        return (
-            _apply(partial(function, **kwargs), args, writes)
-            if len(NAMESPACES) > 1
-            else function(*args, **kwargs)
-        )
+        if len(NAMESPACES) > 1:
+            return _apply(partial(function, **kwargs), args, writes)
+        return function(*args, **kwargs)
 
     return call

@@ -126,7 +126,9 @@ ELEMENTARY = frozenset(
 )
 
 # those of them that there is code for in double precision, too
-DOUBLE = frozenset("exp expm1 log log1p tanh sigmoid erf gelu_slope".split())
+DOUBLE = frozenset(
+    "exp expm1 log log1p tanh sigmoid erf gelu_slope fmod remainder floor_divide".split()
+)
 
 # Words by what they are for: (kinds, args, how many arguments).
 _WORDS = {

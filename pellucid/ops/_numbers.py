@@ -34,6 +34,9 @@ def _overflow(kind: dtypes.dtype) -> Exception:
     return OperationError(f"value cannot be converted to type {name} without overflow")
 
 
+_EXACT = frozenset({dtypes.float32, dtypes.float64})  # hold whole numbers of 24 bits
+
+
 def fitting(value: Any, kind: dtypes.dtype) -> Any:
     """A number as a Python number that `kind` holds; negative integers count back from the end of
     the range of an unsigned dtype.
@@ -43,6 +46,8 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
     """
     if type(value) is float and kind.is_floating_point and abs(value) <= _LARGEST[kind]:
         return value  # as nearly all are
+    if type(value) is int and kind in _EXACT and abs(value) < 1 << 24:
+        return float(value)
     value = value.item() if isinstance(value, np.generic) else value
     if type(value) is int and not -(1 << 63) <= value < 1 << 64:
         raise OverflowError(

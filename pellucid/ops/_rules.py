@@ -55,6 +55,11 @@ def asked_for(attribute: str, *values: Any) -> None:
             getattr(value, attribute)
 
 
+def is_plain(x: Tensor) -> bool:
+    """True for a plain tensor with data, while nobody watches."""
+    return type(x) in FAST_TYPES and not state.slow and type(x._array) is ndarray
+
+
 def is_direct(x: Tensor) -> bool:
     """True for a plain tensor with data that wants no gradient, while nobody watches: what is made
     of it needs no record.

@@ -30,3 +30,27 @@ def test_recording_lines_can_be_switched_off():
         with pytest.raises(RuntimeError, match="The size of tensor a"):
             y + torch.ones(3)
     assert (x * 2).grad_fn.line is not None
+
+
+@pytest.mark.parametrize("through_view", [False, True])
+def test_writes_to_what_a_node_kept_are_told_with_their_line(through_view):
+    w = torch.ones(3, requires_grad=True)
+    x = w * 2
+    x.add_(1)  # nobody has kept it
+    y = x * x
+    (x[:2] if through_view else x).mul_(3)
+    with pytest.raises(RuntimeError) as caught:
+        y.sum().backward()
+    notes = "\n".join(caught.value.__notes__)
+    assert "mul_ overwrote it at" in notes
+    assert ".mul_(3)" in notes
+
+
+def test_lines_of_writes_are_kept_where_somebody_may_ask():
+    x = torch.ones(3)
+    x.zero_()
+    assert x._ver.writer == ("zero_", None)
+    y = x.detach()
+    x.zero_()
+    assert x._ver.writer[1] is not None
+    del y

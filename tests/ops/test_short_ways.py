@@ -505,3 +505,24 @@ def test_recorded_pixel_shuffle():
     seed = torch.rand(made.shape)
     (grad,) = torch.autograd.grad(made, x, seed)
     same(grad, F.pixel_unshuffle(seed, 2))
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (3, 5, 7), (6,), (4, 1)])
+def test_cosines_are_the_same_with_and_without_a_graph(shape):
+    x = torch.arange(torch.Size(shape).numel(), dtype=torch.float32).sin().reshape(shape)
+    y, w = x.cos(), x.clone().requires_grad_()
+    for dim in range(-len(shape), len(shape)):
+        plain, recorded = (torch.cosine_similarity(a, y, dim) for a in (x, w))
+        assert torch.equal(plain, recorded)
+        assert plain.shape == recorded.shape
+
+
+def test_positions_alike_are_taken_with_a_graph():
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    index = torch.tensor([[2, 0, 1], [0, 0, 2]])
+    made = torch.take_along_dim(x, index, 1)
+    assert made.grad_fn.next_functions[0][0].name() == "ExpandBackward0"
+    index.zero_()  # the gradient has positions of its own
+    made.sum().backward()
+    assert x.grad.tolist() == [[1, 1, 1], [2, 0, 1]]
+    assert torch.take_along_dim(x, index - 1, 1).tolist() == [[2, 2, 2], [5, 5, 5]]

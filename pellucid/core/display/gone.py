@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ... import dtypes
 from ...errors import GraphError
 from .. import source
-from ..tensor import OutputSlot, Tensor
+from ..tensor import OutputSlot, Tensor, Version
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -31,6 +32,19 @@ def freed(node: Any) -> Exception:
     facts += [f"its saved values were freed by backward at {ended}"] if ended is not None else []
     hint = "; ".join([" and ".join(facts), advice] if facts else [advice])
     return GraphError(FREED, op=node.op.grad_name, hint=hint)
+
+
+references = sys.getrefcount
+
+
+def _unshared() -> int:
+    """`references` of a write counter that a variable and one other object have."""
+    holder = [Version()]
+    version = holder[0]
+    return references(version)
+
+
+UNSHARED = _unshared()
 
 
 def _place(line: Any) -> str | None:

@@ -34,6 +34,7 @@ from .math import exact, fma, kernel
 
 _ALL_TYPES = frozenset(C_NAMES) - {"uint16", "uint32", "uint64"}
 _TINIEST = 5e-324
+_minimum, _maximum = np.minimum.reduce, np.maximum.reduce
 
 
 @repeatable
@@ -97,7 +98,7 @@ def bernoulli_like(
     if name_of(p.dtype) not in DIGITS:
         raise refuse("bernoulli_tensor_cpu_p_", p.dtype)
     chances = p if p.shape == shape else np.broadcast_to(p, shape)
-    if not (p.size and p.min() >= 0 and p.max() <= 1):  # NaN is not
+    if not (p.size and _minimum(p, None) >= 0 and _maximum(p, None) <= 1):  # NaN is not
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report "
             "an enhancement request to PyTorch.)"

@@ -55,7 +55,7 @@ def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
         count = math.prod(target)
         threads.expect(count)
         return count, dtype if type(dtype) in _DTYPES else np.dtype(dtype)
-    if isinstance(target, np.ndarray):
+    if type(target) is np.ndarray or isinstance(target, np.ndarray):
         return target.size, target.dtype
     return math.prod(target), np.dtype(dtype)
 
@@ -264,6 +264,18 @@ def normal(
     [1.5409960746765137, -0.293428897857666]
     """
     count, kind = spec(target, dtype)
+    if (
+        kind is _FLOAT32
+        and 16 <= count <= _BLOCK
+        and not count % 16
+        and type(std) is float is type(mean)
+    ):
+        there = type(target) is np.ndarray
+        if std >= 0.0 and (not there or target.flags.carray):
+            with generator.lock:
+                words = generator.words(count)
+            made = normal_blocks32(words, mean, std, False, target if there else None)
+            return made if made is target else deliver(target, made)
     if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
         with generator.lock:
             values = normal_serial(generator, count).astype(kind)
@@ -360,9 +372,6 @@ def _normal_blocks32(
     """The values, in the memory of `target` where it is an array in order and native code runs."""
     whole = count // 16 * 16
     large = count > _BLOCK
-    if whole == count and not large and kind is _FLOAT32:
-        there = type(target) is np.ndarray and target.flags.carray
-        return normal_blocks32(generator.words(count), mean, std, large, target if there else None)
     out = np.empty(count, kind)
     for start in range(0, whole, _BLOCK):
         part = out[start : min(start + _BLOCK, whole)]

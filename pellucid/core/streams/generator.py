@@ -58,6 +58,8 @@ _twister: Any = None  # the library, once loaded; False where it cannot serve
 def _native(name: str, count: int) -> Any:
     """A function of `kernels.random.twister`, or None."""
     global _twister
+    if _twister:
+        return getattr(_twister, name) if config.kernels else None
     if _twister is None:
         if not config.kernels:
             return None

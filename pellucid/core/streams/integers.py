@@ -107,6 +107,11 @@ def _from_range(
 ) -> np.ndarray:
     if count == 0:
         return deliver(target, np.empty(0, kind))
+    if span < 1 << 28 and -(2**63) <= low < 2**63:
+        with generator.lock:
+            made = generator.native("integers", count, _INT64, low, span)
+        if made is not None:
+            return deliver(target, _from_int64(made, kind))
     with generator.lock:
         if span >= 1 << 28:
             wide = generator.wide_words(count)

@@ -170,7 +170,7 @@ def _for_numpy(kind: str, formula: Formula) -> bool:
     words = formula.words()
     return (
         kind in HALVES
-        and bool(words & ELEMENTARY - set(math.FUNCTIONS))
+        and bool(words & ELEMENTARY - DOUBLE - set(math.FUNCTIONS))
         and all(hasattr(np, word) for word in words)
     )
 

@@ -244,8 +244,7 @@ class Maker:
         if REGISTER[kind] == "double" and name in doubles.FUNCTIONS:
             return Num(self, doubles.FUNCTIONS[name](f, args[0].value), kind)
         wide = [f.extend(a.value, vector("double", self.width)) for a in args]
-        single = name == "fmod" and REGISTER[kind] == "float"
-        value = _rest(f, *wide) if single else through_c(f, name, *wide)
+        value = _rest(f, *wide) if name == "fmod" else through_c(f, name, *wide)
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
 
 
@@ -326,14 +325,14 @@ def through_c(f: Function, name: str, *args: Value) -> Value:
 
 
 def _rest(f: Function, x: Value, y: Value) -> Value:
-    """`fmod` of numbers that float32 holds. Up to a quotient of 2**28 its product with y, and what is
-    left of x, are exact; the quotient is one too large where it was rounded up to a whole number.
-    Other lanes are the C library's.
+    """`fmod`. Up to a quotient of 2**51, what its product with y leaves of x is exact in one fused
+    step; the quotient is one too large where it was rounded up to a whole number. Other lanes are
+    the C library's.
     """
     kind = x.ctype
     a, b = f.fabs(x), f.fabs(y)
     ratio = a / b
-    good = ratio.compare("olt", 2.0**28) & b.compare("olt", math.inf)
+    good = ratio.compare("olt", 2.0**51) & b.compare("olt", math.inf)
     result = f.var(kind)
 
     def fast() -> None:

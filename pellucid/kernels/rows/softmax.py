@@ -312,10 +312,7 @@ def _over_rows(
             if len(shape) == 2
             else (pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :]))
         )
-        out = softmax_columns.run(
-            name, *[np.ascontiguousarray(a).reshape(middle) for a in (x, y) if a is not None]
-        )
-        return out if out is None else out.reshape(shape)
+        return softmax_columns.run(name, middle, *[a for a in (x, y) if a is not None])
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
     columns = shape[-1]

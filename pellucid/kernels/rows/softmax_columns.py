@@ -142,30 +142,18 @@ _lib = jit.Library(
 )
 
 
-def run(name: str, *arrays: np.ndarray) -> np.ndarray | None:
-    """`name` over the middle dimension of contiguous arrays of one shape with three dimensions,
-    none of them empty; None for others.
+def run(name: str, middle: tuple[int, int, int], *arrays: np.ndarray) -> np.ndarray | None:
+    """`name` over a dimension of arrays of one shape and dtype, none of them empty; `middle` is how
+    many places there are before it, in it and after it. None where there is no kernel.
     """
     x = arrays[0]
-    real = _REALS.get(x.dtype)
-    if real is None or x.ndim != 3 or not x.size:
-        return None
-    for a in arrays:
-        if a.dtype is not x.dtype or a.shape != x.shape or not a.flags.c_contiguous:
-            return None
-    kernel = getattr(_lib, f"{name}.{real}")
+    kernel = getattr(_lib, f"{name}.{_REALS[x.dtype]}")
     if kernel is None:
         return None
+    arrays = tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays])
     out = empty(x.shape, x.dtype)
-    outer, length, inner = x.shape
-    tasks = outer * -(-inner // BLOCK)
-    kernel(
-        threads.team(),
-        *arrays,
-        out,
-        length,
-        inner,
-        tasks,
-        GRAIN // (length * min(inner, BLOCK)) or 1,
-    )
+    outer, length, inner = middle
+    blocks = 1 if inner <= BLOCK else -(-inner // BLOCK)
+    grain = GRAIN // (length * (inner if inner < BLOCK else BLOCK)) or 1
+    kernel(threads.team(), *arrays, out, length, inner, outer * blocks, grain)
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -232,12 +233,16 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     wide = np.complex128 if work.kind == "c" else np.float64
     a, b, step = wide(a), wide(b), wide(step)
     line = np.empty(n, work)
-    near, far = (
-        np.arange(n // 2, dtype=np.float64),
-        np.arange(n - 1 - n // 2, -1, -1, dtype=np.float64),
-    )
+    near, far = _from_both_ends(n) if n <= 1024 else _from_both_ends.__wrapped__(n)
     line[: n // 2], line[n // 2 :] = a + step * near, b - step * far
     return line.astype(kind, copy=False)
+
+
+@functools.lru_cache(64)
+def _from_both_ends(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """How far the first half of n numbers is from the first one, and the others from the last one."""
+    half = n // 2
+    return np.arange(half, dtype=np.float64), np.arange(n - 1 - half, -1, -1, dtype=np.float64)
 
 
 def _line_kind(

@@ -16,7 +16,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError
-from .._rules import is_direct, require_tensor
+from .._rules import is_direct, is_plain, require_tensor
 from .._samples import Sample
 from ..reduce._reduction import everyday_dim
 from ..shape.broadcast import broadcast_to
@@ -155,8 +155,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if input._rg and local.grad:
         indices = indices.clone()  # the gradient reads positions that nobody else writes to
     alike = a[:dim] == b[:dim] and a[dim + 1 :] == b[dim + 1 :]
-    if alike and is_direct(input) and is_direct(indices) and inside(indices._array, a[dim]):
-        return gather(input, dim, indices)
+    if alike and is_plain(input) and is_direct(indices) and inside(indices._array, a[dim]):
+        wide = broadcast_to(input, a) if input._rg and local.grad else input
+        return gather(wide, dim, indices)
     common = list(
         shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :]))
     )

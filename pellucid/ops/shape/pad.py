@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,17 +11,16 @@ import numpy as np
 
 from ... import shapes
 from ...core.bind import wrap
-from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
-from ...core.tensor import FAST_TYPES, Tensor
+from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .._format import in_format
 from .._numbers import number_array
-from .._rules import as_index, at_full_precision, require_tensor
+from .._rules import as_index, at_full_precision, is_plain, require_tensor
 from .._samples import cases
 from .transpose import permute
 from .view import reshape
@@ -115,6 +115,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
 
 
 # ---- other modes -----------------------------------------------------------------------------
+@functools.lru_cache(256)
 def _positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
     """Which position of a dimension each position of the padded one shows."""
     at = np.arange(-before, size + after)
@@ -318,7 +319,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
     n = len(lead)
-    if type(input) in FAST_TYPES and not state.slow and type(input._array) is np.ndarray:
+    if is_plain(input):
         if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
             return shuffle_op.call(input, r=r)
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))

@@ -215,29 +215,32 @@ def test_doubles_without_a_compiler(monkeypatch):
     np.testing.assert_array_equal(made(a.copy(), a.copy(), k)[0], np.where(k, a * a + 1, -a))
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["fmod", "remainder", "floor_divide"])
-def test_divisions_with_rest_are_numpys_to_the_bit(name, thread_count):
+def test_divisions_with_rest_are_numpys_to_the_bit(name, kind, thread_count):
     rng = np.random.default_rng(4)
-    hard = np.float32(
-        [0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 1e-38, 2.5, -7, 0.1, -0.1]
-        + [2**24, 2**28 - 16, 2**28, 2**28 + 32, 1e10, 3, -3, 1 / 3]
+    info = np.finfo(kind)
+    tiny, huge = info.smallest_subnormal, info.max
+    hard = np.array(
+        [0, -0.0, np.inf, -np.inf, np.nan, tiny, -tiny, huge, -huge, info.tiny, 2.5, -7, 0.1, -0.1]
+        + [2**24, 2**28 - 16, 2**28, 2**28 + 32, 2.0**51, 3 * 2.0**50, 1e10, 3, -3, 1 / 3],
+        kind,
     )
-    pairs = [np.meshgrid(hard, hard), rng.integers(0, 1 << 32, (2, 100_003), dtype=np.uint64)]
-    a, b = (
-        np.concatenate([p[k].astype(np.uint32).view(np.float32).ravel() for p in pairs[1:]])
-        for k in (0, 1)
+    bits = np.uint32 if kind is np.float32 else np.uint64
+    words = rng.integers(0, np.iinfo(bits).max, (2, 20_003), dtype=bits, endpoint=True)
+    pairs = (
+        np.meshgrid(hard, hard),
+        words.view(kind),
+        rng.standard_normal((2, 20_000)) * [[50], [1]],
     )
-    x = np.concatenate(
-        [pairs[0][0].ravel(), a, (rng.standard_normal(50_000) * 50).astype(np.float32)]
-    )
-    y = np.concatenate([pairs[0][1].ravel(), b, rng.standard_normal(50_000).astype(np.float32)])
+    x, y = (np.concatenate([p[k].ravel().astype(kind) for p in pairs]) for k in (0, 1))
     run = getattr(act, name)
     with np.errstate(all="ignore"):
         want = getattr(np, name)(x, y)
     got = run(x, y)
-    same = (got.view(np.uint32) == want.view(np.uint32)) | np.isnan(got) & np.isnan(want)
+    same = (got.view(bits) == want.view(bits)) | np.isnan(got) & np.isnan(want)
     assert same.all()
     # quotients that are rounded up to a whole number
-    y = np.nextafter(np.float32(1), np.float32(2)) * np.ones(5000, np.float32)
-    x = (np.arange(5000) + 1).astype(np.float32) * y
+    y = np.nextafter(kind(1), kind(2)) * np.ones(5000, kind)
+    x = np.nextafter((np.arange(5000) + 1).astype(kind) * y, kind(0))
     np.testing.assert_array_equal(run(x, y), getattr(np, name)(x, y))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ....core.bind import wrap
+from ....core.primitive import RAW
 from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import titled
@@ -12,7 +16,8 @@ from ....core.tensor import Tensor
 from ....dtypes import promote_types
 from ....errors import ArgumentValueError, OperationError
 from ....shapes import broadcast_shapes
-from ..._rules import full_precision, require_tensor
+from ..._rules import full_precision, is_direct, require_tensor
+from ...reduce._reduction import everyday_dim
 from ._reduction import get_reduction, known, reduce_loss
 
 
@@ -33,6 +38,16 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         require_tensor(x1, "cosine_similarity", "x1"),
         require_tensor(x2, "cosine_similarity", "x2", 2),
     )
+    if (
+        is_direct(a)
+        and is_direct(b)
+        and a._array.shape == b._array.shape
+        and a._array.dtype is b._array.dtype
+        and a._array.dtype.char in "fd"
+        and type(eps) is float
+        and (along := everyday_dim(a, dim)) >= 0
+    ):
+        return wrap(_cosine(a._array, b._array, along, eps))
     common = promote_types(a.dtype, b.dtype)
     if not common.is_floating_point:
         raise OperationError(
@@ -46,6 +61,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     na = _norm(a, dim).clamp_min(eps)
     nb = _norm(b, dim).clamp_min(eps)
     return ((a / na) * (b / nb)).sum(dim=dim)
+
+
+def _cosine(a: np.ndarray, b: np.ndarray, dim: int, eps: float) -> np.ndarray:
+    """The similarity of arrays alike, without a graph."""
+    sides = []
+    for x in (a, b):
+        norm = RAW.vector_norm(x, ord=2.0, dim=(dim,), keepdim=True)
+        sides.append(x / RAW.clamp(norm, min=eps, max=None))
+    return np.asarray(RAW.sum(sides[0] * sides[1], dim=(dim,), keepdim=False))
 
 
 def _norm(x: Tensor, dim: int) -> Any:
