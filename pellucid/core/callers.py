@@ -32,7 +32,6 @@ from .tape import count, node_type
 from .tensor import OutputSlot, Parameter, Tensor, Version, version_of
 
 asarray = np.asarray
-_getframe = sys._getframe
 _new = object.__new__
 
 _RECORDER = """
@@ -159,7 +158,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         "plan": plan,
         "Version": Version,
         "count": count,
-        "getframe": _getframe,
+        "getframe": sys._getframe,
         "library": _library,
         "is_library": is_library,
         "Tensor": Tensor,

@@ -55,7 +55,7 @@ def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
         count = math.prod(target)
         threads.expect(count)
         return count, dtype if type(dtype) in _DTYPES else np.dtype(dtype)
-    if type(target) is np.ndarray or isinstance(target, np.ndarray):
+    if isinstance(target, np.ndarray):
         return target.size, target.dtype
     return math.prod(target), np.dtype(dtype)
 
@@ -270,11 +270,11 @@ def normal(
         and not count % 16
         and type(std) is float is type(mean)
     ):
-        there = type(target) is np.ndarray
-        if std >= 0.0 and (not there or target.flags.carray):
+        place: Any = target if type(target) is np.ndarray else None
+        if std >= 0.0 and (type(target) is tuple or place is not None and place.flags.carray):
             with generator.lock:
                 words = generator.words(count)
-            made = normal_blocks32(words, mean, std, False, target if there else None)
+            made = normal_blocks32(words, mean, std, False, place)
             return made if made is target else deliver(target, made)
     if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
         with generator.lock:
