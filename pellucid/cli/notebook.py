@@ -23,6 +23,7 @@ from ..core.display import notebook as display
 from ..debug.watching import Watch, current, watch
 from ..errors import explained
 from .run import own_frames
+from .uncaught import with_hint
 
 BUDGET = 20_000  # operations; noting that many takes about half a second
 
@@ -146,7 +147,7 @@ def _show(
     tb_offset: int | None = None,
 ) -> None:
     """Show an exception; of one that Pellucid explains, the frames inside the library are left out."""
-    if explained(error):
+    if explained(with_hint(error)):
         frames = own_frames(frames) or frames
         error.__traceback__ = frames
     shell.showtraceback((kind, error, frames), tb_offset=tb_offset)

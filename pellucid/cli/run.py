@@ -23,6 +23,7 @@ from pellucid.interop import as_torch, torch_alias
 
 from ..core.display.notebook import is_notebook, source_of, traceback_of
 from .command_line import Enough, add_common, silencing, split, stopping_after, target
+from .uncaught import with_hint
 
 _EPILOG = """\
 SCRIPT is a Python file, a notebook (.ipynb), a folder or zip file with a
@@ -280,7 +281,7 @@ def script_frames(
     """
     while frames is not None and frames.tb_frame.f_code is not code:
         frames = frames.tb_next
-    ours = error is not None and explained(error)
+    ours = error is not None and explained(with_hint(error))
     here = last = frames
     while here is not None:
         file = here.tb_frame.f_code.co_filename

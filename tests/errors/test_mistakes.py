@@ -24,7 +24,7 @@ module = runpy.run_path(str(HERE / "mistakes.py"))
 MISTAKES = module["MISTAKES"]
 LIBRARY = module["library"](torch, nn, functional)
 # For these the sentence says all, or what to do depends on what is meant.
-WITHOUT_HINT = {"rnn_4d", "ce_range", "backward_grad_shape", "attn_mask"}
+WITHOUT_HINT = {"rnn_4d", "backward_grad_shape", "attn_mask"}
 
 
 def text_of(name):

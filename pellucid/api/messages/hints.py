@@ -133,6 +133,9 @@ def _product(case: Case) -> str | None:
 
 def _linear(case: Case, x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
     out, features = weight
+    before = _shape_before(next(iter(case.tensors.values())))
+    if before is not None and len(before) > 2 and (before[0], prod(before[1:])) == x:
+        return f"an example has {_times(before[1:])} = {x[-1]} values here: make in_features {x[-1]} (or use nn.LazyLinear)"
     if len(x) > 2 and prod(x[1:]) == features:
         return "the input still has several dimensions for each example: flatten(1) them first, or put nn.Flatten() before the layer"
     if len(x) == 1 and x[0] % features == 0 and x[0] > features:
@@ -141,15 +144,12 @@ def _linear(case: Case, x: tuple[int, ...], weight: tuple[int, ...]) -> str | No
         return (
             "the batch dimension is missing, or was flattened away: use flatten(1), not flatten()"
         )
-    before = _shape_before(next(iter(case.tensors.values())))
     batch = before[0] if before else 0
     if batch and len(x) == 2 and x[0] > batch and prod(x) == batch * features:
         return f"each example was split into {features // x[1]} rows: keep the {batch} examples apart with flatten(1) or view({batch}, -1)"
     for axis in range(len(x) - 1):
         if x[axis] == features and (axis or len(x) > 2):
             return f"dimension {axis} has the {features} features, and a linear layer takes the last one: movedim({axis}, -1)"
-    if before is not None and len(before) > 2 and prod(before[1:]) == x[-1]:
-        return f"an example has {_times(before[1:])} = {x[-1]} values here: make in_features {x[-1]} (or use nn.LazyLinear)"
     if x[-1] == out:
         return "the weight looks transposed: it is (out_features, in_features)"
     has = f"the last dimension of the input has {x[-1]} features and the layer expects {features}"
@@ -608,8 +608,27 @@ def _embedding(case: Case) -> str | None:
     return "num_embeddings must be larger than every index: is the vocabulary smaller than the one the tokens come from?"
 
 
+@rule(
+    r"(?:cat|concat|concatenate|stack|hstack|vstack|dstack)\(\): argument 'tensors' \(position 1\) must be tuple of Tensors, not Tensor"
+)
+def _tensors_without_list(case: Case) -> str | None:
+    return "put the tensors in a list: torch.cat([a, b])".replace("cat", case.op or "cat")
+
+
+@rule(r"Target (-?\d+) is out of bounds")
+def _label_range(case: Case) -> str | None:
+    label, classes = int(case.found[0]), case.shape(0)[1:2] or case.shape(0)
+    if label < 0 or not classes:
+        return "labels count from 0; ignore_index names a label that is left out"
+    if label == classes[0]:
+        return f"labels count from 0: subtract 1 if yours begin at 1, or make the last layer output {label + 1} scores"
+    return f"labels count from 0, and the last layer outputs {classes[0]} scores: is that the number of classes?"
+
+
 @rule(r"argument 'input' \(position 1\) must be Tensor, not (\S+)")
 def _not_a_tensor(case: Case) -> str | None:
+    if case.found[0] == "NoneType":
+        return "the input is None; if it is a model's output, does its forward() return anything?"
     if case.found[0] == "numpy.ndarray":
         return "convert the array: torch.from_numpy(x).float()"
     if case.found[0] == "tuple" and case.module is not None:

@@ -675,7 +675,7 @@ def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tenso
         return write(self, name, refill, (), {"fill": fill})
     except Exception as error:
         # while somebody watches, `refill` is an operation, and adds its name
-        raise error if facts_of(error) is None else (error.__cause__ or error) from None
+        raise error if facts_of(error) is None else (error.__context__ or error) from None
 
 
 def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> None:

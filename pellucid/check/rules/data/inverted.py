@@ -26,7 +26,7 @@ class MaskInverted(Rule):
     slug = "mask-inverted"
     id = "PL904"
     severity = "error"
-    summary = "a mask keeps the padding and leaves out the tokens"
+    summary = "a mask keeps the padding and hides the tokens"
     supersedes = ("loss-at-chance",)
     ops = (*ATTENTION, "softmax", "embedding", "mul", "cross_entropy", "nll_loss")
 
@@ -146,8 +146,8 @@ class MaskInverted(Rule):
             return
         self._count(
             place,
-            "this mask keeps the padding and leaves out all the rest: "
-            f"{kept.size} of {ignored.size} places are kept, and {'all hold token ' + str(int(one[0])) if held is not None else 'all are zeros'}.",
+            "this mask is inverted: it keeps the padding and hides everything else. It keeps "
+            f"{kept.size} of {ignored.size} positions, and {'all hold token ' + str(int(one[0])) if held is not None else 'all are zeros'}.",
             {"kept": int(kept.size), "left_out": int(left.size), "shape": list(ignored.shape)},
             _fix(op),
         )
@@ -182,7 +182,7 @@ class MaskInverted(Rule):
         if square[lower].all() and not square[~lower].any():
             self._count(
                 self._place(op, mask, made),
-                "this causal mask is turned around: each place sees only what comes after it, and the last one nothing.",
+                "this causal mask is inverted: each position sees only later ones, and the last sees nothing.",
                 {"length": length},
                 _fix(op),
             )
@@ -258,7 +258,7 @@ def _rows_of(op: Op, shape: tuple[int, ...]) -> Any:
 
 def _fix(op: Op) -> str:
     if op.name == ATTENTION[0]:
-        return "in nn.MultiheadAttention and nn.Transformer, True means left out: `key_padding_mask = tokens == pad`"
+        return "in nn.MultiheadAttention and nn.Transformer, True means hidden: `key_padding_mask = tokens == pad`"
     if op.name == ATTENTION[1]:
-        return "in scaled_dot_product_attention, True means seen: `attn_mask = tokens != pad`"
-    return "turn the mask around: `~mask`, or `!=` in the place of `==`"
+        return "in scaled_dot_product_attention, True means visible: `attn_mask = tokens != pad`"
+    return "invert the mask: `~mask`, or `!=` instead of `==`"

@@ -23,7 +23,7 @@ class ClassesInOrder(Rule):
     slug = "classes-in-order"
     id = "PL905"
     severity = "error"
-    summary = "training batches come sorted by class"
+    summary = "training batches are sorted by class"
     supersedes = ("loss-at-chance", "dead-units")
 
     def __init__(self) -> None:
@@ -118,9 +118,9 @@ class StateCarriedOver(Rule):
         if len(steps) == TIMES:
             self.report(
                 site,
-                f"this {op.name} begins with the state that it had after the batch before, and the loader shuffles: these are other samples.",
+                f"this {op.name} starts from the hidden state of the previous batch, but the loader shuffles: it belongs to other samples.",
                 evidence={"layer": op.site, "loader": loader.site, "step": op.step},
-                fix="begin each batch without a state (or reset it), or keep the order of the samples",
+                fix="start each batch without a hidden state (or reset it), or keep the order of the samples",
             )
 
     def _loader(self, value: Value) -> LoaderInfo | None:

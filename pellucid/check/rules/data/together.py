@@ -208,7 +208,7 @@ class Together(Rule):
             self.report(
                 later(held.made, held.beside) or held.site,
                 f"{len(held.windows)} of {total} rows that the model is evaluated on{f' ({name})' if name else ''} are windows of a time series "
-                "that overlap a training window: they share most of their values with it, including the last ones.",
+                "that overlap a training window: most of their values are in the training data, including the last ones.",
                 evidence={
                     "evaluated_at": str(held.site),
                     "rows": total,

@@ -142,31 +142,30 @@ class TargetVisible(Rule):
         if kind == "same":
             self.report(
                 site,
-                "the targets are the input tokens themselves, each at its own place: the model learns to copy its input.",
+                "the targets are the input tokens at the same positions, so the model learns to copy its input.",
                 evidence=evidence,
                 fix="shift the targets by one: inputs `tokens[:, :-1]`, targets `tokens[:, 1:]`",
             )
         elif kind in ("lstm", "gru", "rnn"):
             self.report(
                 site,
-                f"the targets are the next input tokens, and this {kind} runs in both directions: it has read them.",
+                f"the targets are the next input tokens, and this {kind} is bidirectional, so it has already read them.",
                 evidence=evidence,
                 fix="make it run forward only, `bidirectional=False`",
             )
         elif kind == "mask":
             self.report(
                 site,
-                "the targets are the next input tokens, and this mask does not hide them: the scores of later places are hardly smaller than "
-                "the others.",
+                "the targets are the next input tokens, and this mask does not hide them: it hardly lowers the scores of later positions.",
                 evidence=evidence,
-                fix="a mask of True and False, or one that adds `float('-inf')`: `nn.Transformer.generate_square_subsequent_mask(length)`",
+                fix="use a boolean mask, or one that adds `float('-inf')`: `nn.Transformer.generate_square_subsequent_mask(length)`",
             )
         else:
             self.report(
                 site,
-                "the targets are the next input tokens, and this attention has no causal mask: every place sees the token that it is to predict.",
+                "the targets are the next input tokens, and this attention has no causal mask: every position sees the token that it should predict.",
                 evidence=evidence,
-                fix="mask what comes later: `is_causal=True`, or `attn_mask=nn.Transformer.generate_square_subsequent_mask(length)`",
+                fix="hide later positions: `is_causal=True`, or `attn_mask=nn.Transformer.generate_square_subsequent_mask(length)`",
             )
 
 

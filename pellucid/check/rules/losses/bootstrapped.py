@@ -132,7 +132,7 @@ class TerminalNotMasked(_OfTargets):
     slug = "terminal-not-masked"
     id = "PL213"
     severity = "warning"
-    summary = "the target of a value function goes on after the end of an episode"
+    summary = "the target of a value function continues past the end of an episode"
     ops = (*_OfTargets.ops, "add")
 
     def __init__(self) -> None:
@@ -155,8 +155,8 @@ class TerminalNotMasked(_OfTargets):
         if self.again(site) and self._ones[site]:
             self.report(
                 site,
-                f"this target adds the discounted value of the next state to every reward, also where the episode has ended; "
-                f"flags of {flags[0].shape[0]} rows that mark the ends were made and are not used.",
+                "this target adds the value of the next state to every reward, even where the episode has ended. The script "
+                f"creates flags for the ends ({flags[0].shape[0]} rows), but never uses them.",
                 evidence={"flags_made_at": str(_maker(flags[0])), "ends": self._ones[site]},
                 fix="`target = reward + gamma * (1 - done) * next_value`",
             )
@@ -198,8 +198,8 @@ class TerminalNotMasked(_OfTargets):
             if seen >= 128 and 0 < ones < 0.25 * seen:
                 self.report(
                     site,
-                    f"the value of the next state is kept in {ones} of {seen} rows and left out in all others: the factor is the flag of an "
-                    "ended episode itself, not its opposite.",
+                    f"this target keeps the value of the next state in only {ones} of {seen} rows: it is multiplied by `done` instead of "
+                    "`1 - done`.",
                     evidence={"rows": seen, "kept": ones},
                     fix="multiply by `1 - done`",
                 )
@@ -349,7 +349,7 @@ class TargetNotDetached(_OfTargets):
             first = next(iter(known.values()))
             self.report(
                 site,
-                "the targets of this loss have a graph, so it also changes the model that they come from, which was trained before.",
+                "gradients flow into the targets of this loss, so it also changes the model that computed them, which was trained before.",
                 evidence={"parameter": first.name, "loss": str(op.site)},
                 fix="compute the targets inside `with torch.no_grad():`, and give the optimizer only the other model's parameters",
             )
@@ -362,7 +362,7 @@ class TargetNotDetached(_OfTargets):
         if leaf is not None and self.again(found.op.site):
             self.report(
                 found.op.site,
-                "the value of the next state in this target has a graph, so the loss also moves the target towards the prediction.",
+                "gradients flow through the next state's value in this target, so the loss also moves the target towards the prediction.",
                 evidence={"parameter": leaf.name, "loss": str(op.site)},
                 fix="compute the target inside `with torch.no_grad():`, or from `next_value.detach()`",
             )
@@ -382,8 +382,8 @@ class TargetNotDetached(_OfTargets):
                 if leaf is not None and self.again(op.site):
                     self.report(
                         op.site,
-                        "the advantage that these log-probabilities are multiplied by has a graph: the loss of the policy also trains "
-                        f"{leaf.name or 'what it is computed with'}, and not to be right.",
+                        "gradients flow through the advantage here, so the policy's loss also changes "
+                        f"{leaf.name or 'the values it is computed from'}: larger where actions are likely, not more accurate.",
                         evidence={"parameter": leaf.name, "shape": list(weight.shape)},
                         fix="multiply by `advantage.detach()`",
                     )

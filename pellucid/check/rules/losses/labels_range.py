@@ -412,7 +412,7 @@ class LabelRange(Rule):
         elif lowest < 0 and isinstance(ignored, int):
             fix = f"give the loss `ignore_index={int(array[array < 0].max())}` if such labels mean 'no label'"
         else:
-            fix = f"make the last layer give {highest + 1} scores, or map the labels to 0..{classes - 1}"
+            fix = f"make the last layer output {highest + 1} scores, or map the labels to 0..{classes - 1}"
         self.report(
             op.site,
             f"{op.name} has {classes} classes, 0 to {classes - 1}, and {name} goes from {lowest} to {highest}.",

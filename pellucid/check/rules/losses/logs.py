@@ -89,7 +89,7 @@ class NllWithoutLogSoftmax(Rule):
             made, probabilities = found.op, found.kind == "softmax"
             self.report(
                 cause_site(made),
-                f"{op.name} gets probabilities: its input is the output of {made.name}, and the loss takes no logarithm itself."
+                f"{op.name} gets probabilities: its input is the output of {made.name}, but the loss does not apply a logarithm."
                 if probabilities
                 else f"{op.name} gets the logarithm of raw scores: there is no softmax between the layer and the log.",
                 evidence={"made_by": made.name, "loss": str(op.site), "shape": list(given.shape)},
@@ -120,7 +120,7 @@ class NllWithoutLogSoftmax(Rule):
             self._settled.add(picked.site)
             self.report(
                 picked.site,
-                "the loss is only the negative score of the correct class: no softmax pushes the others down, so it falls below zero without limit.",
+                "the loss is only the negative score of the correct class: no softmax pushes the others down, so it has no lower limit.",
                 evidence={"picked_by": picked.name, "loss": _number(event.roots[0])},
                 fix="use cross_entropy, or take log_softmax of the scores first",
             )
@@ -142,7 +142,7 @@ class NllWithoutLogSoftmax(Rule):
     def _tell(self, site: Any, made: str, evidence: dict[str, Any]) -> None:
         self.report(
             site,
-            f"nll_loss gets raw scores, straight from {made}: it takes log-probabilities and applies no softmax itself, "
+            f"nll_loss gets raw scores, straight from {made}: it expects log-probabilities and does not apply a softmax, "
             "so the loss can fall below zero without limit.",
             evidence=evidence,
             fix="use cross_entropy (`nn.CrossEntropyLoss`), or end the model with log_softmax over the classes",

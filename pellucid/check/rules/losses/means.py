@@ -158,7 +158,7 @@ class _Reader:
                     isinstance(n, ast.Call) for n in ast.walk(part.left)
                 ):
                     text = " ".join(ast.unparse(part).split())
-                    return Average(part.lineno, text, "the sum that is given back")
+                    return Average(part.lineno, text, "the sum that is returned")
         return None
 
     def _at_once(self) -> Average | None:

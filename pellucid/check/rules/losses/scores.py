@@ -131,6 +131,6 @@ SOFTMAX = frozenset({"softmax", "softmin", "gumbel_softmax"})
 
 def _called(made: Op) -> str:
     """What made the probabilities, in words."""
-    return {"div": "a softmax by hand", "exp": "the exponential of log-probabilities"}.get(
+    return {"div": "a softmax written out", "exp": "the exponential of log-probabilities"}.get(
         made.name, made.name
     )

@@ -109,11 +109,11 @@ class LossSign(Rule):
             self._note(
                 "standard",
                 where.site if where is not None else None,
-                f"this makes the loss as large as possible: {made.name} has a minus here"
+                f"this maximizes the loss: {made.name} has a minus here"
                 if turned > 0
-                else f"this optimizer makes what it gets as large as possible (maximize=True), and it gets the loss {made.name}",
+                else f"this optimizer maximizes the loss {made.name}, because it has maximize=True",
                 {"loss": str(made.site), "name": made.name},
-                "leave out the minus" if turned > 0 else "leave out `maximize=True`",
+                "remove the minus" if turned > 0 else "remove `maximize=True`",
             )
 
     def _weighted(self, terms: list[_Term], turned: int) -> bool:
@@ -132,8 +132,8 @@ class LossSign(Rule):
             self._note(
                 "policy",
                 op.site,
-                "this loss is made small, and with it the log-probability of the actions that were rewarded: it is multiplied by "
-                "rewards or advantages, without a minus",
+                "minimizing this loss makes rewarded actions less likely: it multiplies their log-probability by a reward or "
+                "advantage, without a minus",
                 {"line": text},
                 "put a minus in front: `-(log_prob * advantage).mean()`",
             )
@@ -153,8 +153,7 @@ class LossSign(Rule):
         self._note(
             "likelihood",
             made.site if made is not None else None,
-            "this loss is the log-probability of the data itself, without a minus: the smaller it gets, the less likely the model "
-            "holds the data",
+            "this loss is the log-probability of the data, without a minus: training makes the data less likely",
             {"terms": len(found)},
             "put a minus in front: `-log_prob.mean()`",
         )
@@ -172,7 +171,7 @@ class LossSign(Rule):
                 "entropy",
                 (at.site if at is not None else None)
                 or (term.value.producer and term.value.producer.site),
-                "this adds the entropy of the policy to the loss, which makes it small: the policy stops exploring",
+                "this adds the policy's entropy to the loss, so training reduces it and the policy stops exploring",
                 {},
                 "subtract it: `loss = policy_loss - beta * entropy`",
             )
@@ -198,7 +197,7 @@ class LossSign(Rule):
         self._note(
             "divergence",
             at.site if at is not None else None,
-            "this subtracts a KL divergence from the loss, which makes it large without a bound",
+            "this subtracts a KL divergence from the loss, so training makes it larger and larger",
             {},
             "add it: `loss = reconstruction + beta * kl`, with `kl = -0.5 * (1 + logvar - mu**2 - logvar.exp()).sum()`",
         )

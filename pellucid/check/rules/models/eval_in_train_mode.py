@@ -358,7 +358,7 @@ class EvalInTrainMode(Rule):
                     "grad_enabled": call.grad_enabled,
                     "step": call.step,
                 },
-                fix="hand the mode on: `super().train(mode)`"
+                fix="pass the mode on: `super().train(mode)`"
                 if held.overridden and held.place is None
                 else f"call `{call.path}.eval()` before evaluating, and `{call.path}.train()` before training continues"
                 if held.place is None

@@ -344,7 +344,7 @@ class ParamFrozen(Rule):
                     f"`from_pretrained` freezes the embedding unless it gets `freeze=False`: {value.name or 'its weight'} is given to the "
                     "optimizer and never changes.",
                     evidence={"parameter": value.name, "shape": list(value.shape)},
-                    fix="`from_pretrained(vectors, freeze=False)` to train it; say `freeze=True` if it should stay as it is",
+                    fix="`from_pretrained(vectors, freeze=False)` to train it; pass `freeze=True` if it should stay as it is",
                 )
 
     def frozen_sites(self) -> list[tuple[Value, Any]]:

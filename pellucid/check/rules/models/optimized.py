@@ -472,7 +472,7 @@ class ParamNotInOptimizer(_Leaves):
     slug = "param-not-in-optimizer"
     id = "PL503"
     severity = "warning"
-    summary = "a parameter that is used is not given to the optimizer"
+    summary = "a parameter is used but missing from the optimizer"
 
     ops: ClassVar[tuple[str, ...]] = (*_Leaves.ops, "requires_grad", "requires_grad_")
 
@@ -732,7 +732,7 @@ class ParamNotInOptimizer(_Leaves):
                 "backward_calls": self.counts[keys[0]],
                 "optimizer": f"{best.class_name} at {best.site}",
             },
-            fix="remove the override, or let it give every parameter that is to be trained"
+            fix="remove the override, or make it return every parameter that should be trained"
             if "own `parameters`" in how
             else f"give it to the optimizer, too: `{best.name or 'optimizer'}.add_param_group(...)`, or create the optimizer later"
             if "optimizer" in how

@@ -184,8 +184,8 @@ class ParamUnused(Rule):
             place, name, op = self._dropped[ids[0]]
             self.report(
                 place,
-                f"the result computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is left out here: no loss is "
-                "computed from it, and no backward ever reaches them.",
+                f"the result computed with {name or 'a parameter'}{f' and {len(ids) - 1} more' if len(ids) > 1 else ''} is discarded here: no loss "
+                "uses it, and no backward ever reaches these parameters.",
                 evidence={
                     "parameters": [n for i in ids if (n := self._dropped[i][1])][:8],
                     "last_operation": f"{op.name} at {op.site}",

@@ -80,13 +80,13 @@ class AugmentedOnce:
                     continue
                 self._rule.report(
                     held.place,
-                    f"`{held.drawn.code.co_name}` changes the samples at random here, once: in all {info.passes} epochs each of them is the same.",
+                    f"`{held.drawn.code.co_name}` augments the samples here only once, so each sample is the same in all {info.passes} epochs.",
                     evidence={
                         "samples": count,
                         "last_drawn_in_step": held.last,
                         "epochs": info.passes,
                     },
-                    fix="keep the unchanged samples, and change them where they are fetched, in `__getitem__`",
+                    fix="keep the unchanged samples, and augment them in `__getitem__`",
                     severity="warning",
                 )
                 break

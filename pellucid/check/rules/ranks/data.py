@@ -152,7 +152,7 @@ class SamplesOverlap(RankRule):
                 for r in job.ranks
             )
             left = (
-                f" {first['samples'] - len(union)} of {first['samples']} samples nobody gets."
+                f" {first['samples'] - len(union)} of {first['samples']} samples go to no rank."
                 if whole and len(union) < first["samples"]
                 else ""
             )

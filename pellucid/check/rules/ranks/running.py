@@ -118,7 +118,7 @@ class Straggler(RankRule):
                     "last in": f"{len(lateness)} of {len(rows)}",
                     "milliseconds": round(1000 * by, 1),
                 },
-                fix="give this rank less to do, or do it on all ranks; look at the timeline (--timeline) for what it does meanwhile",
+                fix="give this rank less to do, or share the work among all ranks; `--timeline` shows what it does while the others wait",
             )
 
     @staticmethod

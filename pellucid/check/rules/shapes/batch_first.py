@@ -90,7 +90,7 @@ class BatchFirst(Rule):
             return
         if found == time:
             self._count(
-                op, x, f"dim {time} of its input {list(x.shape)} for time, and that counts samples"
+                op, x, f"dim {time} of its input {list(x.shape)} for time, but that is the batch"
             )
         else:
             self._other.add(_made_at(op))
@@ -137,7 +137,7 @@ class BatchFirst(Rule):
             self._count(
                 layer,
                 value,
-                f"dim {at} of its result {list(value.shape)} for the samples, and only the last of these is used",
+                f"dim {at} of its result {list(value.shape)} for the batch, and only its last entry is used",
                 op,
             )
         else:
@@ -169,7 +169,7 @@ class BatchFirst(Rule):
                 self._count(
                     layer,
                     x,
-                    f"dim {time} of its input {list(x.shape)} for time, and the loss has {rows} labels, one for each",
+                    f"dim {time} of its input {list(x.shape)} for time, but the loss has {rows} labels, one per entry",
                 )
             elif scores.shape[0] == x.shape[samples]:
                 self._other.add(_made_at(layer))
@@ -195,9 +195,9 @@ class BatchFirst(Rule):
         if taken is not None and first:
             fix = "with batch_first=True time is axis 1: `out[:, -1]`"
         elif first:
-            fix = "leave out `batch_first=True`, or hand in batches whose first axis counts the samples"
+            fix = "leave out `batch_first=True`, or pass batches with the samples on axis 0"
         else:
-            fix = "make the layer with `batch_first=True`"
+            fix = "create the layer with `batch_first=True`"
         self.report(
             site,
             f"this {layer.name.upper() if layer.name in RECURRENT else 'attention'} takes {why}: it runs over the samples of a batch, "

@@ -79,10 +79,9 @@ class ClippingWithoutEffect(Rule):
             if count >= OFTEN:
                 self.report(
                     site,
-                    "gradients are clipped here while they are still multiplied by the factor of the gradient scaler: the limit is that much too "
-                    "small for them.",
+                    "gradients are clipped here while they are still scaled by the GradScaler, so the limit is far too small for them.",
                     evidence={"calls": count, "backward": str(backward)},
-                    fix="call `scaler.unscale_(optimizer)` before the clipping",
+                    fix="call `scaler.unscale_(optimizer)` before clipping",
                 )
         for site, (empty, full, used_up) in self._calls.items():
             if empty < OFTEN or full:
@@ -90,7 +89,7 @@ class ClippingWithoutEffect(Rule):
             if used_up:
                 self.report(
                     site,
-                    "the generator of parameters that is clipped here is used up: something else has gone over it before, so nothing is clipped.",
+                    "the parameters to clip are a generator that other code has already exhausted, so nothing is clipped.",
                     evidence={"calls": empty},
                     fix="call `model.parameters()` again, or keep a list: `list(model.parameters())`",
                 )

@@ -250,10 +250,10 @@ class GradientCut(Rule):
         if count == _LOOKS:
             self.report(
                 op.site,
-                "the nearest rows of a table go on here in the place of what they were compared with: what follows sends no gradient "
-                f"to {first_name(leaves) or 'the parameters'} and others before it.",
+                "the nearest codebook rows replace the encoder's output here, and no gradient flows past this look-up to "
+                f"{first_name(leaves) or 'the parameters'} and others before it.",
                 evidence={"shape": list(compared.shape), "parameters": len(leaves)},
-                fix="carry the gradient past the look-up: `quantized = z + (quantized - z).detach()`",
+                fix="pass the gradient around the look-up: `quantized = z + (quantized - z).detach()`",
             )
 
     def _doubts(self, roots: tuple[Value, ...]) -> None:

@@ -133,16 +133,16 @@ class LeftoverGradients(_Gradients):
             if seen.reached:
                 self.report(
                     seen.place or first,
-                    f"the loss for {other} also computes gradients for the parameters of {own}, and nobody clears them before "
-                    f"{own} steps: each of its steps follows the loss of the other model as well.",
+                    f"the loss for {other} also leaves gradients in the parameters of {own}, and nothing clears them before "
+                    f"{own} steps: each of its steps follows the other model's loss as well.",
                     evidence=evidence,
-                    fix="detach what comes from the other model, `discriminator(fake.detach())`, or call "
+                    fix="detach the other model's output, `discriminator(fake.detach())`, or call "
                     f"`{own}.zero_grad()` right before its own backward",
                 )
             else:
                 self.report(
                     last,
-                    f"this backward adds to gradients that the loss for {other} has left in the parameters of {own}: nobody "
+                    f"this backward adds to gradients that the loss for {other} has left in the parameters of {own}: nothing "
                     "clears them in between.",
                     evidence=evidence,
                     fix=f"call `{own}.zero_grad()` right before this backward",

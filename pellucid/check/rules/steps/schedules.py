@@ -481,8 +481,8 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 event.site,
-                f"{event.scheduler} is over in its step {last} of {steps}, and there were {passes} epochs: it counts epochs, and is stepped "
-                "once per batch.",
+                f"{event.scheduler} is stepped once per batch but set up for epochs: of {steps} steps in {passes} epochs, step {last} was the "
+                "last to change the rate.",
                 evidence={"made_at": event.made, "last_change": last, "steps": steps},
                 fix="step it once per epoch, outside of the loop over batches",
             )
@@ -491,8 +491,8 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 loaded,
-                f"the state of {info.class_name} after {steps} steps is loaded here, and the schedule begins anew: its first step turns "
-                f"the rate from {before:.3g} into {after:.3g}.",
+                f"the state of {info.class_name} after {steps} steps is loaded here, but the schedule starts over: its first step changes "
+                f"the rate from {before:.3g} to {after:.3g}.",
                 evidence={"lr_before": before, "lr_after": after, "steps": steps},
                 fix="save the scheduler's state, too, and load it: `scheduler.load_state_dict(...)`",
                 severity="warning",
@@ -513,8 +513,8 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 op.site,
-                f"the loss is a mean over {rows} already and is divided by {rows} again: the steps of {info.class_name} are that "
-                f"much smaller, at most {max(ratios):.2g} of the weights.",
+                f"the loss is already a mean over {rows} and is divided by {rows} again, so the updates of {info.class_name} are "
+                f"too small: at most {max(ratios):.2g} of the weights.",
                 evidence={
                     "divided_by": rows,
                     "update_to_weight": [float(f"{r:.3g}") for r in ratios[:8]],

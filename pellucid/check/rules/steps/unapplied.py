@@ -161,7 +161,7 @@ class BackwardWithoutStep(_Gradients):
             place, leaf, times = found
             self.report(
                 place,
-                f"this makes a new tensor of {leaf.name or 'a parameter'}, whose gradients nothing applies: the parameter itself never changes.",
+                f"this creates a new tensor from {leaf.name or 'a parameter'}, whose gradients nothing applies: the parameter itself never changes.",
                 evidence={"times": times, "shape": list(leaf.shape)},
                 fix="update it in place: `p.sub_(lr * p.grad)` or `p -= lr * p.grad`, inside `torch.no_grad()`",
             )

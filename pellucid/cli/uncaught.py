@@ -1,0 +1,83 @@
+"""Hints for errors that end a program and that Python words: an unknown keyword, a None, a missing
+`__len__`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import traceback
+from collections.abc import Iterator
+
+from ..core.source import is_library
+from ..data.dataloader import DataLoader
+from ..errors import add, facts_of, hinted
+from ..nn.modules.module import Module
+from ..optim.lr_scheduler import LRScheduler
+
+_KEYWORD = re.compile(
+    r"(\w+)(?:\.__init__)?\(\) (?:got an unexpected keyword argument '(\w+)'"
+    r"|received an invalid combination of arguments - got \([^)]*?(\w+)=[^)]*\), but expected one of:(.*))",
+    re.DOTALL,
+)
+_NOTHING = "an argument is None; if it is a model's output, does its forward() return anything?"
+_USUAL = ("dim", "keepdim", "dtype", "device", "requires_grad", "generator", "reduction", "out")
+_SYNONYMS = {"axis": "dim", "axes": "dim", "keepdims": "keepdim", "size_average": "reduction"}
+
+
+def with_hint(error: BaseException) -> BaseException:
+    """The error, with a hint if it has none and one is known for it."""
+    facts = facts_of(error)
+    if not isinstance(error, Exception) or (facts is not None and facts.completed().hint):
+        return error
+    hint = _keyword(str(error)) if isinstance(error, TypeError) else None
+    if hint is None and facts is None:
+        hint = _nothing_given(error)
+    if hint is None:
+        return error
+    return hinted(error, hint) if facts is None else add(error, hint=hint)
+
+
+def _nothing_given(error: Exception) -> str | None:
+    sentence, frames = str(error), traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return None
+    if not is_library(frames[-1].filename):
+        asked = re.search(r"[\w.\[\]]+\.grad\b", frames[-1].line or "")
+        if asked and "'NoneType'" in sentence:
+            return f"{asked[0]} is None: `pellucid explain` with `--expr {asked[0]}` tells why"
+        return None
+    if re.match(r"'NoneType' object (has no attribute|is not)", sentence):
+        return _NOTHING
+    sized = re.match(r"object of type '(\w+)' has no len\(\)", sentence)
+    if isinstance(error, TypeError) and sized:
+        return (
+            f"define __len__(self) in {sized[1]}, which returns the number of samples "
+            "(or derive it from IterableDataset)"
+        )
+    return None
+
+
+def _keyword(sentence: str) -> str | None:
+    """The keyword that was probably meant by one that a function or class does not take."""
+    match = _KEYWORD.match(sentence)
+    if match is None:
+        return None
+    name, given = match[1], match[2] or match[3]
+    taken = set(re.findall(r"\w+", match[4])) if match[4] else set()
+    for cls in _classes():
+        if cls.__name__ == name:
+            taken |= set(inspect.signature(cls).parameters)
+    taken = taken or set(_USUAL)
+    close = [_SYNONYMS.get(given, ""), *difflib.get_close_matches(given, taken, n=1)]
+    meant = next((word for word in close if word in taken), None)
+    return f"{given!r} is not an argument here; did you mean {meant!r}?" if meant else None
+
+
+def _classes() -> Iterator[type]:
+    waiting: list[type] = [Module, LRScheduler, DataLoader]
+    while waiting:
+        cls = waiting.pop()
+        yield cls
+        waiting += cls.__subclasses__()

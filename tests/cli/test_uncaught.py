@@ -1,0 +1,71 @@
+"""Errors that end a program get a hint where Python's words give none."""
+
+import pytest
+
+import pellucid as torch
+from pellucid import nn
+from pellucid.cli.uncaught import with_hint
+from pellucid.utils.data import DataLoader, Dataset
+
+
+class Silent(nn.Module):
+    def forward(self, x):
+        x * 2
+
+
+class Unsized(Dataset):
+    def __getitem__(self, index):
+        return index
+
+
+def gradient_of_nothing():
+    w = torch.zeros(2)
+    0.1 * w.grad
+
+
+CASES = {
+    "layer": (lambda: nn.Linear(2, 3, bais=False), "did you mean 'bias'?"),
+    "layer of a base class": (lambda: nn.Conv2d(3, 4, kernel=3), "did you mean 'kernel_size'?"),
+    "scheduler": (
+        lambda: torch.optim.lr_scheduler.StepLR(None, stepsize=3),
+        "did you mean 'step_size'?",
+    ),
+    "loader": (lambda: DataLoader([1], batchsize=2), "did you mean 'batch_size'?"),
+    "function": (lambda: torch.zeros(2, dtpye=torch.float32), "did you mean 'dtype'?"),
+    "overloads": (lambda: torch.randn(2, requires_gard=True), "did you mean 'requires_grad'?"),
+    "synonym": (lambda: torch.zeros(2).sum(axes=0), "did you mean 'dim'?"),
+    "no return": (
+        lambda: nn.functional.mse_loss(Silent()(torch.zeros(2)), torch.zeros(2)),
+        "does its forward() return anything?",
+    ),
+    "no return, checked": (
+        lambda: nn.functional.cross_entropy(Silent()(torch.zeros(2)), torch.zeros(2)),
+        "does its forward() return anything?",
+    ),
+    "no length": (lambda: next(iter(DataLoader(Unsized()))), "define __len__(self) in Unsized"),
+    "no gradient": (gradient_of_nothing, "`pellucid explain` with `--expr w.grad`"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_hint_is_added(name):
+    run, expected = CASES[name]
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        run()
+    sentence = str(caught.value)
+    error = with_hint(caught.value)
+    assert error is caught.value and str(error) == sentence
+    assert expected in "\n".join(error.__notes__)
+
+
+@pytest.mark.parametrize("run", [lambda: None + 1, lambda: (lambda x: x)(y=1)])
+def test_errors_of_the_program_are_left_alone(run):
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        run()
+    assert getattr(with_hint(caught.value), "__notes__", None) is None
+
+
+def test_words_of_numpy_are_no_cause_of_the_words_that_replace_them():
+    with pytest.raises(RuntimeError) as caught:
+        torch.stack([torch.zeros(2), torch.zeros(3)])
+    assert caught.value.__suppress_context__ and caught.value.__cause__ is None
