@@ -20,7 +20,12 @@ loaded_libraries: set[str] = set()
 
 
 class ScriptObject:
-    """An object of a TorchScript class. It exists for `isinstance` checks; nothing creates an instance."""
+    """An object of a TorchScript class. It exists for `isinstance` checks; nothing creates an instance.
+
+    >>> import pellucid as torch
+    >>> isinstance(torch.nn.Linear(1, 1), torch.ScriptObject)
+    False
+    """
 
 
 class _ClassNamespace(types.ModuleType):

@@ -579,11 +579,21 @@ class UserError(RuntimeError):
 
 
 class OutOfMemoryError(RuntimeError):
-    """The memory of a device is exhausted. Nothing raises it here; it exists for `except` clauses."""
+    """The memory of a device is exhausted. Nothing raises it here; it exists for `except` clauses.
+
+    >>> import pellucid as torch
+    >>> issubclass(torch.OutOfMemoryError, RuntimeError)
+    True
+    """
 
 
 class AcceleratorError(RuntimeError):
-    """A device failed. Nothing raises it here; it exists for `except` clauses."""
+    """A device failed. Nothing raises it here; it exists for `except` clauses.
+
+    >>> import pellucid as torch
+    >>> issubclass(torch.AcceleratorError, RuntimeError)
+    True
+    """
 
 
 # Shapes do not fit the operation or each other.

@@ -52,12 +52,24 @@ def get_dir() -> str:
 
     This is the folder given to `set_dir`. Without one it is `$TORCH_HOME/hub`, `$XDG_CACHE_HOME/torch/hub` or
     `~/.cache/torch/hub`, depending on which variables are set.
+
+    >>> import pellucid as torch
+    >>> torch.hub.get_dir()
+    '...hub'
     """
     return _chosen if _chosen is not None else os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Set the folder that `get_dir` returns. Nothing is created."""
+    """Set the folder that `get_dir` returns. Nothing is created.
+
+    >>> import pellucid as torch
+    >>> before = torch.hub.get_dir()
+    >>> torch.hub.set_dir("models")
+    >>> torch.hub.get_dir()
+    'models'
+    >>> torch.hub.set_dir(before)
+    """
     global _chosen
     _chosen = os.path.expanduser(os.fspath(d))
 
@@ -69,6 +81,12 @@ def download_url_to_file(
 
     Raises:
         NotImplementedError: always; nothing is downloaded.
+
+    >>> import pellucid as torch
+    >>> torch.hub.download_url_to_file("https://example.com/weights.pt", "weights.pt")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.hub.download_url_to_file is not supported: nothing is downloaded...
     """
     raise UnsupportedError(
         "torch.hub.download_url_to_file is not supported: nothing is downloaded",
@@ -201,7 +219,17 @@ def help(
     *,
     source: str = "github",
 ) -> str | None:
-    """Return the docstring of an entry of `hubconf.py`; `load` has an example."""
+    """Return the docstring of an entry of `hubconf.py`; `load` has an example.
+
+    >>> import os, tempfile
+    >>> import pellucid as torch
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with open(os.path.join(folder.name, "hubconf.py"), "w") as file:
+    ...     _ = file.write("def small():\\n    'A small model.'\\n    return 1\\n")
+    >>> torch.hub.help(folder.name, "small", source="local")
+    'A small model.'
+    >>> folder.cleanup()
+    """
     return _entry(_hubconf("help", github, source), model).__doc__
 
 
@@ -214,7 +242,17 @@ def list(
     *,
     source: str = "github",
 ) -> Any:
-    """Return the names of the entries of `hubconf.py`; `load` has an example."""
+    """Return the names of the entries of `hubconf.py`; `load` has an example.
+
+    >>> import os, tempfile
+    >>> import pellucid as torch
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with open(os.path.join(folder.name, "hubconf.py"), "w") as file:
+    ...     _ = file.write("def small():\\n    'A small model.'\\n    return 1\\n")
+    >>> torch.hub.list(folder.name, source="local")
+    ['small']
+    >>> folder.cleanup()
+    """
     module = _hubconf("list", github, source)
     return [
         name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")

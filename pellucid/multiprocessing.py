@@ -116,11 +116,23 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """The function raised an error in a process. The message contains the traceback from there."""
+    """The function raised an error in a process. The message contains the traceback from there.
+
+    >>> from pellucid import multiprocessing as mp
+    >>> error = mp.ProcessRaisedException("ValueError: no data", error_index=1, error_pid=4321)
+    >>> str(error), error.error_index
+    ('ValueError: no data', 1)
+    """
 
 
 class ProcessExitedException(ProcessException):
-    """A process ended with the exit code `exit_code`, or was killed by the signal `signal_name`."""
+    """A process ended with the exit code `exit_code`, or was killed by the signal `signal_name`.
+
+    >>> from pellucid import multiprocessing as mp
+    >>> error = mp.ProcessExitedException("killed", 0, 4321, exit_code=-9, signal_name="SIGKILL")
+    >>> error.exit_code, error.signal_name
+    (-9, 'SIGKILL')
+    """
 
     def __init__(
         self,

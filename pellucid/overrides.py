@@ -186,6 +186,10 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 def get_default_nowrap_functions() -> set[Any]:
     """Return the getters of Tensor whose results `Tensor.__torch_function__` does not convert to the subclass: those of `grad` and
     `grad_fn`.
+
+    >>> import pellucid as torch
+    >>> torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
+    True
     """
     return {vars(Tensor)[name].__get__ for name in ("grad", "grad_fn") if name in vars(Tensor)}
 

@@ -74,7 +74,12 @@ def _refused(self: Any, *args: Any, **kwargs: Any) -> None:
 def _identity(name: str) -> type:
     body = {
         "__init__": _refused,
-        "__doc__": "A class from TorchScript. It exists for `isinstance` checks; nothing creates an instance.",
+        "__doc__": f"""A class from TorchScript. It exists for `isinstance` checks; nothing creates an instance.
+
+    >>> import pellucid as torch
+    >>> isinstance(torch.ones(2), torch._C.{name})
+    False
+    """,
         "__module__": __name__,
     }
     return type(name, (), body)
@@ -325,7 +330,12 @@ def _jit_get_all_schemas() -> list[FunctionSchema]:
 
 # ---- devices that are not here -----------------------------------------------------------------
 class DeviceObjType:
-    """A class from TorchScript, for annotations; nothing creates an instance."""
+    """A class from TorchScript, for annotations; nothing creates an instance.
+
+    >>> import pellucid as torch
+    >>> isinstance(torch.device("cpu"), torch.DeviceObjType)
+    False
+    """
 
 
 def _get_cudnn_enabled() -> bool:

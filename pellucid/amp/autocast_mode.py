@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
+from ..core.display.examples import of_alias
 from ..core.interpret import exchange, thread
 from ..core.modes import ContextDecorator, local
 from ..core.primitive import TENSORS as F
@@ -259,6 +260,13 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
 
     Raises:
         TypeError: `dtype` is not a dtype.
+
+    >>> import pellucid as torch
+    >>> torch.set_autocast_dtype("cpu", torch.float16)
+    >>> with torch.autocast("cpu"):
+    ...     print((torch.ones(2, 2) @ torch.ones(2, 2)).dtype)
+    torch.float16
+    >>> torch.set_autocast_dtype("cpu", torch.bfloat16)
     """
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(
@@ -297,13 +305,27 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def autocast_increment_nesting() -> int:
-    """Enter one more level of `autocast` blocks and return the number of levels. The context manager calls this."""
+    """Enter one more level of `autocast` blocks and return the number of levels. The context manager calls this.
+
+    >>> import pellucid as torch
+    >>> torch.autocast_increment_nesting()
+    1
+    >>> torch.autocast_decrement_nesting()
+    0
+    """
     _settings.nesting += 1
     return _settings.nesting
 
 
 def autocast_decrement_nesting() -> int:
-    """Leave one level of `autocast` blocks and return the number of levels. The context manager calls this."""
+    """Leave one level of `autocast` blocks and return the number of levels. The context manager calls this.
+
+    >>> import pellucid as torch
+    >>> torch.autocast_increment_nesting()
+    1
+    >>> torch.autocast_decrement_nesting()
+    0
+    """
     _settings.nesting -= 1
     return _settings.nesting
 
@@ -340,7 +362,11 @@ def _old_names(kind: str) -> None:
         }
     for name, function in made.items():
         function.__name__ = function.__qualname__ = name
-        function.__doc__ = f"Deprecated form of `{name.replace(f'_{kind}', '')}` for the device type {device_of[kind]!r}."
+        new = name.replace(f"_{kind}", "")
+        function.__doc__ = of_alias(
+            f"Deprecated form of `{new}` for the device type {device_of[kind]!r}.",
+            globals()[new].__doc__,
+        )
         globals()[name] = function
 
 

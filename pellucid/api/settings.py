@@ -204,6 +204,13 @@ def set_num_interop_threads(num: int) -> None:
 
     Raises:
         RuntimeError: the number is not positive.
+
+    >>> import pellucid as torch
+    >>> before = torch.get_num_interop_threads()
+    >>> torch.set_num_interop_threads(4)
+    >>> torch.get_num_interop_threads()
+    4
+    >>> torch.set_num_interop_threads(before)
     """
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
@@ -223,7 +230,12 @@ def get_num_interop_threads() -> int:
 
 @public()
 def set_flush_denormal(mode: bool) -> bool:
-    """Returns False: Pellucid does not change how the processor treats denormal numbers."""
+    """Returns False: Pellucid does not change how the processor treats denormal numbers.
+
+    >>> import pellucid as torch
+    >>> torch.set_flush_denormal(True)  # not supported
+    False
+    """
     return False
 
 
@@ -288,7 +300,12 @@ def is_vulkan_available() -> bool:
 
 @public()
 def compiled_with_cxx11_abi() -> bool:
-    """Returns True, as PyTorch's builds do. Nothing here is compiled from C++."""
+    """Returns True, as PyTorch's builds do. Nothing here is compiled from C++.
+
+    >>> import pellucid as torch
+    >>> torch.compiled_with_cxx11_abi()
+    True
+    """
     return True
 
 

@@ -28,17 +28,32 @@ class _Symbol:
 
 
 class SymInt(_Symbol):
-    """The type of symbolic integers. Here only the sizes of the ragged dimensions of nested tensors are symbolic."""
+    """The type of symbolic integers. Here only the sizes of the ragged dimensions of nested tensors are symbolic.
+
+    >>> import pellucid as torch
+    >>> isinstance(torch.zeros(2, 3).shape[0], torch.SymInt)
+    False
+    """
 
     _symbolic_size = True
 
 
 class SymFloat(_Symbol):
-    """The type of symbolic real numbers. It exists for `isinstance` checks; nothing creates an instance."""
+    """The type of symbolic real numbers. It exists for `isinstance` checks; nothing creates an instance.
+
+    >>> import pellucid as torch
+    >>> isinstance(1.5, torch.SymFloat)
+    False
+    """
 
 
 class SymBool(_Symbol):
-    """The type of symbolic truth values. It exists for `isinstance` checks; nothing creates an instance."""
+    """The type of symbolic truth values. It exists for `isinstance` checks; nothing creates an instance.
+
+    >>> import pellucid as torch
+    >>> isinstance(True, torch.SymBool)
+    False
+    """
 
 
 FUNCTIONS["torch"].update(

@@ -276,7 +276,13 @@ def _parts(text: str) -> list[str]:
 
 @cache
 def parse(text: str) -> FunctionSchema:
-    """The schema that a text spells (`torch._C.parse_schema`)."""
+    """The schema that a text spells (`torch._C.parse_schema`).
+
+    >>> import pellucid as torch
+    >>> schema = torch._C.parse_schema("aten::relu(Tensor self) -> Tensor")
+    >>> schema.name, [argument.name for argument in schema.arguments]
+    ('aten::relu', ['self'])
+    """
     return FunctionSchema(text)
 
 

@@ -36,6 +36,11 @@ class Settings:
         severities: other severities by rule.
         per_file: rules to ignore by pattern of file names.
         root: the folder that these patterns start from.
+
+    >>> from pellucid.check import Settings
+    >>> settings = Settings(select=("PL3",), ignore=("missing-zero-grad",))
+    >>> settings.selected("missing-zero-grad", "PL301"), settings.selected("lr-absurd", "PL311")
+    (False, True)
     """
 
     select: tuple[str, ...] = ()

@@ -56,6 +56,11 @@ class Finding:
         file, line: where to look.
         message, fix: what is wrong, and what to change.
         evidence: the numbers and shapes behind the message.
+
+    >>> from pellucid.check import Finding
+    >>> found = Finding("PL301", "missing-zero-grad", "error", "train.py", 12, "gradients add up", {}, "")
+    >>> found.as_dict()["line"]
+    12
     """
 
     rule: str  # the stable identifier, "PL101"
@@ -93,6 +98,17 @@ class CheckError(AssertionError):
     with pytest.raises(CheckError) as caught, watching(raising=True):
         train_one_step()
     caught.value.finding.name  # "mutual-broadcast"
+
+    >>> import pellucid as torch
+    >>> from pellucid.check import CheckError, watching
+    >>> model = torch.nn.Linear(2, 1)
+    >>> x, y = torch.ones(4, 2), torch.ones(4)
+    >>> try:
+    ...     with watching(raising=True):
+    ...         ((model(x) - y) ** 2).mean().backward()
+    ... except CheckError as error:
+    ...     print(error.finding.rule, error.finding.name)
+    PL101 mutual-broadcast
     """
 
     def __init__(self, finding: Finding) -> None:
@@ -118,6 +134,11 @@ class Rule:
     Attributes:
         slug, id, severity, summary: the name, the identifier, and what `--list-rules` shows.
         ops: the operations that `on_op` sees. Default: all.
+
+    >>> from pellucid.check import Rule, all_rules
+    >>> rule = next(rule for rule in all_rules() if rule.id == "PL101")
+    >>> issubclass(rule, Rule), rule.slug, rule.severity
+    (True, 'mutual-broadcast', 'error')
     """
 
     slug: ClassVar[str] = ""
@@ -178,7 +199,12 @@ def cause_site(op: Op) -> Site | None:
 
 
 def all_rules() -> list[type[Rule]]:
-    """Return all rules by identifier; those that compare ranks (D001, ...) come last."""
+    """Return all rules by identifier; those that compare ranks (D001, ...) come last.
+
+    >>> from pellucid.check import all_rules
+    >>> [rule.id for rule in all_rules()][:3]
+    ['PL101', 'PL102', 'PL110']
+    """
     for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
         importlib.import_module(module.name)
     found: list[type[Rule]] = []

@@ -361,7 +361,16 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
 def substitute_in_graph(
     original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
 ) -> Any:
-    """Return a decorator that returns its function unchanged: a trace runs `original_fn` itself, which needs no substitute."""
+    """Return a decorator that returns its function unchanged: a trace runs `original_fn` itself, which needs no substitute.
+
+    >>> import operator
+    >>> import pellucid as torch
+    >>> @torch.compiler.substitute_in_graph(operator.index)
+    ... def index(a, /):
+    ...     return a.__index__()
+    >>> index(3)
+    3
+    """
     return lambda fn: fn
 
 
@@ -522,15 +531,28 @@ def get_default_backend() -> str | Callable[..., Any]:
 
 
 def save_cache_artifacts() -> None:
-    """Returns None: compiled code is kept on disk automatically (`pellucid doctor` shows where)."""
+    """Returns None: compiled code is kept on disk automatically (`pellucid doctor` shows where).
+
+    >>> import pellucid as torch
+    >>> torch.compiler.save_cache_artifacts() is None
+    True
+    """
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:
-    """Does nothing: compiled code is found on disk automatically."""
+    """Does nothing: compiled code is found on disk automatically.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.load_cache_artifacts(b"")
+    """
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Does nothing: there are no CUDA graphs."""
+    """Does nothing: there are no CUDA graphs.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.cudagraph_mark_step_begin()
+    """
 
 
 class set_stance(ContextDecorator):  # noqa: N801
@@ -549,6 +571,14 @@ class set_stance(ContextDecorator):  # noqa: N801
         for x, y in loader:
             with torch.compiler.set_stance("fail_on_recompile"):
                 step(x, y)
+
+    >>> import pellucid as torch
+    >>> @torch.compile
+    ... def double(x):
+    ...     return x * 2
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     double(torch.ones(2))
+    tensor([2., 2.])
     """
 
     def __init__(

@@ -67,12 +67,27 @@ STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets i
 
 
 class CompileWarning(UserWarning):
-    """Warns that a function given to `compile`, or a line of it, runs eagerly. The message names the line and the reason."""
+    """Warns that a function given to `compile`, or a line of it, runs eagerly. The message names the line and the reason.
+
+    >>> import pellucid as torch
+    >>> issubclass(torch.compiler.CompileWarning, UserWarning)
+    True
+    """
 
 
 class CompileError(RuntimeError):
     """Raised when a function given to `compile(fullgraph=True)` cannot be compiled as a single graph. The message names the line and the
     reason, such as "the step reads a tensor's value to decide something (train.py:12 if loss > 3:)".
+
+    >>> import pellucid as torch
+    >>> @torch.compile(fullgraph=True)
+    ... def step(x):
+    ...     return x if x.sum() > 0 else -x
+    >>> try:
+    ...     step(torch.ones(2))
+    ... except torch.compiler.CompileError:
+    ...     print("cannot be one graph")
+    cannot be one graph
     """
 
 

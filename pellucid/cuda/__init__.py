@@ -172,7 +172,14 @@ def _refusing_class(name: str) -> Any:
         (),
         {
             "__init__": _refusing("__init__"),
-            "__doc__": "Not supported, since there is no such device: always raises an error.",
+            "__doc__": f"""Not supported, since there is no such device: always raises an error.
+
+    >>> import pellucid as torch
+    >>> torch.cuda.{name}()
+    Traceback (most recent call last):
+        ...
+    AssertionError: Torch not compiled with CUDA enabled...
+    """,
             "__module__": __name__,
         },
     )

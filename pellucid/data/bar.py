@@ -21,6 +21,12 @@ _LINES = 10.0  # seconds between two lines elsewhere: a log file, a pipe
 class Progress(Generic[T]):
     """What `progress` returns: an iterable that reports how far it is; also a context manager with
     `update(n)`.
+
+    >>> import io
+    >>> from pellucid.utils.data import progress
+    >>> bar = progress(range(3), "epoch", file=io.StringIO())
+    >>> [step for step in bar], bar.n
+    ([0, 1, 2], 3)
     """
 
     def __init__(

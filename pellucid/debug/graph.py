@@ -38,6 +38,11 @@ class GraphNode:
         value, grad: as text, where they are known and small.
         notes: further lines of text.
         inside: whether it is a parameter or buffer of a module, which a page may show inside the box that uses it.
+
+    >>> from pellucid import debug
+    >>> node = debug.GraphNode("read", "read CSV", shape="1000x4")
+    >>> node.kind, node.shape
+    ('op', '1000x4')
     """
 
     key: Hashable
@@ -63,6 +68,10 @@ class GraphEdge(NamedTuple):
         argument: the target's name for the value.
 
     `Drawable` has an example.
+
+    >>> from pellucid import debug
+    >>> debug.GraphEdge("read", "fit", label="1000 rows")
+    GraphEdge(source='read', target='fit', label='1000 rows', argument='')
     """
 
     source: Hashable

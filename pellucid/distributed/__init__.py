@@ -27,16 +27,16 @@ from .coalesced import split_group as split_group
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
 from .collectives import all_reduce as all_reduce
-from .collectives import all_to_all as all_to_all
-from .collectives import all_to_all_single as all_to_all_single
 from .collectives import broadcast as broadcast
 from .collectives import gather as gather
 from .collectives import reduce as reduce
-from .collectives import reduce_scatter as reduce_scatter
-from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
 from .ddp.hooks import BuiltinCommHookType as BuiltinCommHookType
 from .ddp.reducer import GradBucket as GradBucket
+from .exchanges import all_to_all as all_to_all
+from .exchanges import all_to_all_single as all_to_all_single
+from .exchanges import reduce_scatter as reduce_scatter
+from .exchanges import reduce_scatter_tensor as reduce_scatter_tensor
 from .groups import Backend as Backend
 from .groups import GroupMember as GroupMember
 from .groups import ProcessGroup as ProcessGroup
@@ -124,11 +124,19 @@ def get_debug_level() -> DebugLevel:
 
 
 def set_debug_level(level: _Any) -> None:
-    """Accepted, without effect: the ranks' calls are compared at every level."""
+    """Accepted, without effect: the ranks' calls are compared at every level.
+
+    >>> import pellucid.distributed as dist
+    >>> dist.set_debug_level(dist.DebugLevel.DETAIL)
+    """
 
 
 def set_debug_level_from_env() -> None:
-    """Accepted, without effect: the ranks' calls are compared at every level."""
+    """Accepted, without effect: the ranks' calls are compared at every level.
+
+    >>> import pellucid.distributed as dist
+    >>> dist.set_debug_level_from_env()
+    """
 
 
 def supports_complex(reduceOp: _Any) -> bool:  # noqa: N803 (PyTorch's name)

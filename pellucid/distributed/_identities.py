@@ -201,7 +201,15 @@ def _refusing(name: str) -> Callable[..., Any]:
         raise UnsupportedError(f"torch.distributed: {name} is not supported: {_REASON}")
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
-    refused.__doc__ = "Not supported: always raises NotImplementedError."
+    kind = "RuntimeError" if name in _NEEDS_ACCELERATOR else "NotImplementedError"
+    refused.__doc__ = f"""Not supported: always raises {kind}.
+
+    >>> import pellucid.distributed as dist
+    >>> dist.{name}()
+    Traceback (most recent call last):
+        ...
+    {kind}: ...
+    """
     return refused
 
 
@@ -341,7 +349,12 @@ def _enumeration(name: str, members: str, space: dict[str, Any]) -> Any:
 def _class(name: str, base: type, space: dict[str, Any]) -> type:
     body: dict[str, Any] = {
         "__module__": space["__name__"],
-        "__doc__": "Exists for `isinstance` checks only: creating an instance raises an error.",
+        "__doc__": f"""Exists for `isinstance` checks only: creating an instance raises an error.
+
+    >>> from {space["__name__"]} import {name}
+    >>> isinstance(None, {name})
+    False
+    """,
     }
     refused = _refusing(name)
     body["__init__" if base is not Tensor else "__new__"] = refused

@@ -155,6 +155,12 @@ def split_group(parent_pg: Any = None, split_ranks: Any = None, *args: Any, **kw
 
     Raises:
         ValueError: no ranks. RuntimeError: otherwise.
+
+    >>> import pellucid.distributed as dist
+    >>> dist.split_group(split_ranks=[[0]])
+    Traceback (most recent call last):
+        ...
+    RuntimeError: ...
     """
     if not split_ranks:
         raise ArgumentValueError("split_ranks cannot be None or empty")

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.function import Function
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentValueError, OperationError
-from . import calls, collectives
+from . import calls, collectives, exchanges
 from .groups import ProcessGroup, _state, group_of
 from .mesh import DeviceMesh
 from .transport.reductions import ReduceOp
@@ -88,9 +88,7 @@ def permute_tensor(self: Tensor, src_dst: Sequence[int], group: Any, tag: str = 
     sent = [count if k == src_dst[mine] else 0 for k in range(n)]
     received = [count if k == list(src_dst).index(mine) else 0 for k in range(n)]
     made: Tensor = make_tensor(np.empty(count, flat._array.dtype))
-    collectives.all_to_all_single(
-        made, make_tensor(flat._array.reshape(-1)), received, sent, chosen
-    )
+    exchanges.all_to_all_single(made, make_tensor(flat._array.reshape(-1)), received, sent, chosen)
     return make_tensor(made._array.reshape(flat._array.shape))
 
 
@@ -119,7 +117,7 @@ def reduce_scatter_tensor(
     )
     pieces = [make_tensor(np.ascontiguousarray(p)) for p in np.split(array, n, axis=scatter_dim)]
     made: Tensor = make_tensor(np.empty(pieces[0]._array.shape, array.dtype))
-    collectives.reduce_scatter(made, pieces, _op(reduceOp), chosen)
+    exchanges.reduce_scatter(made, pieces, _op(reduceOp), chosen)
     return made
 
 
@@ -134,7 +132,7 @@ def all_to_all_single(
     chosen, mine = group_named(group), _own(self)
     rows = sum(output_split_sizes) if output_split_sizes is not None else mine._array.shape[0]
     made: Tensor = make_tensor(np.empty((rows, *mine._array.shape[1:]), mine._array.dtype))
-    collectives.all_to_all_single(made, mine, output_split_sizes, input_split_sizes, chosen)
+    exchanges.all_to_all_single(made, mine, output_split_sizes, input_split_sizes, chosen)
     return made
 
 

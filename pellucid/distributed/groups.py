@@ -161,7 +161,15 @@ class group(metaclass=_Default):  # noqa: N801 (PyTorch's name)
 
 
 class GroupMember(metaclass=_Default):
-    """`WORLD` is the default group; `NON_GROUP_MEMBER` is what `new_group` returns to ranks outside the group."""
+    """`WORLD` is the default group; `NON_GROUP_MEMBER` is what `new_group` returns to ranks outside the group.
+
+    >>> import pellucid.distributed as dist
+    >>> store = dist.HashStore()
+    >>> dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+    >>> dist.new_group([0]) is not dist.GroupMember.NON_GROUP_MEMBER
+    True
+    >>> dist.destroy_process_group()
+    """
 
     NON_GROUP_MEMBER = -100
 

@@ -33,6 +33,14 @@ def current_mesh() -> DeviceMesh:
 
     Raises:
         RuntimeError: there is no such block.
+
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> with mesh:
+    ...     print(dist.device_mesh._mesh_resources.get_current_mesh() is mesh)
+    True
+    >>> dist.destroy_process_group()
     """
     if not _entered.meshes:
         raise OperationError("No device mesh is currently active!")

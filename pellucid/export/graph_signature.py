@@ -113,7 +113,13 @@ class OutputSpec:
 
 @dataclass
 class ExportBackwardSignature:
-    """Which outputs of a program that computes gradients are gradients, and of what."""
+    """Which outputs of a program that computes gradients are gradients, and of what.
+
+    >>> import pellucid as torch
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),))
+    >>> program.graph_signature.backward_signature is None  # forward programs have none
+    True
+    """
 
     gradients_to_parameters: dict[str, str]
     gradients_to_user_inputs: dict[str, str]

@@ -15,7 +15,12 @@ from ..core.tensor import Tensor
 
 
 class Error(RuntimeError):
-    """What running TorchScript raises."""
+    """What running TorchScript raises.
+
+    >>> import pellucid as torch
+    >>> issubclass(torch.jit.Error, RuntimeError)
+    True
+    """
 
     __module__ = __package__
 

@@ -385,6 +385,12 @@ class CompilationUnit:
 
     Raises:
         NotImplementedError: a text is given.
+
+    >>> import pellucid as torch
+    >>> torch.jit.CompilationUnit("def f(x): return x")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: ...
     """
 
     def __init__(self, lang: str | None = None, _frames_up: int = 0) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..core.display.examples import of_alias as _of_alias
 from ..core.modes import no_grad
 from ..core.tensor import Tensor
 from ..errors import ArgumentValueError
@@ -425,7 +426,10 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     old.__name__ = name[:-1]
-    old.__doc__ = f"Deprecated name of :func:`{name}`, which has an example: warns (FutureWarning), then calls it."
+    old.__doc__ = _of_alias(
+        f"Deprecated name of :func:`{name}`: warns (FutureWarning), then calls it.",
+        function.__doc__,
+    )
     return old
 
 

@@ -34,7 +34,12 @@ __all__ = [
 
 
 class OperatorExportTypes(enum.Enum):
-    """What PyTorch's older exporter did with operators that ONNX does not have. Accepted in arguments only."""
+    """What PyTorch's older exporter did with operators that ONNX does not have. Accepted in arguments only.
+
+    >>> import pellucid as torch
+    >>> [kind.name for kind in torch.onnx.OperatorExportTypes]
+    ['ONNX', 'ONNX_ATEN', 'ONNX_ATEN_FALLBACK', 'ONNX_FALLTHROUGH']
+    """
 
     ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = range(4)
 

@@ -20,7 +20,15 @@ from .module import load
 
 
 class TrainingMode(enum.Enum):
-    """The mode in which a model is exported. Only EVAL is supported."""
+    """The mode in which a model is exported. Only EVAL is supported.
+
+    >>> import io
+    >>> import pellucid as torch
+    >>> model = torch.nn.Linear(2, 1)
+    >>> _ = torch.onnx.export(
+    ...     model, (torch.ones(1, 2),), io.BytesIO(), training=torch.onnx.TrainingMode.EVAL, dynamo=False
+    ... )
+    """
 
     EVAL = 0
     PRESERVE = 1

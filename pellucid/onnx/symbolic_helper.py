@@ -76,12 +76,24 @@ def parse_args(*arg_descriptors: str) -> Callable[[Callable[..., Any]], Callable
 def register_custom_op_symbolic(
     symbolic_name: str, symbolic_fn: Callable[..., Any], opset_version: int
 ) -> None:
-    """Store a function that writes ONNX nodes for an operator. The exporter does not use it: it refuses such operators by name."""
+    """Store a function that writes ONNX nodes for an operator. The exporter does not use it: it refuses such operators by name.
+
+    >>> import pellucid as torch
+    >>> def twice(g, x):
+    ...     return g.op("Add", x, x)
+    >>> torch.onnx.register_custom_op_symbolic("mylib::twice", twice, 18)
+    >>> torch.onnx.unregister_custom_op_symbolic("mylib::twice", 18)
+    """
     symbolics[symbolic_name, opset_version] = symbolic_fn
 
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
-    """Forget a function that `register_custom_op_symbolic` stored."""
+    """Forget a function that `register_custom_op_symbolic` stored.
+
+    >>> import pellucid as torch
+    >>> torch.onnx.register_custom_op_symbolic("mylib::same", lambda g, x: x, 18)
+    >>> torch.onnx.unregister_custom_op_symbolic("mylib::same", 18)
+    """
     symbolics.pop((symbolic_name, opset_version), None)
 
 

@@ -257,7 +257,13 @@ def normalized(
 
 
 class TensorMeta(NamedTuple):
-    """Shape, strides and dtype of a whole distributed tensor."""
+    """Shape, strides and dtype of a whole distributed tensor.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributed.tensor import TensorMeta
+    >>> TensorMeta(torch.Size([2, 3]), (3, 1), torch.float32).stride
+    (3, 1)
+    """
 
     shape: Any
     stride: tuple[int, ...]
@@ -267,6 +273,15 @@ class TensorMeta(NamedTuple):
 class DTensorSpec:
     """How a tensor is distributed: the mesh, a placement for each of its dimensions, and the shape, strides and dtype of the whole
     tensor.
+
+    >>> import pellucid.distributed as dist
+    >>> import pellucid as torch
+    >>> from pellucid.distributed.tensor import Replicate, distribute_tensor
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> distribute_tensor(torch.ones(2, 3), mesh, [Replicate()])._spec.shape
+    torch.Size([2, 3])
+    >>> dist.destroy_process_group()
     """
 
     __slots__ = ("_hash", "mesh", "placements", "tensor_meta")

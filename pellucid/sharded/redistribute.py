@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.tensor import make_tensor
-from ..distributed import collectives
+from ..distributed import collectives, exchanges
 from ..distributed.mesh import DeviceMesh
 from ..distributed.transport.reductions import ReduceOp
 from ..errors import OperationError, UnsupportedError
@@ -103,7 +103,7 @@ def reduce_scattered(
         )
     pieces = [make_tensor(np.ascontiguousarray(cut(x, dim, *bounds(size, n, k)))) for k in range(n)]
     mine = make_tensor(np.empty(pieces[at[i]]._array.shape, x.dtype))
-    collectives.reduce_scatter(mine, pieces, _OPS[placement.reduce_op], mesh.get_group(i))
+    exchanges.reduce_scatter(mine, pieces, _OPS[placement.reduce_op], mesh.get_group(i))
     return mine._array
 
 
@@ -125,7 +125,7 @@ def exchanged(
         low, high = bounds(size, n, k)
         shape[dim] = high - low
         received.append(make_tensor(np.empty(shape, x.dtype)))
-    collectives.all_to_all(received, sent, mesh.get_group(i))
+    exchanges.all_to_all(received, sent, mesh.get_group(i))
     return np.concatenate([p._array for p in received], axis=dim)
 
 

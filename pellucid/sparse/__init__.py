@@ -127,7 +127,14 @@ def _refusal(name: str) -> Any:
         raise UnsupportedError(f"torch.sparse.{name}: not supported")
 
     refuse.__name__ = name
-    refuse.__doc__ = "Not supported: always raises an error."
+    refuse.__doc__ = f"""Not supported: always raises an error.
+
+    >>> import pellucid as torch
+    >>> torch.sparse.{name}(torch.eye(2).to_sparse())
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.sparse.{name}: not supported...
+    """
     return refuse
 
 
@@ -136,7 +143,13 @@ for _name in "ccol_indices col_indices crow_indices indices row_indices values".
 
 
 def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Any:
-    """`input.resize_as_sparse_(the_template)`."""
+    """`input.resize_as_sparse_(the_template)`.
+
+    >>> import pellucid as torch
+    >>> x = torch.sparse_coo_tensor(size=(2, 2))
+    >>> torch.sparse.resize_as_sparse_(x, torch.eye(3).to_sparse()).shape
+    torch.Size([3, 3])
+    """
     return input.resize_as_sparse_(the_template)
 
 

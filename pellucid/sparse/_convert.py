@@ -731,7 +731,13 @@ def part_copy(name: str) -> Any:
 
     copied.__name__ = copied.__qualname__ = name
     copied.__doc__ = (
-        "Raises NotImplementedError, as in PyTorch on the CPU. Use `input.indices().clone()`."
+        """Raises NotImplementedError, as in PyTorch on the CPU. Use `input.indices().clone()`.
+
+    >>> import pellucid as torch
+    >>> torch.eye(2).to_sparse().indices().clone()
+    tensor([[0, 1],
+            [0, 1]])
+    """
         if part == "indices"
         else f"""A copy of `input.{part}()`, for tensors of a compressed sparse layout.
 

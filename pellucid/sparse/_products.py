@@ -457,7 +457,14 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
 
 
 def hsmm(mat1: Any, mat2: Any) -> Any:
-    """Not supported on the CPU, as in PyTorch."""
+    """Not supported on the CPU, as in PyTorch.
+
+    >>> import pellucid as torch
+    >>> torch.hsmm(torch.eye(2).to_sparse(), torch.eye(2))
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: Could not run 'aten::hspmm'...
+    """
     raise refuse("hspmm", mat1, mat2)
 
 

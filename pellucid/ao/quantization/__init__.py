@@ -49,9 +49,14 @@ def _refusing(name: str) -> None:
         )
 
     refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = (
-        "Not supported: always raises an error. Use `prepare` and `convert`, or `quantize_dynamic`."
-    )
+    refused.__doc__ = f"""Not supported: always raises an error. Use `prepare` and `convert`, or `quantize_dynamic`.
+
+    >>> import pellucid as torch
+    >>> torch.ao.quantization.{name}()
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.ao.quantization.{name} is not supported...
+    """
     globals()[name] = refused
 
 

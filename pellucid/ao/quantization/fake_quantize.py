@@ -32,7 +32,17 @@ from .observer import (
 
 
 class FakeQuantizeBase(Module):
-    """Base class of fake quantizers. It has two switches, kept as buffers: whether to observe, and whether to round."""
+    """Base class of fake quantizers. It has two switches, kept as buffers: whether to observe, and whether to round.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> fake = q.FakeQuantize()
+    >>> isinstance(fake, q.FakeQuantizeBase), fake.fake_quant_enabled
+    (True, tensor([1], dtype=torch.uint8))
+    >>> fake.disable_fake_quant()
+    >>> fake.fake_quant_enabled
+    tensor([0], dtype=torch.uint8)
+    """
 
     _SWITCH: Any = np.uint8
 

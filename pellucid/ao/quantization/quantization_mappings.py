@@ -113,7 +113,12 @@ DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[Any, Any] = {
 
 
 def no_observer_set() -> set[Any]:
-    """Return the module classes whose results are not observed: none."""
+    """Return the module classes whose results are not observed: none.
+
+    >>> from pellucid.ao import quantization as q
+    >>> q.no_observer_set()
+    set()
+    """
     return set()
 
 
@@ -151,7 +156,14 @@ def get_default_qat_module_mappings() -> dict[Any, Any]:
 
 
 def get_embedding_static_quant_module_mappings() -> dict[Any, Any]:
-    """Return `get_default_static_quant_module_mappings()` with embeddings for training added."""
+    """Return `get_default_static_quant_module_mappings()` with embeddings for training added.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> mapping = q.get_embedding_static_quant_module_mappings()
+    >>> torch.ao.nn.qat.Embedding in mapping
+    True
+    """
     return copy.copy(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
@@ -171,7 +183,13 @@ def get_embedding_qat_module_mappings() -> dict[Any, Any]:
 
 
 def get_default_qconfig_propagation_list() -> set[Any]:
-    """Return the module classes that inherit the configuration of their parent."""
+    """Return the module classes that inherit the configuration of their parent.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> torch.nn.Linear in q.get_default_qconfig_propagation_list()
+    True
+    """
     return {
         *DEFAULT_STATIC_QUANT_MODULE_MAPPINGS,
         *DEFAULT_QAT_MODULE_MAPPINGS,

@@ -31,7 +31,12 @@ is_activation_post_process = (ObserverBase, FakeQuantizeBase)
 
 
 def get_default_custom_config_dict() -> dict[str, Any]:
-    """Return how modules that observe themselves are prepared and converted: an empty configuration."""
+    """Return how modules that observe themselves are prepared and converted: an empty configuration.
+
+    >>> from pellucid.ao import quantization as q
+    >>> sorted(q.get_default_custom_config_dict())
+    ['float_to_observed_custom_module_class', 'observed_to_quantized_custom_module_class']
+    """
     return {
         "float_to_observed_custom_module_class": {},
         "observed_to_quantized_custom_module_class": {},
@@ -216,7 +221,18 @@ def swap_module(
     custom_module_class_mapping: Any = None,
     use_precomputed_fake_quant: bool = False,
 ) -> Any:
-    """Return the quantized module that replaces a module, with its hooks; the module itself if nothing replaces it."""
+    """Return the quantized module that replaces a module, with its hooks; the module itself if nothing replaces it.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(q.QuantStub(), torch.nn.Linear(2, 2), q.DeQuantStub()).eval()
+    >>> model.qconfig = q.default_qconfig
+    >>> prepared = q.prepare(model)
+    >>> _ = prepared(torch.tensor([[0.0, 1.0]]))  # calibration
+    >>> linear = q.swap_module(prepared[1], q.get_default_static_quant_module_mappings())
+    >>> type(linear).__module__
+    'pellucid.ao.nn.quantized.modules.linear'
+    """
     if getattr(mod, "qconfig", None) is None or type(mod) not in mapping:
         return mod
     made = mapping[type(mod)].from_float(mod)
@@ -254,6 +270,15 @@ def convert(
         module: a model that `prepare` or `prepare_qat` returned, after calibration or training.
         mapping: which class replaces which. Default: `get_default_static_quant_module_mappings()`.
         inplace: change the model itself. Default: False, a copy.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(q.QuantStub(), torch.nn.Linear(2, 2), q.DeQuantStub()).eval()
+    >>> model.qconfig = q.default_qconfig
+    >>> prepared = q.prepare(model)
+    >>> _ = prepared(torch.tensor([[0.0, 1.0]]))  # calibration
+    >>> [type(layer).__name__ for layer in q.convert(prepared)]
+    ['Quantize', 'Linear', 'DeQuantize']
     """
     if is_reference:
         raise UnsupportedError(
@@ -412,7 +437,18 @@ def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
 
 
 def quantize_qat(model: Any, run_fn: Any, run_args: Any, inplace: bool = False) -> Any:
-    """Do `prepare_qat`, `run_fn(model, *run_args)` and `convert` in one call."""
+    """Do `prepare_qat`, `run_fn(model, *run_args)` and `convert` in one call.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(q.QuantStub(), torch.nn.Linear(2, 2), q.DeQuantStub()).train()
+    >>> model.qconfig = q.get_default_qat_qconfig("qnnpack")
+    >>> def train(model, data):
+    ...     model(data).sum().backward()
+    >>> quantized = q.quantize_qat(model, train, (torch.ones(1, 2),))
+    >>> [type(layer).__name__ for layer in quantized]
+    ['Quantize', 'Linear', 'DeQuantize']
+    """
     if not inplace:
         model = copy.deepcopy(model)
     model.train()

@@ -35,6 +35,15 @@ class QuantStub(Module):
 class DeQuantStub(Module):
     """Marks the place where a model turns its results into floats after `convert`. Until then it returns its input.
     `QuantStub` has an example.
+
+    >>> import pellucid as torch
+    >>> from pellucid.ao import quantization as q
+    >>> model = torch.nn.Sequential(q.QuantStub(), torch.nn.Linear(2, 2), q.DeQuantStub()).eval()
+    >>> model.qconfig = q.default_qconfig
+    >>> prepared = q.prepare(model)
+    >>> _ = prepared(torch.tensor([[0.0, 1.0]]))  # calibration
+    >>> [type(layer).__name__ for layer in q.convert(prepared)]
+    ['Quantize', 'Linear', 'DeQuantize']
     """
 
     def __init__(self, qconfig: Any = None) -> None:

@@ -1,7 +1,8 @@
-"""Docstrings of in-place forms, with the example of the function that they come from."""
+"""Docstrings of in-place forms and of other names, with the example of the function that they come from."""
 
 from __future__ import annotations
 
+import inspect
 import re
 
 _TRUTH = {"True": "1", "False": "0"}
@@ -34,6 +35,15 @@ def of_inplace(name: str, method: str, doc: str | None) -> str:
         *(line.removeprefix("    ") for line in shown.splitlines()),
     )
     return "\n    ".join((text + "\n", *lines)) + "\n"
+
+
+def of_alias(text: str, doc: str | None) -> str:
+    """The docstring of a function under another name: `text`, and the examples of the docstring
+    `doc`.
+    """
+    lines = inspect.cleandoc(doc or "").splitlines()
+    first = next((k for k, line in enumerate(lines) if line.lstrip().startswith(">>> ")), None)
+    return text if first is None else "\n".join((text, "", *lines[first:])) + "\n"
 
 
 def _first_argument(text: str) -> tuple[str, str]:

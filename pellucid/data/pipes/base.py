@@ -248,11 +248,22 @@ class MapDataPipe(_Pipe, Dataset[Any]):
 
 
 class DFIterDataPipe(IterDataPipe):
-    """A stream of data frames."""
+    """A stream of data frames.
+
+    >>> from pellucid.utils.data import DFIterDataPipe, IterDataPipe
+    >>> issubclass(DFIterDataPipe, IterDataPipe)
+    True
+    """
 
 
 class DataChunk(list):
-    """A batch: a list of samples."""
+    """A batch: a list of samples.
+
+    >>> from pellucid.utils.data.datapipes.iter import IterableWrapper
+    >>> batches = list(IterableWrapper(range(5)).batch(2))
+    >>> batches, type(batches[0]).__name__
+    ([[0, 1], [2, 3], [4]], 'DataChunk')
+    """
 
     def __init__(self, items: Iterable[Any]) -> None:
         super().__init__(items)

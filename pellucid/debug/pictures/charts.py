@@ -20,7 +20,12 @@ DARK = ("#58a6ff", "#ff9d5c", "#3fd0a4", "#e8a0c8", "#f0e442", "#8fd0f5", "#b0b0
 
 
 class Series(NamedTuple):
-    """One line of a chart: its name and its points. NaN and Inf are marked at the upper edge."""
+    """One line of a chart: its name and its points. NaN and Inf are marked at the upper edge.
+
+    >>> from pellucid import debug
+    >>> debug.Series("loss", [0, 1], [2.3, 1.9]).name
+    'loss'
+    """
 
     name: str
     x: Sequence[float]

@@ -36,6 +36,11 @@ class Report:
         costs: rows of operation, file, line, calls, seconds and bytes.
         graph, names: anything that `draw` accepts, and names for it.
         notes: remarks.
+
+    >>> from pellucid import debug
+    >>> page = debug.Report("Run 7", losses=[(0, 2.3), (1, 1.9)]).html
+    >>> "Run 7" in page
+    True
     """
 
     title: str = "Check"

@@ -121,7 +121,12 @@ def register_ddp_comm_hook(comm_hook_type: Any, model: Any, state: Any = None) -
 
 
 class BuiltinCommHookType(enum.Enum):
-    """The hooks that `DistributedDataParallel._register_builtin_comm_hook` knows."""
+    """The hooks that `DistributedDataParallel._register_builtin_comm_hook` knows.
+
+    >>> import pellucid as torch
+    >>> [kind.name for kind in torch.distributed.BuiltinCommHookType]
+    ['ALLREDUCE', 'FP16_COMPRESS']
+    """
 
     ALLREDUCE = 0
     FP16_COMPRESS = 1

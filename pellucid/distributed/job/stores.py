@@ -24,15 +24,30 @@ DEFAULT_TIMEOUT = timedelta(seconds=300)
 
 
 class DistError(RuntimeError):
-    """The base class of errors of communication between processes. It is a RuntimeError."""
+    """The base class of errors of communication between processes. It is a RuntimeError.
+
+    >>> import pellucid.distributed as dist
+    >>> issubclass(dist.DistNetworkError, dist.DistError), issubclass(dist.DistError, RuntimeError)
+    (True, True)
+    """
 
 
 class DistBackendError(DistError):
-    """A collective failed: a rank has ended, or the ranks' calls do not match."""
+    """A collective failed: a rank has ended, or the ranks' calls do not match.
+
+    >>> import pellucid.distributed as dist
+    >>> issubclass(dist.DistBackendError, dist.DistError)
+    True
+    """
 
 
 class DistNetworkError(DistError):
-    """A connection could not be made, or was lost."""
+    """A connection could not be made, or was lost.
+
+    >>> import pellucid.distributed as dist
+    >>> issubclass(dist.DistNetworkError, dist.DistError)
+    True
+    """
 
 
 class DistStoreError(DistError):
@@ -51,7 +66,12 @@ class DistStoreError(DistError):
 
 
 class QueueEmptyError(DistStoreError):
-    """A store's queue is empty."""
+    """A store's queue is empty.
+
+    >>> import pellucid.distributed as dist
+    >>> issubclass(dist.QueueEmptyError, dist.DistStoreError)
+    True
+    """
 
 
 for _class in (DistError, DistBackendError, DistNetworkError, DistStoreError, QueueEmptyError):

@@ -14,7 +14,7 @@ from ...core.function import Function
 from ...core.public import FUNCTIONS
 from ...core.tensor import Tensor
 from ...errors import UnsupportedError
-from .. import collectives
+from .. import collectives, exchanges
 from ..groups import get_rank, get_world_size
 from ..transport.reductions import RedOpType, ReduceOp, kind
 
@@ -137,7 +137,7 @@ class _ReduceScatter(Function):
         )
         ctx.shapes = [t.shape for t in tensors]
         result = _like(output)
-        collectives.reduce_scatter(result, [t.detach() for t in tensors], op, group)
+        exchanges.reduce_scatter(result, [t.detach() for t in tensors], op, group)
         return result
 
     @staticmethod
@@ -160,7 +160,7 @@ class _AllGather(Function):
     @staticmethod
     def backward(ctx: Any, *gs: Any) -> Any:
         result = _like(gs[0])
-        collectives.reduce_scatter(result, [_whole(g) for g in gs], ReduceOp.SUM, ctx.group)
+        exchanges.reduce_scatter(result, [_whole(g) for g in gs], ReduceOp.SUM, ctx.group)
         return None, result
 
 
@@ -169,7 +169,7 @@ class _AllToAll(Function):
     def forward(ctx: Any, group: Any, shapes: Any, *tensors: Tensor) -> Any:
         ctx.group, ctx.shapes = group, [t.shape for t in tensors]
         results = [FUNCTIONS["torch"]["empty"](shape, dtype=tensors[0].dtype) for shape in shapes]
-        collectives.all_to_all(results, [t.detach() for t in tensors], group)
+        exchanges.all_to_all(results, [t.detach() for t in tensors], group)
         return tuple(results)
 
     @staticmethod
@@ -182,7 +182,7 @@ class _AllToAllSingle(Function):
     def forward(ctx: Any, group: Any, shape: Any, into: Any, out: Any, tensor: Tensor) -> Any:
         ctx.group, ctx.shape, ctx.into, ctx.out = group, tensor.shape, into, out
         result = FUNCTIONS["torch"]["empty"](shape, dtype=tensor.dtype)
-        collectives.all_to_all_single(result, _whole(tensor), into, out, group)
+        exchanges.all_to_all_single(result, _whole(tensor), into, out, group)
         return result
 
     @staticmethod

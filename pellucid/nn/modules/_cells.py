@@ -45,7 +45,12 @@ def rnn_step(mode: str, gates: Tensor, state: Any, weights: Any) -> Any:
 
 
 class RNNCellBase(Module):
-    """One time step; see RNNCell, LSTMCell and GRUCell."""
+    """One time step; see RNNCell, LSTMCell and GRUCell.
+
+    >>> import pellucid as torch
+    >>> isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)
+    True
+    """
 
     def __init__(
         self,

@@ -18,7 +18,15 @@ from .module import Module
 
 
 class Container(Module):
-    """A module with the given modules as children. Deprecated: subclass `Module` instead."""
+    """A module with the given modules as children. Deprecated: subclass `Module` instead.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layers = torch.nn.Container(first=torch.nn.Linear(2, 3))
+    >>> layers.first
+    Linear(in_features=2, out_features=3, bias=True)
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         warn(

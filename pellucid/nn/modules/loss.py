@@ -129,7 +129,13 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated name of `NLLLoss`, which takes input of shape (N, C, H, W) as well."""
+    """Deprecated name of `NLLLoss`, which takes input of shape (N, C, H, W) as well.
+
+    >>> import pellucid as torch
+    >>> scores = torch.log(torch.tensor([[[[0.25]], [[0.75]]]]))  # (N, C, H, W)
+    >>> torch.nn.NLLLoss()(scores, torch.tensor([[[1]]]))
+    tensor(0.2877)
+    """
 
     def __init__(
         self,

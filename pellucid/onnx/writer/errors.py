@@ -4,7 +4,12 @@ from __future__ import annotations
 
 
 class OnnxExporterError(RuntimeError):
-    """The model cannot be written as ONNX; the base class of the exporter's errors."""
+    """The model cannot be written as ONNX; the base class of the exporter's errors.
+
+    >>> import pellucid as torch
+    >>> issubclass(torch.onnx.OnnxExporterError, RuntimeError)
+    True
+    """
 
 
 class UnsupportedOperatorError(OnnxExporterError):

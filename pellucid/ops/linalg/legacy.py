@@ -535,7 +535,14 @@ def _removed(name: str, advice: str, method: bool = True) -> None:
         )
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Removed in PyTorch 1.9: always raises RuntimeError. Use `torch.linalg.{_NOW.get(name, name)}`."
+    function.__doc__ = f"""Removed in PyTorch 1.9: always raises RuntimeError. Use `torch.linalg.{_NOW.get(name, name)}`.
+
+    >>> import pellucid as torch
+    >>> torch.{name}(torch.eye(2))
+    Traceback (most recent call last):
+        ...
+    RuntimeError: This function was deprecated since version 1.9 and is now removed...
+    """
     public(names=name, methods="=" if method else None)(function)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ... import config
 from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels
+from ...core.display.examples import of_alias
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -480,10 +481,11 @@ def _deprecated(name: str, **fixed: Any) -> None:
         )
 
     function.__name__ = name
-    function.__doc__ = (
-        "Deprecated name of :func:`interpolate`, which has an example: warns (UserWarning), then calls it"
+    function.__doc__ = of_alias(
+        "Deprecated name of :func:`interpolate`: warns (UserWarning), then calls it"
         + (f' with mode="{fixed["mode"]}"' if fixed else "")
-        + "."
+        + ".",
+        interpolate.__doc__,
     )
     public(namespace="nn.functional")(function)
 

@@ -39,7 +39,12 @@ def copied(array: Any, memo: dict[Any, Any]) -> Any:
 
 
 class StorageBase:
-    """The base class of storages, for `isinstance`."""
+    """The base class of storages, for `isinstance`.
+
+    >>> import pellucid as torch
+    >>> isinstance(torch.zeros(2).untyped_storage(), torch.StorageBase)
+    True
+    """
 
     __slots__ = ()
 
@@ -49,6 +54,14 @@ class UntypedStorage(StorageBase):
 
     Args:
         owner: the array that owns the memory, a number of bytes, or the bytes.
+
+    >>> import pellucid as torch
+    >>> x = torch.arange(6, dtype=torch.float32)
+    >>> storage = x.untyped_storage()
+    >>> storage.nbytes()  # 6 numbers of 4 bytes
+    24
+    >>> x[2:].untyped_storage().data_ptr() == storage.data_ptr()  # a view lies in the same memory
+    True
     """
 
     __slots__ = ("_filename", "_keep", "_owner")
@@ -296,6 +309,11 @@ class TypedStorage:
 
     Args:
         values: an untyped storage, a number of elements, or the elements.
+
+    >>> import pellucid as torch
+    >>> storage = torch.FloatStorage([1.0, 2.0, 3.0])
+    >>> len(storage), storage.dtype
+    (3, torch.float32)
     """
 
     __slots__ = ("__dict__", "_untyped", "dtype")

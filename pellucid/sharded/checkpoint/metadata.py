@@ -48,7 +48,13 @@ _FORMATS = (dtypes.contiguous_format, dtypes.channels_last, dtypes.preserve_form
 
 @dataclasses.dataclass
 class TensorProperties:
-    """The dtype of a stored tensor. The other fields exist for PyTorch's format only."""
+    """The dtype of a stored tensor. The other fields exist for PyTorch's format only.
+
+    >>> import pellucid as torch
+    >>> from pellucid.distributed.checkpoint import TensorProperties
+    >>> TensorProperties(dtype=torch.float16).dtype
+    torch.float16
+    """
 
     dtype: Any = dataclasses.field(default_factory=dtypes.get_default_dtype)
     layout: Any = dtypes.strided
@@ -93,12 +99,22 @@ class TensorStorageMetadata:
 
 @dataclasses.dataclass
 class BytesStorageMetadata:
-    """An entry of a checkpoint that is not a tensor."""
+    """An entry of a checkpoint that is not a tensor.
+
+    >>> from pellucid.distributed.checkpoint import BytesStorageMetadata
+    >>> BytesStorageMetadata()
+    BytesStorageMetadata()
+    """
 
 
 @dataclasses.dataclass
 class StorageMeta:
-    """Where and by which call a checkpoint was written."""
+    """Where and by which call a checkpoint was written.
+
+    >>> from pellucid.distributed.checkpoint import StorageMeta
+    >>> StorageMeta(checkpoint_id="run7").checkpoint_id
+    'run7'
+    """
 
     checkpoint_id: Any = None
     save_id: str | None = None
@@ -130,7 +146,12 @@ class Metadata:
 
 @dataclasses.dataclass(frozen=True)
 class MetadataIndex:
-    """The key of a stored piece: the tensor's name, and where the piece begins in the tensor."""
+    """The key of a stored piece: the tensor's name, and where the piece begins in the tensor.
+
+    >>> from pellucid.distributed.checkpoint import MetadataIndex
+    >>> MetadataIndex("layer.weight", (0, 0)) == MetadataIndex("layer.weight", (0, 0), index=3)
+    True
+    """
 
     fqn: str
     offset: Any = None

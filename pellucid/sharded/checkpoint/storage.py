@@ -30,11 +30,21 @@ class Item(NamedTuple):
 
 
 class StorageWriter:
-    """Where `save` writes. `FileSystemWriter` is the one there is."""
+    """Where `save` writes. `FileSystemWriter` is the one there is.
+
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> isinstance(dcp.FileSystemWriter("run7"), dcp.StorageWriter)
+    True
+    """
 
 
 class StorageReader:
-    """Where `load` reads. `FileSystemReader` is the one there is."""
+    """Where `load` reads. `FileSystemReader` is the one there is.
+
+    >>> from pellucid.distributed import checkpoint as dcp
+    >>> isinstance(dcp.FileSystemReader("run7"), dcp.StorageReader)
+    True
+    """
 
 
 class FileSystemWriter(StorageWriter):

@@ -18,7 +18,7 @@ from ... import nn
 from ...core.function import Function
 from ...core.modes import local as modes
 from ...core.tensor import Tensor, make_tensor, version_of
-from ...distributed import collectives
+from ...distributed import collectives, exchanges
 from ...distributed.mesh import DeviceMesh
 from ...errors import GraphError, OperationError
 from ..dtensor import DTensor, relaid
@@ -353,7 +353,7 @@ class Group:
         if n == 1:
             own[...] = sent[0]
         elif own.size:
-            collectives.reduce_scatter_tensor(
+            exchanges.reduce_scatter_tensor(
                 make_tensor(own),
                 make_tensor(sent.reshape(-1)),
                 group=data.mesh.get_group(data.shard),

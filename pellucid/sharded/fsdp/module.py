@@ -54,12 +54,22 @@ class MixedPrecisionPolicy:
 
 @dataclasses.dataclass
 class OffloadPolicy:
-    """Keep parameters where they are. This is the default."""
+    """Keep parameters where they are. This is the default.
+
+    >>> from pellucid.distributed.fsdp import CPUOffloadPolicy, OffloadPolicy
+    >>> isinstance(CPUOffloadPolicy(), OffloadPolicy)
+    True
+    """
 
 
 @dataclasses.dataclass
 class CPUOffloadPolicy(OffloadPolicy):
-    """Keep parameters in the memory of the CPU, where they are already."""
+    """Keep parameters in the memory of the CPU, where they are already.
+
+    >>> from pellucid.distributed.fsdp import CPUOffloadPolicy
+    >>> CPUOffloadPolicy(pin_memory=False)
+    CPUOffloadPolicy(pin_memory=False)
+    """
 
     pin_memory: bool = True
 
@@ -491,4 +501,8 @@ def register_fsdp_forward_method(module: nn.Module, method_name: str) -> None:
 
 
 def share_comm_ctx(modules: Any) -> None:
-    """Accepted, without effect."""
+    """Accepted, without effect.
+
+    >>> from pellucid.distributed.fsdp import share_comm_ctx
+    >>> share_comm_ctx([])
+    """
