@@ -3,6 +3,7 @@ followed.
 """
 
 import doctest
+import html
 import os
 import re
 import subprocess
@@ -131,6 +132,20 @@ def test_the_tour_of_the_readme_prints_what_it_shows(tmp_path):
         assert doctest.OutputChecker().check_output(
             expected.strip(), got, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
         ), got
+
+
+def test_the_picture_of_the_readme_shows_what_its_text_shows():
+    picture = (ROOT / "docs" / "images" / "check.svg").read_text(encoding="utf-8")
+    parts = re.findall(r'<text class="pellucid-r\d+"[^>]*>(.*?)</text>', picture)
+    shown = " ".join(html.unescape(" ".join(parts)).split())
+    (text,) = [
+        block
+        for block in blocks((ROOT / "README.md").read_text(encoding="utf-8"), "console")
+        if block.startswith("$ pellucid check")
+    ]
+    for part in text.split("..."):
+        words = " ".join(part.split()).replace("train.py:12:", "train.py:12 :")
+        assert words in shown
 
 
 def test_the_sizes_of_the_readme_add_up():

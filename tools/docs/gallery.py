@@ -29,7 +29,7 @@ F = nn.functional
 
 
 def chain_rule(path: Path) -> Any:
-    """The chain rule by hand: sin(xy) + x²
+    """The chain rule, step by step: sin(xy) + x²
 
     Play forward and backward, step by step. In backward, the arrows reverse and carry the
     gradients. Drag x and y: everything is recomputed in the page.
@@ -307,7 +307,7 @@ def page() -> str:
     lines = [
         "# Gallery",
         "",
-        "Each of these is a single HTML file that works offline. The program below it created it when this site was built.",
+        "Each page is a single HTML file that works offline. The program that made it is shown below it.",
         "",
     ]
     lines += [cards(), ""]

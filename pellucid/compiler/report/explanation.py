@@ -65,7 +65,8 @@ def _told(
     function: Any, measure: bool, passes: bool, name: str = ""
 ) -> tuple[str, list[str], list[str]]:
     """Title, text and page about the versions of one function."""
-    title = f"{name}{function.name}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
+    known = function.name.rpartition("<locals>.")[2]
+    title = f"{name}{known}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
     if getattr(function, "nothing", False):
         title += ", runs in Python: there is nothing to compile"
     lines = [title, *[f"  {k}. {entry}" for k, entry in enumerate(function.history, 1)]]

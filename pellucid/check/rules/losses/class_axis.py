@@ -8,6 +8,7 @@ import numpy as np
 
 from ...events import Failure, Op, Value
 from ...rule import Rule
+from ..source.places import receiver
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, named
 
 _ALONG = frozenset(
@@ -178,12 +179,13 @@ class ClassDimMisplaced(Rule):
 
     def _tell(self, op: Op, scores: Value, target: Value, axis: int) -> None:
         name = named(op, "input", "the input")
+        given = receiver(name)
         if scores.ndim == 2:
-            move = f"`{name}.T`"
+            move = f"`{given}.T`"
         elif axis == scores.ndim - 1:
-            move = f"`{name}.transpose(1, 2)`" if scores.ndim == 3 else f"`{name}.movedim(-1, 1)`"
+            move = f"`{given}.transpose(1, 2)`" if scores.ndim == 3 else f"`{given}.movedim(-1, 1)`"
         else:
-            move = f"`{name}.movedim({axis}, 1)`"
+            move = f"`{given}.movedim({axis}, 1)`"
         self.report(
             op.site,
             f"{op.name} expects the classes on axis 1 of {name}, {list(scores.shape)}, but they are on axis {axis}.",
@@ -293,5 +295,5 @@ class ClassDimMisplaced(Rule):
                 "one_hot_at": rows,
                 "classes_at": scores,
             },
-            fix=f"move the classes of the one-hot rows: `{name}.movedim({rows}, {scores})`",
+            fix=f"move the classes of the one-hot rows: `{receiver(name)}.movedim({rows}, {scores})`",
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...events import VIEWS, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, Written
 from ...rule import Rule
-from ..source.places import Place, assigned_before, tree, written_to
+from ..source.places import Place, assigned_before, receiver, tree, written_to
 from .origin import Sampled
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
@@ -104,10 +104,11 @@ class LabelDtype(Rule):
             if op.name != "one_hot"
             else named(op, "tensor", "its argument")
         )
+        given = receiver(name)
         if op.name in BINARY:
             if target.is_floating_point or target.shape != scores.shape:
                 return
-            wanted, fix = f"{scores.dtype}, like its input", f"give it `{name}.float()`"
+            wanted, fix = f"{scores.dtype}, like its input", f"give it `{given}.float()`"
         elif (
             op.name == "cross_entropy"
             and target.shape == scores.shape
@@ -115,11 +116,11 @@ class LabelDtype(Rule):
             and not target.is_floating_point
         ):
             wanted = "class numbers with one dimension less, or probabilities with a floating point dtype"
-            fix = f"give it `{name}.float()` if these are one-hot rows, or the class numbers, `{name}.argmax(dim=1)`"
+            fix = f"give it `{given}.float()` if these are one-hot rows, or the class numbers, `{given}.argmax(dim=1)`"
         elif target.dtype not in ("int64", "uint8") and (
             op.name == "one_hot" or target.ndim < max(scores.ndim, 2)
         ):
-            wanted, fix = "class numbers of type int64", f"make the labels int64: `{name}.long()`"
+            wanted, fix = "class numbers of type int64", f"make the labels int64: `{given}.long()`"
         else:
             return
         self.report(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ...events import VIEWS, Backward, Failure, Op, Value, ancestors, lineage
 from ...rule import Rule
+from ..source.places import receiver
 
 ELEMENTWISE_LOSSES = (
     "mse_loss",
@@ -42,11 +43,12 @@ def repair(a: Value, b: Value, name_a: str, name_b: str) -> str | None:
     """How to give two operands of equally many elements one shape."""
     if a.numel != b.numel:
         return None
+    to_a, to_b = receiver(name_a), receiver(name_b)
     if a.ndim == b.ndim + 1 and a.shape[-1] == 1 and a.shape[:-1] == b.shape:
-        return f"`{name_a}.squeeze(-1)` makes it {list(b.shape)} (or `{name_b}.unsqueeze(-1)` the other one {list(a.shape)})"
+        return f"`{to_a}.squeeze(-1)` makes it {list(b.shape)} (or `{to_b}.unsqueeze(-1)` makes the other {list(a.shape)})"
     if b.ndim == a.ndim + 1 and b.shape[-1] == 1 and b.shape[:-1] == a.shape:
-        return f"`{name_b}.squeeze(-1)` makes it {list(a.shape)} (or `{name_a}.unsqueeze(-1)` the other one {list(b.shape)})"
-    return f"`{name_b}.view_as({name_a})` if the elements are in the same order"
+        return f"`{to_b}.squeeze(-1)` makes it {list(a.shape)} (or `{to_a}.unsqueeze(-1)` makes the other {list(b.shape)})"
+    return f"`{to_b}.view_as({name_a})` if the elements are in the same order"
 
 
 class MutualBroadcast(Rule):

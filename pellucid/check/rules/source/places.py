@@ -165,6 +165,16 @@ def written_to(site: Any) -> str | None:
     return None
 
 
+def receiver(text: str) -> str:
+    """An expression as it is written before a method: an operation stands in parentheses."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return text
+    plain = isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    return text if plain else f"({text})"
+
+
 def assigned_before(site: Any, name: str) -> Place | None:
     """The last line before a place, in the same function, that assigns a variable or attribute;
     None when there is none.
