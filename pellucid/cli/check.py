@@ -316,7 +316,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         default=1,
-        help="in a folder: scripts that run at a time (default: 1)",
+        help="in a folder: how many scripts run at a time (default: 1)",
     )
     parser.add_argument("--list-rules", action="store_true", help="list all rules and exit")
     parser.add_argument("--explain-rule", metavar="RULE", help="show the page of one rule and exit")

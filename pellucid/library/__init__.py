@@ -28,13 +28,13 @@ from .operators import (
     fallthrough_kernel,
     get_kernel,
     impl,
+    impl_abstract,
+    register_fake,
 )
 from .operators import _scoped_library as _scoped_library
 from .rules import (
-    impl_abstract,
     register_autocast,
     register_autograd,
-    register_fake,
     register_kernel,
     register_torch_dispatch,
     register_vmap,

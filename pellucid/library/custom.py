@@ -10,13 +10,12 @@ from ..aten import overload as _overload
 from ..aten.annotations import infer_schema as infer_schema
 from ..core.inplace import bump
 from ..core.tensor import Tensor
-from .operators import _split
+from .operators import _split, register_fake
 from .rules import (
     _differentiable,
     _rules,
     register_autocast,
     register_autograd,
-    register_fake,
     register_torch_dispatch,
     register_vmap,
 )

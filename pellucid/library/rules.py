@@ -37,62 +37,6 @@ def register_kernel(
     return impl(op, kinds, func, lib=lib)
 
 
-def register_fake(
-    op: Any,
-    func: Any = None,
-    /,
-    *,
-    lib: Library | None = None,
-    _stacklevel: int = 1,
-    allow_override: bool = False,
-) -> Any:
-    """Register the function that computes the shapes and dtypes of an operator's results from tensors without data.
-
-    Export, compilation and the "meta" device need it. Without `func`, this is a decorator. The operator may be
-    defined later than its fake function (PyTorch requires it first), so that packages whose compiled
-    operators cannot be loaded remain importable.
-
-    >>> import pellucid as torch
-    >>> @torch.library.custom_op("docs_fake::pairs", mutates_args=())
-    ... def pairs(x: torch.Tensor) -> torch.Tensor:
-    ...     return torch.combinations(x)
-    >>> @torch.library.register_fake("docs_fake::pairs")
-    ... def _(x):
-    ...     n = x.shape[0]
-    ...     return x.new_empty(n * (n - 1) // 2, 2)
-    >>> pairs(torch.empty(5, device="meta")).shape
-    torch.Size([10, 2])
-    """
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        try:
-            _found(op).py_kernels["Meta"] = function
-        except RuntimeError:
-            # of a library whose compiled part is not loaded here: the rule waits for the operator
-            _overload.EARLY[op] = function
-        return function
-
-    return register if func is None else register(func)
-
-
-def impl_abstract(
-    qualname: Any, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1
-) -> Any:
-    """The old name of `register_fake`, which has an example.
-
-    >>> import pellucid as torch
-    >>> @torch.library.custom_op("mylib::tripled", mutates_args=())
-    ... def tripled(x: torch.Tensor) -> torch.Tensor:
-    ...     return x * 3
-    >>> @torch.library.impl_abstract("mylib::tripled")
-    ... def _(x):
-    ...     return torch.empty_like(x)
-    >>> tripled(torch.ones(2, 3, device="meta")).shape
-    torch.Size([2, 3])
-    """
-    return register_fake(qualname, func, lib=lib)
-
-
 def register_autograd(
     op: Any,
     backward: Callable[..., Any],
@@ -186,7 +130,7 @@ def register_autocast(
     ...     print(same(torch.ones(2)).dtype)
     torch.bfloat16
     """
-    from .amp.autocast_mode import autocast, is_autocast_enabled
+    from ..amp.autocast_mode import autocast, is_autocast_enabled
 
     found = _found(op)
 
