@@ -521,6 +521,11 @@ shorten: Callable[[Any, Any, Any], None] | None = None
 forwarding: set[CodeType | str] = set()
 
 
+def forwards(function: Any) -> None:
+    """Have errors pass a function that only hands its arguments on."""
+    forwarding.add(function.__code__)
+
+
 def retried(
     function: Callable[..., Any],
     calls: Any,

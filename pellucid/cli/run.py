@@ -144,14 +144,15 @@ def _parser() -> argparse.ArgumentParser:
 def _main_module(
     path: str | None = None, loader: Any = None, spec: ModuleSpec | None = None
 ) -> ModuleType:
-    module = ModuleType("__main__")
+    module: Any = ModuleType("__main__")
     module.__dict__.update(__builtins__=builtins, __loader__=loader, __spec__=spec)
     if spec is not None:
         module.__package__ = spec.parent
     if path is not None:
         module.__file__ = path
-        module.__cached__ = spec.cached if spec is not None else None  # type: ignore[attr-defined]
-    return module
+        module.__cached__ = spec.cached if spec is not None else None
+    made: ModuleType = module
+    return made
 
 
 def _script(name: str) -> tuple[CodeType, ModuleType, str]:
@@ -164,7 +165,8 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
         spec = importer.find_spec("__main__")
         if spec is None or spec.loader is None:
             raise NotFound(f"can't find '__main__' module in {path!r}", 1)
-        code = spec.loader.get_code("__main__")  # type: ignore[attr-defined]
+        archived: Any = spec.loader
+        code = archived.get_code("__main__")
         return code, _main_module(spec.origin, spec.loader, spec), path
     if is_notebook(path):
         try:
@@ -205,7 +207,8 @@ def _module(name: str) -> tuple[CodeType, ModuleType, str]:
                 f"No module named {name}.__main__; {package!r} is a package and cannot be directly executed",
                 1,
             )
-    code = spec.loader.get_code(spec.name) if spec is not None and spec.loader is not None else None  # type: ignore[attr-defined]
+    loader: Any = None if spec is None else spec.loader
+    code = None if spec is None or loader is None else loader.get_code(spec.name)
     if spec is None or code is None:
         raise NotFound(
             f"No module named {name}" if spec is None else f"No code object available for {name}", 1

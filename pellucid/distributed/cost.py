@@ -17,7 +17,7 @@ operations in MPICH", 2005; Rajbhandari et al., "ZeRO", 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 OVERLAP = 0.9  # of backward, while which gradients can travel
@@ -154,8 +154,8 @@ def predict(step: Step, network: Network, ranks: int, overlap: float = OVERLAP) 
     saved = step.update * (1 - 1 / ranks)  # each rank updates its share
     last = step.buckets[-1] if step.buckets else 0
 
-    def both(call: object, times: float = 1.0) -> float:
-        return times * sum(call(b, ranks) for b in step.buckets)  # type: ignore[operator]
+    def both(call: Callable[[float, int], float], times: float = 1.0) -> float:
+        return times * sum(call(b, ranks) for b in step.buckets)
 
     reduced, scattered = both(network.all_reduce), both(network.reduce_scatter)
     gathered = network.all_gather(params, ranks)

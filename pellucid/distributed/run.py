@@ -124,7 +124,11 @@ def get_args_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-m", "--module", action="store_true", help="the script is the name of a module"
     )
-    add("--run-path", action="store_true", help="run the script with runpy, which is always done here")
+    add(
+        "--run-path",
+        action="store_true",
+        help="run the script with runpy, which is always done here",
+    )
     parser.add_argument("training_script", help="the script")
     parser.add_argument("training_script_args", nargs=argparse.REMAINDER, help="its arguments")
     return parser

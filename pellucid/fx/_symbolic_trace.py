@@ -431,15 +431,15 @@ class Tracer(TracerBase):
         """
         global _tracing
         is_module = isinstance(root, Module)
-        if is_module:
-            self.root = root  # type: ignore[assignment]
+        if isinstance(root, Module):
+            self.root = root
             if not hasattr(type(root), self.traced_func_name):
                 raise AssertionError(
                     f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
                 )
             fn = getattr(type(root), self.traced_func_name)
-            self.root_module_name = root._get_name()  # type: ignore[union-attr]
-            self.submodule_paths = {module: name for name, module in root.named_modules()}  # type: ignore[union-attr]
+            self.root_module_name = root._get_name()
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
         else:
             self.root = Module()
             fn = root

@@ -17,7 +17,7 @@ from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
-from ..errors import ArgumentTypeError, facts_of, forwarding
+from ..errors import ArgumentTypeError, facts_of, forwards
 from ..ir.formula import FORMULAS, Formula
 
 
@@ -162,7 +162,7 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         return function(*map(policy.widen, args), **{k: policy.widen(v) for k, v in kwargs.items()})
 
-    forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
+    forwards(wrapper)
     return wrapper
 
 
@@ -186,7 +186,7 @@ def low_precision(function: Callable[P, R]) -> Callable[P, R]:
             *map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()}
         )
 
-    forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
+    forwards(wrapper)
     return wrapper
 
 
@@ -207,7 +207,7 @@ def low_precision_alone(function: Callable[P, R]) -> Callable[P, R]:
         with playing("autocast", None):
             return function(*args, **kwargs)
 
-    forwarding.add(wrapper.__code__)  # type: ignore[attr-defined]
+    forwards(wrapper)
     return wrapper
 
 

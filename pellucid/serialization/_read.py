@@ -204,8 +204,9 @@ class Archive:
 
     def start(self, info: zipfile.ZipInfo) -> int:
         """Where in the file the bytes of a record start."""
-        self.zip.fp.seek(info.header_offset)  # type: ignore[union-attr]
-        signature, name_length, extra_length = struct.unpack("<4s22xHH", self.zip.fp.read(30))  # type: ignore[union-attr]
+        file: Any = self.zip.fp
+        file.seek(info.header_offset)
+        signature, name_length, extra_length = struct.unpack("<4s22xHH", file.read(30))
         if signature != b"PK\x03\x04":
             raise zipfile.BadZipFile("bad magic number of its header")
         return info.header_offset + 30 + name_length + extra_length

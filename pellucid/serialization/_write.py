@@ -303,7 +303,8 @@ def write_record(archive: zipfile.ZipFile, folder: str, path: str, data: Any) ->
     info.file_size = len(data)
     large = len(data) >= zipfile.ZIP64_LIMIT
     header = 30 + len(info.filename.encode()) + 4 + (20 if large else 0)
-    padding = -(archive.fp.tell() + header) % ALIGNMENT  # type: ignore[union-attr]
+    file: Any = archive.fp
+    padding = -(file.tell() + header) % ALIGNMENT
     info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
     with archive.open(info, "w", force_zip64=large) as target:
         target.write(data)

@@ -119,7 +119,8 @@ class ShufflerIterDataPipe(IterDataPipe):
     def __init__(self, datapipe: Any, *, indices: list[Any] | None = None) -> None:
         self.datapipe = datapipe
         self.indices = list(range(len(datapipe))) if indices is None else indices
-        self._enabled, self._seed = True, None
+        self._enabled = True
+        self._seed: int | None = None
         self._random = random.Random()
         self._left = self.indices
 
@@ -130,7 +131,7 @@ class ShufflerIterDataPipe(IterDataPipe):
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
         """The seed of the next iterator."""
-        self._seed = seed  # type: ignore[assignment]
+        self._seed = seed
         return self
 
     def reset(self) -> None:

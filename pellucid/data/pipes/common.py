@@ -173,7 +173,8 @@ class ShufflerIterDataPipe(IterDataPipe):
         self.datapipe = (
             datapipe if unbatch_level == 0 else UnBatcherIterDataPipe(datapipe, unbatch_level)
         )
-        self.buffer_size, self._enabled, self._seed = buffer_size, True, None
+        self.buffer_size, self._enabled = buffer_size, True
+        self._seed: int | None = None
         self._random = random.Random()
 
     def set_shuffle(self, shuffle: bool = True) -> ShufflerIterDataPipe:
@@ -183,7 +184,7 @@ class ShufflerIterDataPipe(IterDataPipe):
 
     def set_seed(self, seed: int) -> ShufflerIterDataPipe:
         """The seed of the next iterator."""
-        self._seed = seed  # type: ignore[assignment]
+        self._seed = seed
         return self
 
     def reset(self) -> None:
