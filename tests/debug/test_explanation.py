@@ -498,3 +498,12 @@ def test_the_line_is_the_users_also_when_pythons_own_modules_compute():
     y = colorsys.rgb_to_yiq(w, w, w)[0]  # computed in Python's library
     assert y.grad_fn.line.file == __file__
     check(y, "non-leaf", "# computed in Python's library")
+
+
+def test_an_update_that_makes_a_new_tensor_should_write_into_the_leaf():
+    w = torch.ones(2, requires_grad=True)
+    (w * w).sum().backward()
+    w = w - 0.1 * w.grad
+    found = torch.explain(w, name="w")
+    assert found.cause == "non-leaf"
+    assert found.fix == "update the leaf in place: with torch.no_grad(): w -= lr * w.grad"

@@ -5,6 +5,7 @@ records of `watch()`.
 from __future__ import annotations
 
 import gc
+import re
 from typing import Any
 
 from ...core.source import Line, describe
@@ -32,10 +33,14 @@ def no_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) 
     if t._node is not None and not t.retains_grad:
         node = t.grad_fn
         made = f"{name} was made by {node.name()}" + (f" at {node.line}" if node.line else "")
+        here = re.escape(name)
+        updated = node.line and re.match(rf"{here}\s*=.*\b{here}\.grad\b", node.line.text)
         return Explanation(
             "non-leaf",
             f"{name} is an intermediate value: gradients are kept only for leaf tensors",
-            "call retain_grad() on it before backward(), or use torch.autograd.grad(loss, tensor)",
+            f"update the leaf in place: with torch.no_grad(): {name} -= lr * {name}.grad"
+            if updated
+            else "call retain_grad() on it before backward(), or use torch.autograd.grad(loss, tensor)",
             node.line,
             [made],
         )
