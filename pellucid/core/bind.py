@@ -415,8 +415,9 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             if facts_of(error) is not None:
                 raise located_op(error, op, tensors) from None
             pass_on(error)
-            told = explained(error, op, tensors, arrays, params)
-            raise told from (error if str(error) in str(told) else None)
+            raise (told := explained(error, op, tensors, arrays, params)) from (
+                error if str(error) in str(told) else None
+            )
     result, aux = result if op.aux and type(result) is tuple else (result, None)
     outs = _settle(op, result, common)
     needs = tuple(x._rg if isinstance(x, Tensor) else None for x in tensors)
