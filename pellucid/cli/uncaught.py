@@ -11,10 +11,7 @@ import traceback
 from collections.abc import Iterator
 
 from ..core.source import is_library
-from ..data.dataloader import DataLoader
 from ..errors import add, facts_of, hinted
-from ..nn.modules.module import Module
-from ..optim.lr_scheduler import LRScheduler
 
 _KEYWORD = re.compile(
     r"(\w+)(?:\.__init__)?\(\) (?:got an unexpected keyword argument '(\w+)'"
@@ -76,6 +73,11 @@ def _keyword(sentence: str) -> str | None:
 
 
 def _classes() -> Iterator[type]:
+    # only now: a script that fails has loaded them, and one that runs may need none
+    from ..data.dataloader import DataLoader
+    from ..nn.modules.module import Module
+    from ..optim.lr_scheduler import LRScheduler
+
     waiting: list[type] = [Module, LRScheduler, DataLoader]
     while waiting:
         cls = waiting.pop()
