@@ -82,3 +82,63 @@ def test_arrays_whose_dtype_is_another_object():
     array[0] = 5.0
     assert shared[0].item() == 5.0
     assert pickle.loads(pickle.dumps(x)).resize_(8).shape == (8,)  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ([np.float32(1), 2], torch.float32),
+        ([2, np.float32(1)], torch.float32),
+        ([np.float32(1), 2.5], torch.float32),
+        ([np.float16(1), 2.5], torch.float32),
+        ([1.5, np.float64(2)], torch.float64),
+        ([1, np.float64(2)], torch.float64),
+        ([np.int32(1), np.int64(2)], torch.int64),
+        ([np.int8(1), 2], torch.int64),
+        ([[1], [np.float32(2)]], torch.float32),
+        ([np.complex64(1), 1.5], torch.complex64),
+        ([np.bool_(True), False], torch.bool),
+        ([np.uint8(1)], torch.uint8),
+        ((np.float32(1), 3), torch.float32),
+    ],
+    ids=str,
+)
+def test_numbers_of_numpy_in_lists_keep_their_types(data, kind):
+    made = torch.tensor(data)
+    assert made.dtype is kind
+    np.testing.assert_array_equal(made.numpy(), np.array(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "kind", "text"),
+    [
+        ([np.array(1.5)], None, TypeError, "len() of unsized object"),
+        ([np.bool_(True), 1], None, TypeError, "'numpy.bool' object cannot be interpreted as an integer"),
+        ([np.float32(1), 2], torch.int64, TypeError, "'numpy.float32' object cannot be interpreted as an integer"),
+        ([np.datetime64("2020")], torch.float32, TypeError, "float() argument must be a string or a real number, not 'datetime.date'"),
+        (np.str_("a"), None, TypeError, "new(): invalid data type 'numpy.str_'"),
+        ([np.str_("a")], None, ValueError, "too many dimensions 'str'"),
+    ],
+)  # fmt: skip
+def test_objects_of_numpy_that_are_no_such_numbers(data, dtype, kind, text):
+    with pytest.raises(kind) as caught:
+        torch.tensor(data, dtype=dtype)
+    assert type(caught.value) is kind and str(caught.value) == text
+
+
+@pytest.mark.parametrize("make", [torch.tensor, torch.as_tensor, torch.from_numpy])
+@pytest.mark.parametrize("kind", ["U1", "S1", "O", "datetime64[s]", "longdouble", "V8"])
+def test_arrays_of_other_types_name_them(make, kind):
+    array = np.zeros(2, kind)
+    with pytest.raises(
+        TypeError, match=rf"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The"
+    ):
+        make(array)
+
+
+def test_a_list_of_arrays_warns_once(monkeypatch):
+    monkeypatch.setattr("pellucid.errors.WARNED", set())
+    with pytest.warns(UserWarning, match="list of numpy.ndarrays is extremely slow"):
+        made = torch.tensor([np.ones(2, np.float32), [3, 4]])
+    assert made.dtype is torch.float32
+    torch.tensor([np.ones(2)])

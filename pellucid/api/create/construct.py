@@ -27,12 +27,23 @@ from ...ops.shape.storages import TypedStorage
 
 _CPU = dtypes.device("cpu")
 _INTS, _FLOATS = {int}, {float}
+_PLAIN = {bool, int, float, complex}
+_NUMPYS = (np.ndarray, np.generic)
+_NUMBERS = (bool, int, float, complex, np.generic)
+_TEXTS = {np.str_, np.bytes_}
 
 
-def _has_tensor(data: Any) -> bool:
-    return any(
-        isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and _has_tensor(x)) for x in data
-    )
+def _kinds(data: Any) -> set[Any]:
+    """The types of what nested sequences hold; of arrays their dtypes."""
+    kinds: set[Any] = set(map(type, data))
+    for kind in tuple(kinds):
+        if issubclass(kind, (list, tuple)):
+            kinds.discard(kind)
+            kinds.update(*(_kinds(x) for x in data if type(x) is kind))
+        elif issubclass(kind, np.ndarray):
+            kinds.discard(kind)
+            kinds.update(x.dtype for x in data if type(x) is kind)
+    return kinds
 
 
 def _numbers_only(data: Any) -> bool:
@@ -70,7 +81,9 @@ def _plain(data: Any, depth: int) -> Any:
 
 
 def _inferred(data: Any) -> dtypes.dtype:
-    """The dtype that holds all numbers of nested sequences with tensors in them."""
+    """The dtype that holds all numbers of nested sequences with tensors, arrays or NumPy's numbers
+    in them.
+    """
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (list, tuple)):
@@ -79,7 +92,17 @@ def _inferred(data: Any) -> dtypes.dtype:
             if data
             else dtypes.get_default_dtype()
         )
-    return dtypes.BY_NUMPY[to_array(data, None).dtype]
+    return _held_by(data.dtype if isinstance(data, np.ndarray) else type(data))
+
+
+def _held_by(kind: Any) -> dtypes.dtype:
+    """The dtype of numbers of a type, or of arrays with a NumPy dtype."""
+    if isinstance(kind, np.dtype) or issubclass(kind, np.generic):
+        return dtypes.from_numpy(np.dtype(kind))
+    default = dtypes.get_default_dtype()
+    if kind is bool or kind is int:
+        return dtypes.bool_ if kind is bool else dtypes.int64
+    return default.to_complex() if issubclass(kind, complex) else default
 
 
 def _check_lengths(data: Any, depth: int = 0) -> None:
@@ -103,11 +126,46 @@ def _check_lengths(data: Any, depth: int = 0) -> None:
         _check_lengths(x, depth + 1)
 
 
+def _check_arrays(data: Any) -> None:
+    """Refuse arrays without dimensions in a list, and warn of a list of arrays."""
+    for x in data:
+        if isinstance(x, np.ndarray) and not x.ndim:
+            raise ArgumentTypeError("len() of unsized object")
+    if isinstance(data[0], np.ndarray):
+        warn_once(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+            "numpy.ndarray with numpy.array() before converting to a tensor.",
+            UserWarning,
+        )
+
+
+def _check_kinds(kinds: set[Any], wanted: dtypes.dtype) -> None:
+    """Refuse NumPy's numbers of types that PyTorch does not convert one by one: to whole numbers
+    those that are none, and times.
+    """
+    whole = wanted.is_integral and wanted is not dtypes.bool_
+    for kind in kinds - _TEXTS:
+        if not issubclass(kind, np.generic):
+            continue
+        if whole and not issubclass(kind, (np.integer, float)):
+            raise ArgumentTypeError(f"'{named(kind)}' object cannot be interpreted as an integer")
+        if issubclass(kind, (np.datetime64, np.timedelta64)):
+            name = "datetime.date" if kind is np.datetime64 else "datetime.timedelta"
+            raise ArgumentTypeError(
+                f"float() argument must be a string or a real number, not '{name}'"
+            )
+
+
+def named(kind: type) -> str:
+    """A type's name in messages of interpreters: NumPy's have the module before it."""
+    return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
+
+
 def _no_number(value: Any, typed: bool) -> Exception:
     """PyTorch's error for what stands where a number should, to be raised; `typed`: the dtype was
     given.
     """
-    name = type(value).__name__
+    name = named(type(value))
     if isinstance(value, (str, bytes)) and not typed:
         return ArgumentTypeError(f"new(): invalid data type '{name}'")
     return (
@@ -123,7 +181,7 @@ def _check_elements(data: Any, typed: bool) -> None:
     """
     first = _scan(data)
     if isinstance(first, (str, bytes)) and first is not data:
-        raise ArgumentValueError(f"too many dimensions '{type(first).__name__}'")
+        raise ArgumentValueError(f"too many dimensions '{type(first).__name__.removesuffix('_')}'")
     if typed:
         _check_lengths(data)
     waiting = [data]
@@ -155,32 +213,31 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         elif kinds == _FLOATS:
             return np.array(data, dtypes.get_default_dtype().numpy)
     if isinstance(data, np.ndarray):
-        if data.dtype not in dtypes.BY_NUMPY:
-            if data.dtype.kind in "iufbc" and not data.dtype.isnative:
-                raise ArgumentValueError(
-                    "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-                    "currently not supported."
-                )
-            raise ArgumentTypeError(
-                f"can't convert np.ndarray of type numpy.{data.dtype.name if data.dtype.kind != 'O' else 'object_'}. The only "
-                "supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
-                "uint16, uint8, and bool."
-            )
-        return data.astype(
-            (dtypes.BY_NUMPY[data.dtype] if dtype is None else dtype).numpy, copy=True
-        )
+        own = dtypes.from_numpy(data.dtype)
+        return data.astype((own if dtype is None else dtype).numpy, copy=True)
     if isinstance(data, (np.number, np.bool_)):
-        return np.array(data, dtype.numpy if dtype is not None else data.dtype)
+        return np.array(data, (dtype or dtypes.from_numpy(data.dtype)).numpy)
     if isinstance(data, (list, tuple)):
-        if _has_tensor(data):
+        kinds = _kinds(data)
+        scalars = {kind for kind in kinds if isinstance(kind, type)} - _PLAIN
+        if any(issubclass(kind, Tensor) for kind in scalars):
             dtype = _inferred(data) if dtype is None else dtype
             data = _plain(data, _depth(data))
-        elif data and any(isinstance(x, np.ndarray) for x in data):
-            data = np.array(data) if len({getattr(x, "shape", None) for x in data}) == 1 else data
-            if isinstance(data, np.ndarray):
-                return to_array(data, dtype)
+        elif any(
+            isinstance(kind, np.dtype) or issubclass(kind, np.generic) for kind in kinds - _TEXTS
+        ):
+            if kinds - scalars - _PLAIN:
+                _check_arrays(data)
+            if not all(issubclass(kind, _NUMBERS) for kind in scalars):
+                _check_elements(data, dtype is not None)
+            wanted = dtype or reduce(dtypes.promote_types, map(_held_by, kinds))
+            _check_kinds(scalars, wanted)
+            if dtype is None:
+                return _array(data, False, wanted.numpy)
     elif not isinstance(data, (bool, int, float, complex)):
-        if hasattr(data, "__array__") or hasattr(data, "__array_interface__"):
+        if not isinstance(data, (str, bytes)) and (
+            hasattr(data, "__array__") or hasattr(data, "__array_interface__")
+        ):
             return to_array(np.asarray(data), dtype)
         if (
             hasattr(data, "__len__")
@@ -195,15 +252,8 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
                     f"could not determine the shape of object type '{name}'"
                 ) from None
             return to_array(items, dtype)
-        raise _no_number(data, dtype is not None)
-    ragged = None
-    try:
-        array = np.array(data)
-    except ValueError as error:
-        ragged = error
-    if ragged is not None:  # after the handler, so that NumPy's error is not shown above ours
-        _check_elements(data, dtype is not None)
-        raise ragged
+        raise _no_number(data, dtype is not None and not isinstance(data, (str, bytes)))
+    array = _array(data, dtype is not None)
     if array.dtype.kind in "OUS":
         _check_elements(data, dtype is not None)
         wanted = dtype if dtype is not None else _mixed(data)
@@ -223,9 +273,6 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         if dtype.is_integral and dtype is not dtypes.bool_ and array.dtype != dtype.numpy:
             _check_integers(array, dtype)
         return array.astype(dtype.numpy)
-    first = _scan(data)
-    if isinstance(first, (np.number, np.bool_)):
-        return array
     kind = array.dtype.kind
     if array.size == 0 and kind == "f" or kind == "f":
         return array.astype(dtypes.get_default_dtype().numpy)
@@ -236,6 +283,17 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             raise ArgumentValueError("Overflow when unpacking long long")
         return array.astype(np.int64)
     return array
+
+
+def _array(data: Any, typed: bool, kind: np.dtype | None = None) -> np.ndarray:
+    """NumPy's array of the data, or PyTorch's error for ragged lists."""
+    try:
+        return np.array(data, kind)
+    except ValueError as error:
+        ragged = error
+    # after the handler, so that NumPy's error is not shown above ours
+    _check_elements(data, typed)
+    raise ragged
 
 
 def _mixed(data: Any) -> dtypes.dtype:
@@ -359,11 +417,11 @@ def as_tensor(
     dtype = dtypes.check_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
         result = data.to(device=device, dtype=dtype, copy=bool(copy))
-    elif isinstance(data, np.ndarray) and not copy and data.dtype in dtypes.BY_NUMPY:
+    elif isinstance(data, np.ndarray) and not copy:
         result = from_numpy(data)
         if dtype is not None or device is not None or local.device is not None:
             result = result.to(device=check_device(device), dtype=dtype)
-    elif hasattr(data, "__dlpack__") and not isinstance(data, (np.number, np.bool_)):
+    elif hasattr(data, "__dlpack__") and not isinstance(data, _NUMPYS):
         result = from_dlpack(data)
         if dtype is not None:
             result = result.to(dtype=dtype)

@@ -16,7 +16,7 @@ from ...ops._unset import unset
 from ...ops.create._factory import sizes
 from ...ops.shape.storages import TypedStorage, UntypedStorage
 from ...ops.shape.view import alias_op
-from .construct import _tensors_in, to_array
+from .construct import _tensors_in, named, to_array
 
 _FORMS = (
     "(*, torch.device device = None)",
@@ -109,11 +109,9 @@ def _of_tensor(other: Tensor, kind: dtypes.dtype, exact: bool) -> Tensor:
 def _of_data(data: Any, kind: dtypes.dtype) -> Tensor:
     sequence = hasattr(data, "__getitem__") and not isinstance(data, dict)
     if isinstance(data, str):
-        raise ArgumentTypeError(f"new(): invalid data type '{type(data).__name__}'")
+        raise ArgumentTypeError(f"new(): invalid data type '{named(type(data))}'")
     if not sequence or isinstance(data, np.generic):
-        name = type(data).__name__
-        name = f"numpy.{name}" if isinstance(data, np.generic) else name
-        raise ArgumentTypeError(f"new(): data must be a sequence (got {name})")
+        raise ArgumentTypeError(f"new(): data must be a sequence (got {named(type(data))})")
     array = to_array(data, None if isinstance(data, np.ndarray) else kind)
     result = make_tensor(array.astype(kind.numpy))
     if observe.observers:

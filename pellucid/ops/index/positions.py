@@ -16,6 +16,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...core.transforms.batching import Batched
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, OperationError
 from .._rules import require_tensor
 from ..shape.view import reshape
@@ -37,6 +38,12 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """
     a = require_tensor(input, "nonzero")._array
     if type(a) is not ndarray:
+        if isinstance(input, Batched):
+            raise OperationError(
+                "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::nonzero. "
+                "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
+                hint="compute a mask of a fixed shape: torch.where(condition, x, 0)",
+            )
         raise OperationError(
             "nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have"
         )
