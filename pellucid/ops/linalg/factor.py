@@ -15,7 +15,13 @@ from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from ...errors import (
+    ArgumentTypeError,
+    DimensionError,
+    OperationError,
+    ShapeError,
+    UnsupportedError,
+)
 from .. import return_types
 from .._rules import constant, full_precision, library, require_tensor, values
 from .._samples import cases
@@ -552,14 +558,15 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
         raise ArgumentTypeError(
             f"linalg_householder_product(): argument 'tau' (position 2) must be Tensor, not {type(tau).__name__}"
         )
-    k = tau._array.shape[-1] if tau._array.ndim else 0
-    if n < k:
+    if not tau._array.ndim:
+        raise DimensionError("Dimension specified as -1 but tensor has no dimensions")
+    if n < tau._array.shape[-1]:
         raise OperationError(
             f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]"
         )
     if len(shape) - tau._array.ndim != 1 or shape[:-2] != tau._array.shape[:-1]:
         raise OperationError(
-            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau._array.shape)}"
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau._array.shape[:-1])}"
             if len(shape) - tau._array.ndim == 1
             else f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau._array.ndim} and "
             f"input.ndim is equal to {len(shape)}"

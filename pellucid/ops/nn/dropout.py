@@ -284,10 +284,10 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
         return x
     if p == 1.0:
         return x * wrap(constant(np.zeros((), x._array.dtype)))
+    if channels and x.ndim < 2:
+        raise OperationError("Feature dropout requires at least 2 dimensions in the input")
     _check_kind(x)
     if channels:
-        if x.ndim < 2:
-            raise OperationError("Feature dropout requires at least 2 dimensions in the input")
         shape = x._array.shape
         keep = bernoulli(
             random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype

@@ -548,7 +548,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
     tensor(3)
     """
-    if isinstance(input, Tensor) and not input._array.size:
+    if isinstance(input, Tensor):
         _checked_dim("mode", input, dim)
     _real_only(input, "mode", "mode_cpu")
     return _along(mode_op, "mode", input, dim, keepdim)
@@ -575,15 +575,15 @@ def kthvalue(
     tensor(3.)
     """
     shape = require_tensor(input, "kthvalue")._array.shape
-    _real_only(input, "kthvalue", "kthvalue_cpu")
-    if input.dtype is dtypes.bool_:
-        raise UnsupportedError("\"kthvalue_cpu\" not implemented for 'Bool'")
     number = normalize_dim(dim, len(shape))
     size = shape[number] if shape else 1
     if shape and size == 0:
         raise DimensionError(f"kthvalue(): Expected reduction dim {number} to have non-zero size.")
     if not 1 <= k <= size:
         raise OperationError(f"kthvalue(): selected number k out of range for dimension {number}")
+    _real_only(input, "kthvalue", "kthvalue_cpu")
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError("\"kthvalue_cpu\" not implemented for 'Bool'")
     if out is not None and any(np.may_share_memory(t._array, input._array) for t in out):
         raise OperationError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "

@@ -421,25 +421,21 @@ def cross_entropy(
         tracing.check(_out_of_range, t, x.shape[1], ignore_index, again=True)
         out = cross_entropy_op.call(input, target=t, ignore_index=ignore_index, reduction=reduction)
         return out if out._node is None else reads_later(out, target)
-    if (
-        not input.dtype.is_floating_point
-        and label_smoothing <= 1.0
-        and (t.dtype.kind not in "iub" or t.shape != x.shape or not x.ndim)
-    ):
+    if t.shape == x.shape and not target.dtype.is_floating_point:
+        name = target.dtype.scalar_type_name
+        raise DtypeError(
+            f"Expected floating point type for target with class probabilities, got {name}",
+            op="cross_entropy",
+        )
+    if not input.dtype.is_floating_point and x.size:
         kernel = "log_softmax_kernel_impl" if x.ndim > 2 else "log_softmax_lastdim_kernel_impl"
         raise UnsupportedError(
             f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'",
             op="cross_entropy",
             hint="convert first: x.float()",
         )
-    if t.shape == x.shape and t.dtype.kind not in "iub":
+    if t.shape == x.shape:
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
-    if t.shape == x.shape and x.ndim:
-        name = target.dtype.scalar_type_name
-        raise DtypeError(
-            f"Expected floating point type for target with class probabilities, got {name}",
-            op="cross_entropy",
-        )
     if x.ndim:
         _check_classes(x, t, weight, ignore_index)
     elif t.ndim:

@@ -161,7 +161,7 @@ def multilabel_soft_margin_loss(
     # counted from the front: a target of more dimensions does not move the classes
     loss = loss.sum(dim=x.ndim - 1) / x._array.shape[-1]
     if reduction not in ("none", "mean", "sum"):
-        raise ArgumentValueError(f"{reduction} is not valid")
+        raise ArgumentValueError(reduction + " is not valid")
     return reduce_loss(loss, reduction)
 
 

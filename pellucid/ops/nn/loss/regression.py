@@ -227,11 +227,11 @@ def smooth_l1_loss(
     """
     check_pair("smooth_l1_loss", input, target)
     reduction = get_reduction(size_average, reduce, reduction)
-    input, target = _matched(input, target, "smooth_l1_cpu")
-    if beta < 0:
-        raise OperationError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return reduce_loss((input - target).abs(), reduction)
+    if beta < 0:
+        raise OperationError("smooth_l1_loss does not support negative values for beta.")
+    input, target = _matched(input, target, "smooth_l1_cpu")
     if _single(input, target):
         return reduce_loss(
             huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss"
@@ -270,15 +270,15 @@ def huber_loss(
     """
     check_pair("huber_loss", input, target)
     reduction = checked(reduction)
-    own = input.dtype
-    held_by(own, common_dtype([input, target]))
-    input, target = _matched(input, target, "huber_cpu")
     if not isinstance(delta, (int, float)):
         raise ArgumentTypeError(
             f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}"
         )
     if delta <= 0:
         raise OperationError("huber_loss does not support non-positive values for delta.")
+    own = input.dtype
+    held_by(own, common_dtype([input, target]))
+    input, target = _matched(input, target, "huber_cpu")
     if _single(input, target):
         return _reduce_weighted(
             huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss"

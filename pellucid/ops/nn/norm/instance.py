@@ -13,7 +13,7 @@ from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError, UnsupportedError
 from ..._rules import require_tensor
-from ._common import channel_shape, check_tensors, mixed_types, widen
+from ._common import F32, channel_shape, check_tensors, mixed_types, widen
 from .batch import batch_norm, batch_norm_op, check_mapped, check_pair, nothing_normalised
 
 
@@ -101,9 +101,16 @@ def instance_norm(
             f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'",
             hint="convert first: x.float()",
         )
-    mixed_types("instance_norm", input, weight, bias, running_mean, running_var)
+    mixed_types("instance_norm", input, weight, bias)  # the statistics may have any type
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        kind = input._array.dtype
+        mean, var = (
+            t
+            if t is None or kind.itemsize == 2 and t._array.dtype == F32
+            else F.cast(t, dtype=kind)
+            for t in (running_mean, running_var)
+        )
+        return batch_norm(input, mean, var, weight, bias, False, momentum, eps)
     if len(shape) < 3:
         raise ShapeError(
             f"Expected at least 3 dimensions, but got {len(shape)}-dimensional tensor",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tensor import Tensor
 from ....errors import ArgumentValueError
 from ..._rules import require_tensor
+from ...shape.pad import pad
+from ..pool.average import avg_pool2d, avg_pool3d
 
 
 @public(namespace="nn.functional")
@@ -37,16 +38,11 @@ def local_response_norm(
         )
     if math.prod(shape) == 0:
         return input
-    squares = (input * input).reshape(shape[0], 1, shape[1], -1)
-    before, after = size // 2, (size - 1) // 2
-    padded = F.constant_pad_nd(squares, pad=(0, 0, before, after), value=0.0)
-    mean = F.avg_pool(
-        padded,
-        kernel=(size, 1),
-        stride=(1, 1),
-        padding=(0, 0),
-        ceil_mode=False,
-        include_pad=True,
-        divisor=None,
-    ).reshape(shape)
+    squares, around = (input * input).unsqueeze(1), (size // 2, (size - 1) // 2)
+    if len(shape) == 3:
+        mean = avg_pool2d(pad(squares, (0, 0, *around)), (size, 1), stride=1).squeeze(1)
+    else:
+        rows = squares.view(shape[0], 1, shape[1], shape[2], -1)
+        rows = avg_pool3d(pad(rows, (0, 0, 0, 0, *around)), (size, 1, 1), stride=1)
+        mean = rows.squeeze(1).view(shape)
     return input / (mean * alpha + k) ** beta

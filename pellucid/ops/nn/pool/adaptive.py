@@ -166,6 +166,13 @@ def check_fits(name: str, shape: Sequence[int], itemsize: int) -> None:
         ) from None
 
 
+def _means_refused(n: int, x: Tensor, output_size: Any) -> bool:
+    """Whether that there is no mean of such numbers is said before anything else."""
+    if x.dtype.is_floating_point or x.dtype.is_complex:
+        return False
+    return 1 < x.ndim < 4 if n == 1 else isinstance(output_size, int) or x.ndim > n
+
+
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     whole = (
         output_size == 1
@@ -175,10 +182,13 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     if (
         whole
         and isinstance(input, Tensor)
-        and n < input.ndim < n + 3
-        and 0 in input._array.shape[-n:]
+        and (
+            n < input.ndim < n + 3
+            and 0 in input._array.shape[-n:]
+            or _means_refused(n, input, output_size)
+        )
     ):
-        # of nothing: NaN, where other sizes are refused
+        # of nothing: NaN, where other sizes are refused; of whole numbers the refusal of `mean`
         return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     out = adaptive_avg_op.call(x, output_size=size)

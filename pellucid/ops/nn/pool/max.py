@@ -13,9 +13,12 @@ from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import reads_later
 from ....core.tensor import Tensor
+from ....dtypes import channels_last
+from ....errors import OperationError
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
+from ...shape.storage import suggested_format
 from ._window import (
     INTEGERS,
     Sizes,
@@ -313,4 +316,6 @@ def max_pool3d(
     >>> torch.nn.functional.max_pool3d(torch.ones(1, 1, 2, 2, 2), 2).shape
     torch.Size([1, 1, 1, 1, 1])
     """
+    if require_tensor(input, "max_pool3d").ndim == 4 and suggested_format(input) is channels_last:
+        raise OperationError("Unsupported memory format. Supports only ChannelsLast3d, Contiguous")
     return _max(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)

@@ -331,9 +331,9 @@ def rrelu(
     >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]))
     tensor([-0.2292,  2.0000])
     """
-    x = require_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
-    if lower > upper:
+    if lower > upper and isinstance(input, Tensor):
         raise OperationError("Lower bound should be less than or equal to the upper bound")
+    x = require_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
     if inplace and not training:
         return leaky_relu(x, (lower + upper) / 2, True)
     if inplace:
