@@ -106,6 +106,7 @@ _LAZY = (
     "linalg",
     "masked",
     "mps",
+    "mtia",
     "multiprocessing",
     "nested",
     "nn",
@@ -133,6 +134,8 @@ _LAZY = (
 )
 
 _LAZY_NAMES = {
+    "_nested_compute_contiguous_strides_offsets": "nested._strided",
+    "_nested_view_from_buffer": "nested._strided",
     "autocast": "amp",
     "is_autocast_enabled": "amp.autocast_mode",
     "get_autocast_dtype": "amp.autocast_mode",

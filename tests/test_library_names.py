@@ -159,3 +159,53 @@ def test_small_names():
     ) in torch.distributions.kl._KL_REGISTRY
     assert "tensor" in torch.__all__ and "nn" not in torch.__all__
     assert torch.profiler.profiler._default_schedule_fn(3) is torch.profiler.ProfilerAction.RECORD
+
+
+def test_storages_of_buffers_are_copies():
+    held = bytearray(b"abcd")
+    storage = torch.UntypedStorage.from_buffer(held, dtype=torch.uint8)
+    held[0] = 0
+    assert type(storage) is torch.UntypedStorage and storage.tolist() == list(b"abcd")
+    assert torch.ByteTensor(torch.ByteStorage._from_buffer(b"hello")).tolist() == list(b"hello")
+    swapped = torch.UntypedStorage.from_buffer(b"\1\2", byte_order="big", dtype=torch.int16)
+    assert swapped.tolist() == [2, 1]
+
+
+def test_a_profile_is_ended_from_elsewhere():
+    assert not torch.autograd._profiler_enabled() and torch.autograd._disable_profiler() == []
+    with torch.autograd.profiler.profile():
+        assert torch.autograd._profiler_enabled()
+        torch.ones(2).sum()
+        assert any(e.name == "aten::sum" for e in torch.autograd._disable_profiler())
+        assert not torch.autograd._profiler_enabled()
+
+
+def test_nested_tensors_lie_in_a_buffer():
+    sizes, buffer = torch.tensor([[2, 3], [1, 3]]), torch.arange(9.0)
+    strides, offsets = torch._nested_compute_contiguous_strides_offsets(sizes)
+    assert (strides.tolist(), offsets.tolist()) == ([[3, 1], [3, 1]], [0, 6])
+    nested = torch._nested_view_from_buffer(buffer, sizes, strides, offsets)
+    buffer[6] = -1.0
+    assert [part.tolist() for part in nested.unbind()] == [[[0, 1, 2], [3, 4, 5]], [[-1, 7, 8]]]
+
+
+def test_a_device_that_is_not_there_answers_questions():
+    mtia = torch.mtia
+    assert (mtia.is_available(), mtia.device_count(), mtia.memory_stats()) == (False, 0, {})
+    with pytest.raises(RuntimeError, match=r"Cannot execute emptyCache\(\) without MTIA backend."):
+        mtia.empty_cache()
+    assert torch.cuda._initialized is False and torch.xpu.memory_stats() == {}
+
+
+def test_settings_of_functorch_are_kept():
+    from pellucid._functorch import config
+
+    with config.patch(donated_buffer=False):
+        assert config.donated_buffer is False
+    assert config.donated_buffer is True
+
+
+def test_who_is_in_no_group():
+    distributed = pytest.importorskip("pellucid.distributed")
+    assert not distributed._rank_not_in_group(None)
+    assert distributed._rank_not_in_group(distributed.GroupMember.NON_GROUP_MEMBER)

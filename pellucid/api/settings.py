@@ -392,6 +392,7 @@ def _storage_type(name: str, kind: dtypes.dtype) -> _StorageMaker:
         "__new__": new,
         "_new_shared": staticmethod(new_shared),
         "from_buffer": staticmethod(from_buffer),
+        "_from_buffer": staticmethod(from_buffer),
         "from_file": staticmethod(from_file),
         "dtype": kind,
     }

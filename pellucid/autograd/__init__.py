@@ -188,6 +188,23 @@ def grad(
     return found
 
 
+def _profiler_enabled() -> bool:
+    """Whether a profiler is recording."""
+    return bool(_importlib.import_module("..profiler._record", __name__).recorders)
+
+
+def _disable_profiler() -> list[Any]:
+    """End the profile that was started last; the events that it has recorded, none where there is
+    no profile.
+    """
+    recorders = _importlib.import_module("..profiler._record", __name__).recorders
+    if not recorders:
+        return []
+    last = recorders[-1]
+    last.stop()
+    return last.events
+
+
 def __getattr__(name: str) -> Any:
     if name in ("forward_ad", "functional", "profiler", "variable"):
         return _importlib.import_module(f"{__name__}.{name}")

@@ -18,6 +18,8 @@ from . import nvtx as nvtx
 from . import profiler as profiler
 from . import random as random
 
+_initialized = False
+
 
 def is_available() -> bool:
     """False.

@@ -40,6 +40,7 @@ from .exchanges import reduce_scatter_tensor as reduce_scatter_tensor
 from .groups import Backend as Backend
 from .groups import GroupMember as GroupMember
 from .groups import ProcessGroup as ProcessGroup
+from .groups import _rank_not_in_group as _rank_not_in_group
 from .groups import default_group as _get_default_group
 from .groups import destroy_process_group as destroy_process_group
 from .groups import get_backend as get_backend

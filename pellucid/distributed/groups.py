@@ -217,6 +217,10 @@ def is_member(group: Any) -> bool:
     return group != GroupMember.NON_GROUP_MEMBER or isinstance(group, ProcessGroup)
 
 
+def _rank_not_in_group(group: Any) -> bool:
+    return not is_member(group)
+
+
 def is_initialized() -> bool:
     """Whether `init_process_group` was called.
 

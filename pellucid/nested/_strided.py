@@ -395,3 +395,22 @@ def _select(name: str, func: Any, x: StridedNestedTensor, dim: int, index: int) 
 
 
 HANDLERS["select"] = _select
+
+
+def _nested_compute_contiguous_strides_offsets(nested_size: Tensor) -> tuple[Tensor, Tensor]:
+    """Strides, and where each component begins, of components that lie one after the other;
+    `nested_size` has a row of sizes for each.
+    """
+    sizes = nested_size._array
+    strides = np.ones_like(sizes)
+    strides[:, :-1] = np.cumprod(sizes[:, :0:-1], axis=1)[:, ::-1]
+    begins = np.cumsum(sizes.prod(axis=1))
+    return make_tensor(strides), make_tensor(np.concatenate([[0], begins[:-1]])[: len(sizes)])
+
+
+def _nested_view_from_buffer(
+    self: Tensor, nested_size: Tensor, nested_strides: Tensor, offsets: Tensor
+) -> StridedNestedTensor:
+    """The batch whose components lie in a buffer's storage, which is shared."""
+    places = zip(nested_size.tolist(), nested_strides.tolist(), offsets.tolist(), strict=True)
+    return StridedNestedTensor.make([self.as_strided(*place) for place in places], self.dtype)

@@ -142,6 +142,8 @@ class Recorder:
         self.start_ns = perf_counter_ns()
 
     def stop(self) -> None:
+        if self not in recorders:  # ended before, by `autograd._disable_profiler`
+            return
         self.end_ns = perf_counter_ns()
         observe.remove_observer(self)
         with _lock:

@@ -479,3 +479,26 @@ def test_summaries_of_their_own_module_are_written(tmp_path):
     assert held.count(scalar("x", 1.0)) == held.count(scalar("y", 2.0)) == 1
     with pytest.raises(TypeError, match="hparam_dict should be a dictionary"):
         hparams([], {})
+
+
+class Message:
+    """What the tensorboard package's messages can do."""
+
+    def __init__(self, encoded):
+        self.encoded = encoded
+
+    def SerializeToString(self):  # noqa: N802
+        return self.encoded
+
+
+def test_messages_of_the_tensorboard_package(tmp_path):
+    from pellucid.utils.tensorboard.writer import FileWriter
+
+    writer = FileWriter(str(tmp_path))
+    writer.add_graph((Message(b"graph"), Message(b"profile")), walltime=3.0)
+    writer.add_event(Message(_wire.double(1, 1.0) + _wire.text(3, "version")), 2, 5.0)
+    writer.close()
+    _, graph, profile, event = events(tmp_path)
+    assert graph[4] == [b"graph"] and graph[1] == [3.0]
+    assert fields(profile[14][0]) == {1: [b"step1"], 2: [b"profile"]}
+    assert event[3] == [b"version"] and event[1][-1] == 5.0 and event[2] == [2]

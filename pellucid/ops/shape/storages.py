@@ -18,7 +18,13 @@ from ...arrays.affine import held
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import address
 from ...arrays.shared_memory import map_of, new_map
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError, no_pinned
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    OperationError,
+    UnsupportedError,
+    no_pinned,
+)
 
 _SHARED_BY_TENSORS = (
     "UntypedStorage.resize_: memory that tensors lie in cannot change its size here"
@@ -105,6 +111,11 @@ class UntypedStorage(StorageBase):
             ) from None
         made._filename = path
         return made
+
+    @classmethod
+    def from_buffer(cls, buffer: Any, *args: Any, **kwargs: Any) -> UntypedStorage:
+        """A copy of a buffer's bytes; arguments as for `TypedStorage.from_buffer`."""
+        return TypedStorage.from_buffer(buffer, *args, **kwargs)._untyped
 
     @classmethod
     def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
@@ -530,7 +541,7 @@ class TypedStorage:
             offset: where they begin, in bytes.
 
         Raises:
-            ValueError: an order or a size that does not fit. TypeError: no order for elements of
+            ValueError: an order or a size that does not fit. RuntimeError: no order for elements of
                 several bytes.
         """
         return _from_buffer(dtype or dtypes.get_default_dtype(), buffer, byte_order, count, offset)
@@ -569,22 +580,24 @@ def _from_buffer(
 ) -> TypedStorage:
     item = kind.numpy.itemsize
     if byte_order is None and item > 1:
-        raise ArgumentTypeError("function missing required argument 'byte_order' (pos 2)")
+        raise OperationError("function missing required argument 'byte_order' (pos 2)")
     if byte_order not in (None, "native", "little", "big"):
-        raise OperationError(
+        raise ArgumentValueError(
             f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')"
         )
     raw = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(raw):
-        raise _refused(
-            f"offset must be non-negative and no greater than buffer length ({len(raw)}), but got {offset}"
+        raise ArgumentValueError(  # PyTorch's text has the two the other way round, too
+            f"offset must be non-negative and no greater than buffer length ({offset}) , but got {len(raw)}"
         )
     if count < 0:
         if (len(raw) - offset) % item:
-            raise _refused(f"buffer size ({len(raw)}) must be a multiple of element size ({item})")
+            raise ArgumentValueError(
+                f"buffer size ({len(raw)}) must be a multiple of element size ({item})"
+            )
         count = (len(raw) - offset) // item
     if offset + count * item > len(raw):
-        raise _refused(
+        raise ArgumentValueError(
             f"buffer has only {len(raw) - offset} elements after offset {offset}, but specified a size of {count}"
         )
     values = np.frombuffer(raw, np.uint8, count * item, offset).copy()
@@ -592,10 +605,6 @@ def _from_buffer(
     if byte_order not in (None, "native", sys.byteorder) and math.prod(values.shape):
         values = values.reshape(-1, part)[:, ::-1].reshape(-1).copy()
     return TypedStorage(UntypedStorage(values.view(kind.numpy)), kind)
-
-
-def _refused(text: str) -> ValueError:
-    return ValueError(text)
 
 
 def _conversion(name: str, kind: dtypes.dtype) -> Any:

@@ -47,15 +47,17 @@ class FileWriter:
     def get_logdir(self) -> str:
         return str(self.folder)
 
-    def add_event(self, fields: bytes, step: Any = None, walltime: float | None = None) -> None:
-        """Add an Event whose other fields are given encoded."""
+    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+        """Add an Event: its other fields encoded, or a message of the tensorboard package."""
+        fields = event if isinstance(event, bytes) else event.SerializeToString()
         if not self._finish.alive:
             raise ValueError(f"this event file has been closed: {self.path}")
-        event = wire.double(1, time.time() if walltime is None else walltime)
+        # Of a field that is there twice, the second one counts.
+        fields += wire.double(1, time.time() if walltime is None else walltime)
         if step is not None:
-            event += wire.integer(2, int(step))
+            fields += wire.integer(2, int(step))
         with self._lock:
-            self._queue.append(wire.record(event + fields))
+            self._queue.append(wire.record(fields))
             due = (
                 len(self._queue) > self._max_queue
                 or time.monotonic() - self._last >= self._flush_secs
@@ -69,6 +71,19 @@ class FileWriter:
         """Add a summary: encoded, or a message of the tensorboard package."""
         encoded = summary if isinstance(summary, bytes) else summary.SerializeToString()
         self.add_event(wire.data(5, encoded), global_step, walltime)
+
+    def add_graph(self, graph_profile: tuple[Any, Any], walltime: float | None = None) -> None:
+        """Add a graph and what a run of it took: messages GraphDef and RunMetadata of the
+        tensorboard package.
+        """
+        graph, profile = graph_profile
+        self.add_event(wire.data(4, graph.SerializeToString()), None, walltime)
+        tagged = wire.text(1, "step1") + wire.data(2, profile.SerializeToString())
+        self.add_event(wire.data(14, tagged), None, walltime)
+
+    def add_onnx_graph(self, graph: Any, walltime: float | None = None) -> None:
+        """Add a graph, a message GraphDef."""
+        self.add_event(wire.data(4, graph.SerializeToString()), None, walltime)
 
     def flush(self) -> None:
         """Hand what is waiting to the operating system."""
