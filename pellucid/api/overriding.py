@@ -12,6 +12,7 @@ it as a default or compares it by `is` need not know.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import threading
 import weakref
@@ -505,9 +506,12 @@ def _written_in_c(function: FunctionType) -> bool:
 
 
 def _operator(name: str, x: Any, y: Any) -> Any:
-    """What an operator of Tensor gives whose operands are not both tensors; NotImplemented leaves it to Python."""
+    """What an operator of Tensor gives whose operands are not both tensors; NotImplemented leaves it
+    to Python, which asks the other operand: also where a handler raises TypeError, or all decline.
+    """
     if takes_over(type(y)) and overloaded((x, y)):
-        return dispatch(vars(Tensor)[name], _refusing, (x, y), {})
+        with contextlib.suppress(TypeError):
+            return dispatch(vars(Tensor)[name], _refusing, (x, y), {})
     return NotImplemented
 
 

@@ -480,7 +480,7 @@ class Schedule:
     ) -> None:
         """The mean or sum of cross-entropies of contiguous logits, "float" or "double".
 
-        `rows_of` is room for loss, weight and log-sum-exp of each row.
+        `rows_of` is room for loss and weight of each row, and two numbers that its gradient needs.
 
         A class out of range ends the schedule, and `refuse` raises.
         """
@@ -494,7 +494,7 @@ class Schedule:
 
         def call(f: Function) -> None:
             where = self._pointer(f, rows_of)
-            used, lse = f.at(where, rows, real), f.at(where, 2 * rows, real)
+            used, sums = f.at(where, rows, real), f.at(where, 2 * rows, real)
             at_bad = self._base(f, wrong)
             f.store(f.const(0, "i64"), at_bad)
             pointers = (
@@ -504,7 +504,7 @@ class Schedule:
                 Value(f, "null", "ptr"),
                 where,
                 used,
-                lse,
+                sums,
                 at_bad,
             )
             text = [f"ptr {v.name}" for v in pointers] + [
@@ -530,7 +530,7 @@ class Schedule:
         self,
         x: Place,
         target: Place,
-        lse: Place,
+        sums: Place,
         g: Place,
         out: Place,
         used: Place | None,
@@ -564,7 +564,7 @@ class Schedule:
                 self._pointer(f, x),
                 self._pointer(f, target),
                 Value(f, "null", "ptr"),
-                self._pointer(f, lse),
+                self._pointer(f, sums),
                 at,
             )
             text = [f"ptr {v.name}" for v in (*pointers, self._pointer(f, out))]

@@ -107,3 +107,27 @@ def test_functions_stay_the_same_objects_when_other_kinds_of_tensors_are_loaded(
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+class Reflecting:
+    """Declines functions, and has operators of its own."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+    def __rmul__(self, other):
+        return "rmul"
+
+    def __gt__(self, other):
+        return "gt"
+
+
+def test_python_asks_the_other_operand_where_all_handlers_decline():
+    x = torch.ones(2)
+    assert x * Reflecting() == "rmul" and (x < Reflecting()) == "gt"
+    assert torch.nn.Parameter(x) * Reflecting() == "rmul"
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for -: 'Tensor' and 'Refl"):
+        x - Reflecting()
+    with pytest.raises(TypeError, match="Multiple dispatch failed for"):
+        torch.mul(x, Reflecting())

@@ -498,7 +498,7 @@ def cross_entropy(i: Instruction, ex: Executable) -> Native | str:
     memory, kind, size = i.extras[0].buffer, x.dtype, ITEMSIZE[x.dtype]
     if kind not in _REALS or not strided(x, dtype=kind):
         return "a layout that only the eager kernel serves"
-    if not (target.contiguous and target.dtype == "int64" and memory.size == 3 * size * rows):
+    if not (target.contiguous and target.dtype == "int64" and memory.size == 4 * size * rows):
         return "a layout that only the eager kernel serves"
     bad = np.zeros(2, np.int64)
     ignore = i.params["ignore_index"]
@@ -547,16 +547,19 @@ def cross_entropy_vjp(i: Instruction, ex: Executable) -> Native | str:
         return "a layout that only the eager kernel serves"
     rows, columns = x.shape
     saved = extra.instruction.extras
-    if not saved or any(v.dtype != kind or v.size != rows or not v.contiguous for v in saved):
+    sizes = [v.size for v in saved]
+    if sizes not in ([2 * rows], [2 * rows, rows]) or any(
+        v.dtype != kind or not v.contiguous for v in saved
+    ):
         return "a gradient whose forward is not native"
-    lse, used = saved if len(saved) == 2 else (saved[0], None)
+    sums, used = saved if len(saved) == 2 else (saved[0], None)
     scaled = np.zeros(1, kind)
 
     def emit(schedule: Any) -> None:
         schedule.cross_entropy_backward(
             compact(ex, schedule, x),
             ex.place(target, schedule),
-            ex.place(lse, schedule),
+            ex.place(sums, schedule),
             ex.place(g.value, schedule),
             ex.place(i.outputs[0], schedule),
             None if used is None else ex.place(used, schedule),

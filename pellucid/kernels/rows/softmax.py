@@ -7,6 +7,7 @@ Every function returns None where it cannot serve its arguments (dtype, layout, 
 from __future__ import annotations
 
 import math as pymath
+from collections.abc import Callable
 
 import numpy as np
 
@@ -90,15 +91,18 @@ class Row:
     def sum_exp(self, x: Value, m: Value, out: Value | None = None) -> Value:
         """The sum of exp(x - m), whose terms are stored in `out`."""
         shift = self.splat(m)
+        return self.sum_of(lambda v: self.exp(v - shift), x, out)
+
+    def sum_of(self, term: Callable[[Value], Value], x: Value, out: Value | None = None) -> Value:
+        """The sum of a function of the elements, whose values are stored in `out`."""
 
         def add(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
-            e = self.exp(v - shift)
+            e = term(v)
             if out is not None:
                 self.f.store(e, out, i, mask=mask)
             return total + e
 
-        # Lanes beyond the row read -infinity and add exp(-inf) = 0, also where the row's maximum is
-        # infinite.
+        # Lanes beyond the row add nothing, whatever the function makes of what they read.
         def masked(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
             return (
                 add(total, i, mask, v)
@@ -165,11 +169,12 @@ def _emit_log_softmax_backward(kernel, _: Module, real: str) -> None:
 
 
 def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
-    """loss = w (lse - (1 - s) x[t] - s mean(x)); lse = log(sum(exp(x))), t the class, w its weight,
-    s the smoothing.
+    """loss = w (log_sum - (1 - s) (x[t] - m) - s (mean(x) - m)); log_sum = log(sum(exp(x - m))), m the
+    largest logit, t the class, w its weight, s the smoothing. `sums` gets m and log_sum of each row:
+    in their sum large logits would leave few digits.
     """
     f = kernel(
-        "cross_entropy", "x target weight loss used lse bad", ignore="i64", smoothing="double"
+        "cross_entropy", "x target weight loss used sums bad", ignore="i64", smoothing="double"
     )
     with f.loop(f.begin, f.end) as r:
         row, x = Row(f, f.columns, real), _at(f, "x", r, real)
@@ -178,19 +183,21 @@ def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
             f.store(f.const(0.0, real), getattr(f, name), r)
         m = row.maximum(x)
         # m is infinite where the loss is not a number, and there x - m is, too.
-        lse = row.log(row.sum_exp(x, m)) + m
-        f.store(lse, f.lse, r)
+        log_sum = row.log(row.sum_exp(x, m))
+        f.store(m, f.sums, r * 2)
+        f.store(log_sum, f.sums, r * 2 + 1)
         with f.when(t.compare("ne", f.ignore)):
             inside = t.compare("ult", f.columns)
 
-            def good(f=f, r=r, row=row, x=x, t=t, lse=lse) -> None:
+            def good(f=f, r=r, row=row, x=x, t=t, m=m, log_sum=log_sum) -> None:
                 w = _weight(f, t, real)
                 s = f.trunc(f.smoothing, real)
                 mean = f.var(real, 0.0)
                 with f.when(s.compare("une", 0.0)):
-                    total = row.total(row.accumulate(0.0, lambda acc, i, mask, v: acc + v, x))
+                    shift = row.splat(m)
+                    total = row.sum_of(lambda v: v - shift, x)
                     mean.set(total / f.to_float(f.columns, real) * s)
-                loss = lse - f.load(real, x, t) * (1.0 - s) - mean.get()
+                loss = log_sum - (f.load(real, x, t) - m) * (1.0 - s) - mean.get()
                 f.store(loss * w, f.loss, r)
                 f.store(w, f.used, r)
 
@@ -207,7 +214,7 @@ def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
 def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
     f = kernel(
         "cross_entropy_backward",
-        "x target weight lse g out",
+        "x target weight sums g out",
         ignore="i64",
         smoothing="double",
         step="i64",
@@ -223,9 +230,10 @@ def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
             # `step` is 0 for one gradient of all rows, 1 for a gradient each.
             scale = f.load(real, f.g, r * f.step) * _weight(f, t, real)
             s = f.trunc(f.smoothing, real)
-            lse, wide = row.splat(f.load(real, f.lse, r)), row.splat(scale)
+            shift = row.splat(f.load(real, f.sums, r * 2))
+            rest, wide = row.splat(f.load(real, f.sums, r * 2 + 1)), row.splat(scale)
             spread = row.splat(s / f.to_float(f.columns, real))
-            row.map(out, lambda v: (row.exp(v - lse) - spread) * wide, x)
+            row.map(out, lambda v: (row.exp(v - shift - rest) - spread) * wide, x)
             f.store(f.load(real, out, t) - scale * (1.0 - s), out, t)
 
         f.branch(t.compare("eq", f.ignore), ignored, used)
@@ -379,7 +387,7 @@ def cross_entropy(
     reduction: str = "mean",
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray | None]] | None:
     """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs:
-    the log-sum-exp of each row, and its weight where a mean was taken.
+    the maximum of each row and log(sum(exp(x - maximum))), and its weight where a mean was taken.
 
     `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not
     served. Raises IndexError for a class outside `0..C`.
@@ -394,20 +402,21 @@ def cross_entropy(
         return None
     rows, columns = x.shape
     # rows of one array, as the code of compiled steps expects them
-    loss, used, lse = np.empty((3, rows), kind)
+    memory = np.empty((4, rows), kind)
+    loss, used, sums = memory[0], memory[1], memory[2:]
     bad = np.zeros(2, _I64)
     numbers = (ignore_index, label_smoothing, columns, rows, _grain(columns))
-    library.cross_entropy(threads.team(), x, target, weight, loss, used, lse, bad, *numbers)
+    library.cross_entropy(threads.team(), x, target, weight, loss, used, sums, bad, *numbers)
     if bad.item(0):
         raise class_out_of_range(bad, columns)
     if reduction == "none":
-        return loss, (lse, None)
+        return loss, (sums, None)
     total = library.total(loss, rows)
     if reduction == "sum":
-        return np.array(total, kind), (lse, None)
+        return np.array(total, kind), (sums, None)
     count = library.total(used, rows)
     mean = total / count if count else pymath.nan
-    return np.array(mean, kind), (lse, used)
+    return np.array(mean, kind), (sums, used)
 
 
 def cross_entropy_backward(
@@ -431,7 +440,7 @@ def cross_entropy_backward(
     ):
         return None
     rows, columns = x.shape
-    lse, used = saved
+    sums, used = saved
     count = 1.0 if used is None else library.total(used, rows)
     if g.dtype != kind or g.shape not in ((), (rows,)):
         return None
@@ -445,5 +454,5 @@ def cross_entropy_backward(
         rows,
         _grain(columns),
     )
-    library.cross_entropy_backward(threads.team(), x, target, weight, lse, g, out, *numbers)
+    library.cross_entropy_backward(threads.team(), x, target, weight, sums, g, out, *numbers)
     return out

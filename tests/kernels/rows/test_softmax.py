@@ -119,3 +119,19 @@ def test_cross_entropy_errors_and_edges():
     assert np.isnan(losses).tolist() == [False, True, False]
     x[1] = -np.inf
     assert np.isnan(sm.cross_entropy(x, np.array([0, 1, 2]), reduction="none")[0][1])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_cross_entropy_of_large_logits_keeps_its_digits(kind):
+    x = np.array([[0, 2, 1], [4, 0, 1]], kind)
+    target, one = np.array([0, 2]), np.ones(2, kind)
+    loss, saved = sm.cross_entropy(x, target, reduction="none")
+    gradient = sm.cross_entropy_backward(one, x, target, saved)
+    for smoothing in (0.0, 0.25):
+        want, _ = sm.cross_entropy(x, target, None, -100, smoothing, "none")
+        far, kept = sm.cross_entropy(x + kind(100000), target, None, -100, smoothing, "none")
+        np.testing.assert_allclose(far, want, rtol=1e-6)
+    far, kept = sm.cross_entropy(x + kind(100000), target, reduction="none")
+    np.testing.assert_array_equal(far, loss)
+    far = sm.cross_entropy_backward(one, x + kind(100000), target, kept)
+    np.testing.assert_array_equal(far, gradient)
