@@ -157,3 +157,27 @@ def test_updates_of_parameters_in_another_order_see_new_options(name, options, c
         )
     for key, value in made[0][2].get(0, {}).items():
         assert np.allclose(value, made[1][2][0][key], 1e-3, 1e-5), key
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.NAdam, torch.optim.ASGD])
+def test_a_parameter_that_is_updated_twice_after_another_number_of_steps(kind):
+    """The first update runs in Python, since its counters differ; the second one follows from it."""
+    found = []
+    for compiled in (False, True):
+        first, second = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
+        optimizer = kind([first, second])
+
+        def step(x, first=first, second=second, optimizer=optimizer):
+            first.sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            second.sum().backward()
+            optimizer.step()
+            return x + 1
+
+        run = torch.compile(step) if compiled else step
+        for _ in range(5):
+            run(torch.ones(2))
+        found.append((first, second))
+    for eager, made in zip(*found, strict=True):
+        assert torch.allclose(eager, made, atol=1e-6)

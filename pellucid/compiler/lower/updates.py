@@ -45,6 +45,21 @@ class Update:
         return 1 + len(self.rule.numbers) + len(self.scalars)
 
 
+def counters_of(i: Instruction) -> set[int]:
+    """The counters of steps, by identity, that a recorded call of `_update_group` moves, in native
+    code or not.
+    """
+    function = i.record[0]
+    owner = getattr(function, "__self__", None)
+    if getattr(function, "__name__", "") != "_update_group" or not isinstance(
+        owner, FormulaOptimizer
+    ):
+        return set()
+    states = i.params["args"][3]
+    held = [state.get(name) for state in states for name in owner.scalars]
+    return {id(t._array) for t in held if isinstance(t, Tensor)}
+
+
 def update_of(i: Instruction) -> Update | str:
     """The update that a recorded call of `_update_group` makes, or why it stays a call."""
     function = i.record[0]

@@ -23,7 +23,7 @@ from ...kernels.schedule import Place, Schedule, aligned, share
 from ...llvm import jit, target, threads
 from ..lower.halves import widened
 from ..lower.table import LOWERINGS
-from ..lower.updates import KINDS, update_of
+from ..lower.updates import KINDS, counters_of, update_of
 from ..passes import PASSES, WITHOUT_CODE, run_passes
 from ..passes.context import Context
 from ..passes.fuse import Item, loop_of
@@ -171,14 +171,10 @@ class Executable:
         if i.kind == "decide":
             return "a decision with a value"
         if i.kind == "call" and rule is None:
-            update = update_of(i)
-            if not isinstance(update, str):
-                counted = {id(c) for scalars in update.scalars for c in scalars}
-                if self._counted & counted:
-                    return (
-                        "a second update by the same optimizer: its numbers follow from the first"
-                    )
-                self._counted |= counted
+            update, counted = update_of(i), counters_of(i)
+            if not isinstance(update, str) and self._counted & counted:
+                update = "a second update by the same optimizer: its numbers follow from the first"
+            self._counted |= counted
             return update
         if rule is None:
             return "no native code"
