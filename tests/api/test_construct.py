@@ -142,3 +142,13 @@ def test_a_list_of_arrays_warns_once(monkeypatch):
         made = torch.tensor([np.ones(2, np.float32), [3, 4]])
     assert made.dtype is torch.float32
     torch.tensor([np.ones(2)])
+
+
+@pytest.mark.parametrize("dtype", [None, torch.float64])
+def test_tensors_of_memory_mapped_arrays_hold_plain_ones(tmp_path, dtype):
+    mapped = np.memmap(tmp_path / "weights", np.float32, "w+", shape=(3,))
+    for make in (torch.tensor, torch.as_tensor, torch.asarray):
+        assert type(make(mapped, dtype=dtype)._array) is np.ndarray
+    mean = torch.tensor(mapped)
+    normed = torch.nn.functional.batch_norm(torch.ones(2, 3), mean, torch.ones(3))
+    assert normed.shape == (2, 3)

@@ -214,7 +214,8 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             return np.array(data, dtypes.get_default_dtype().numpy)
     if isinstance(data, np.ndarray):
         own = dtypes.from_numpy(data.dtype)
-        return data.astype((own if dtype is None else dtype).numpy, copy=True)
+        # of plain class: what computes takes no memory-mapped arrays, matrices or masked arrays
+        return data.astype((own if dtype is None else dtype).numpy, copy=True, subok=False)
     if isinstance(data, (np.number, np.bool_)):
         return np.array(data, (dtype or dtypes.from_numpy(data.dtype)).numpy)
     if isinstance(data, (list, tuple)):
