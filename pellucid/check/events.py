@@ -500,6 +500,7 @@ class SchedulerStep:
     step: int
     made: Site | None = None  # where the scheduler was made
     ref: Any = None  # a weak reference to it
+    given: float | None = None  # the number it was called with: a metric, an epoch
 
 
 @dataclass(slots=True)

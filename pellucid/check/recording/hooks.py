@@ -596,8 +596,17 @@ class Hooks:
                 hooks._schedules -= 1
             after = info.lrs() if info is not None else []
             made, ref = hooks._schedulers.get(self), weakref.ref(self)
+            given = args[0] if args else kwargs.get("metrics")
             event = SchedulerStep(
-                type(self).__name__, info, recorder.site(2), before, after, recorder.step, made, ref
+                type(self).__name__,
+                info,
+                recorder.site(2),
+                before,
+                after,
+                recorder.step,
+                made,
+                ref,
+                given if isinstance(given, (int, float)) else None,
             )
             recorder.tell("on_scheduler_step", event)
             return result

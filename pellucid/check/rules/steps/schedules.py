@@ -9,12 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Backward, LoaderInfo, OptimizerInfo, SchedulerStep, Site, Step, Update, Value
+from ...events import (
+    Backward,
+    LoaderInfo,
+    OptimizerInfo,
+    Read,
+    SchedulerStep,
+    Site,
+    Step,
+    Update,
+    Value,
+)
 from ...rule import Rule
 from ..source.origins import factor_at, number_called, written_at
-from ..source.places import Place, function_around, tree
+from ..source.places import Place, tree
 from .divided import AddedUp, DividedAgain
-from .units import Units
+from .units import Units, nested
+from .watched import Watched
 
 
 class _Schedule:
@@ -153,6 +164,7 @@ class LrAbsurd(Rule):
         self._divided = DividedAgain()
         self._added = AddedUp()
         self._units = Units()
+        self._watched = Watched()
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Settings with which no training can go well, whatever the gradients."""
@@ -210,6 +222,7 @@ class LrAbsurd(Rule):
     def on_scheduler_step(self, event: SchedulerStep) -> None:
         """Which schedule an optimizer has."""
         self._units.stepped(event)
+        self._backwards(event)
         if event.optimizer is not None and event.before and event.after:
             site, count, first, step = self._replayed.get(
                 event.optimizer.number, (None, 0, event.before[0], -1)
@@ -220,6 +233,23 @@ class LrAbsurd(Rule):
                 self._replayed[event.optimizer.number] = kept, count, first, event.step
         if event.optimizer is not None and event.optimizer.number not in self._schedules:
             self._schedules[event.optimizer.number] = _Scheduled(event)
+
+    def on_read(self, event: Read) -> None:
+        """A number that a schedule may get."""
+        self._watched.read(event)
+
+    def _backwards(self, event: SchedulerStep) -> None:
+        """A schedule that waits for the loss to grow."""
+        what = self._watched.backwards(event)
+        if what is not None and event.optimizer is not None:
+            self._told.add(event.optimizer.number)
+            mode, other, kind = what
+            self.report(
+                event.made or event.site,
+                f"{event.scheduler} has mode='{mode}' and gets {kind}: each improvement counts as a bad epoch and lowers the rate.",
+                evidence={"stepped_at": event.site, "mode": mode},
+                fix=f"mode='{other}'",
+            )
 
     def on_pass(self, event: LoaderInfo) -> None:
         """An epoch."""
@@ -476,6 +506,7 @@ class LrAbsurd(Rule):
     def _in_other_units(self, info: OptimizerInfo) -> None:
         """A schedule in epochs that is stepped once per batch; one that begins anew."""
         early, anew = self._units.too_early(info), self._units.anew(info)
+        short = self._units.unfinished(info)
         if early is not None:
             event, last, steps, passes = early
             self._told.add(info.number)
@@ -485,6 +516,16 @@ class LrAbsurd(Rule):
                 "last to change the rate.",
                 evidence={"made_at": event.made, "last_change": last, "steps": steps},
                 fix="step it once per epoch, outside of the loop over batches",
+            )
+        elif short is not None:
+            event, taken, planned = short
+            self._told.add(info.number)
+            self.report(
+                event.site,
+                f"{event.scheduler} is made for {planned} steps and is stepped {taken} times, while {info.class_name} has made {info.steps}: "
+                "most of the schedule never happens.",
+                evidence={"made_at": event.made, "stepped": taken, "planned": planned},
+                fix="step it after each step of the optimizer, or give it the number of epochs",
             )
         elif anew is not None:
             before, after, loaded, steps = anew
@@ -631,7 +672,7 @@ class LrAbsurd(Rule):
                 held is not None
                 and held.event.scheduler in _BY_EPOCH
                 and held.event.site is not None
-                and _nested(held.event.site)
+                and nested(held.event.site)
             ):
                 # it stands in the loop over batches, and belongs into the one around it
                 place = held.event.site
@@ -736,17 +777,6 @@ def _literal(site: Site, keyword: str, position: int) -> bool:
         return text is not None and isinstance(ast.literal_eval(text), (int, float))
     except (ValueError, SyntaxError):
         return False
-
-
-def _nested(site: Site) -> bool:
-    """Whether a place is in a loop that is inside of another loop of the same function."""
-    root = tree(site.file)
-    function = function_around(site.file, site.line)
-    around = [
-        n for n in ast.walk(function if function is not None else root)
-        if isinstance(n, (ast.For, ast.While)) and n.lineno <= site.line <= (n.end_lineno or 0)
-    ]  # fmt: skip
-    return len(around) > 1
 
 
 def _returned(function: Any) -> Place | None:

@@ -4,9 +4,11 @@ that begin anew when a run is resumed.
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from ...events import LoaderInfo, OptimizerInfo, SchedulerStep, Site
+from ..source.places import function_around, tree
 
 _FINITE = ("MultiStepLR", "CosineAnnealingLR")
 
@@ -19,6 +21,8 @@ class Units:
         # by optimizer: steps of the schedule, the last one that changed the rate, its event
         self._steps: dict[int, list[Any]] = {}
         self._halves: dict[int, int] = {}  # by optimizer: T_max of its schedule
+        # by optimizer: for how many steps its schedule was made, at which one it is
+        self._planned: dict[int, tuple[int, int]] = {}
         # by optimizer: rate before and after the first step of a schedule after a resume, where
         self._resumed: dict[int, tuple[float, float, Site | None, int]] = {}
 
@@ -32,9 +36,12 @@ class Units:
         if info is None or not event.before or not event.after:
             return
         held = self._steps.setdefault(info.number, [0, 0, event])
-        scheduler = event.ref() if event.ref is not None and not held[0] else None
-        if scheduler is not None and hasattr(scheduler, "T_max"):
+        scheduler = event.ref() if event.ref is not None else None
+        if scheduler is not None and hasattr(scheduler, "T_max") and not held[0]:
             self._halves[info.number] = int(scheduler.T_max)
+        planned = getattr(scheduler, "total_steps", None) or getattr(scheduler, "T_max", None)
+        if planned:
+            self._planned[info.number] = int(planned), int(scheduler.last_epoch)
         held[0] += 1
         if abs(event.after[0] - event.before[0]) > 1e-12 * abs(event.before[0]):
             held[1] = held[0]
@@ -63,6 +70,18 @@ class Units:
             return event, last, steps, passes
         return None
 
+    def unfinished(self, info: OptimizerInfo) -> tuple[SchedulerStep, int, int] | None:
+        """(an event, steps of the schedule, steps that it was made for) of a schedule that was made
+        for as many steps as the optimizer has taken, and was stepped far less often.
+        """
+        held = self._steps.get(info.number)
+        planned, at = self._planned.get(info.number, (0, 0))
+        if held is None or held[0] != at:
+            return None  # resumed, or another one's
+        if 4 * at <= planned and 0.9 * planned <= info.steps <= 1.1 * planned:
+            return held[2], at, planned
+        return None
+
     @staticmethod
     def _counts(last: int, steps: int, passes: int, share: float) -> bool:
         """Whether a schedule was over after about as many steps as there were passes."""
@@ -79,6 +98,17 @@ class Units:
         if steps >= 10 and before > 0 and after > 0 and not 0.5 <= after / before <= 2.0:
             return held
         return None
+
+
+def nested(site: Site) -> bool:
+    """Whether a place is in a loop that is inside of another loop of the same function."""
+    root = tree(site.file)
+    function = function_around(site.file, site.line)
+    around = [
+        n for n in ast.walk(function if function is not None else root)
+        if isinstance(n, (ast.For, ast.While)) and n.lineno <= site.line <= (n.end_lineno or 0)
+    ]  # fmt: skip
+    return len(around) > 1
 
 
 def _steps_taken(info: OptimizerInfo) -> int:

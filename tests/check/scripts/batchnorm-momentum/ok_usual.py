@@ -1,0 +1,30 @@
+"""Usual numbers, and a cumulative average."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(
+    nn.Linear(6, 16),
+    nn.BatchNorm1d(16, momentum=0.01, eps=1e-3),
+    nn.ReLU(),
+    nn.Linear(16, 16),
+    nn.BatchNorm1d(16, momentum=None),
+    nn.ReLU(),
+    nn.BatchNorm1d(16, momentum=0.5),
+    nn.Linear(16, 2),
+)
+
+x = torch.randn(64, 6)
+y = (x[:, 0] > 0).long()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+for epoch in range(2):
+    model.train()
+    for rows in torch.randperm(64).split(8):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        print(epoch, (model(x).argmax(1) == y).float().mean().item())
