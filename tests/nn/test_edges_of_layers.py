@@ -329,3 +329,40 @@ def test_arguments_that_no_form_of_to_takes(given):
             convert(*given)
     assert nn.Linear(2, 2).to("cpu", torch.float64, True).weight.dtype is torch.float64
     assert torch.ones(2).to(None, torch.float64, True).dtype is torch.float64
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: nn.EmbeddingBag(3, 2)(torch.tensor([0, 1]), torch.tensor([0.0])),
+            RuntimeError,
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.FloatTensor "
+            "instead (while checking arguments for embedding_bag)",
+        ),
+        (
+            lambda: nn.EmbeddingBag(3, 2)(torch.tensor([0, 1]), torch.tensor([0, 5])),
+            RuntimeError,
+            "offsets[-1] can not be greater than input's length 2 but got offsets[-1] of 5",
+        ),
+        (
+            lambda: nn.MaxUnpool1d(2)(torch.ones(1, 1, 1), torch.tensor([[[9]]])),
+            RuntimeError,
+            "Found an invalid max index: 9 (output volumes are of size 2x1)",
+        ),
+        (
+            lambda: nn.MaxUnpool2d(2)(torch.ones(1, 1, 1, 1), torch.tensor([[[[-1]]]])),
+            RuntimeError,
+            "Found an invalid max index: -1 (output volumes are of size 2x2)",
+        ),
+        (
+            lambda: nn.LSTM(3, 4)(torch.ones(5, 2, 3), torch.ones(1, 2, 4)),
+            IndexError,
+            "index 1 is out of bounds for dimension 0 with size 1",
+        ),
+    ],
+)
+def test_words_of_refusals(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == text

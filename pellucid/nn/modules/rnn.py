@@ -204,7 +204,8 @@ class RNNBase(Module):
             return [
                 T.zeros(rows, batch, size, dtype=data.dtype, device=data.device) for size in sizes
             ]
-        states = list(hx) if self.mode == "LSTM" else [hx]
+        # Two parts are read by their numbers: a tensor alone fails as it does in PyTorch.
+        states = [hx[0], hx[1]] if self.mode == "LSTM" else [hx]
         if packed is None:
             want = 3 if batched else 2
             if any(s.ndim != want for s in states):

@@ -155,19 +155,23 @@ def _looked_up(
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
+def _no_indices(name: str, input: Tensor) -> OperationError:
+    cut = input.dtype.name in ("bool", "bfloat16")
+    shown = f"CPU{input.dtype.scalar_type_name}Type" if cut else input.type()
+    return OperationError(
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        f"{shown} instead (while checking arguments for {name})",
+        op=name,
+        hint="indices are whole numbers: use .long()",
+    )
+
+
 def _indices(
     name: str, input: Tensor, rows: int, check: Callable[..., None] | None = None
 ) -> np.ndarray:
     index = require_tensor(input, name)._array
     if index.dtype not in _INDEX_DTYPES:
-        cut = input.dtype.name in ("bool", "bfloat16")
-        shown = f"CPU{input.dtype.scalar_type_name}Type" if cut else input.type()
-        raise OperationError(
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-            f"{shown} instead (while checking arguments for {name})",
-            op=name,
-            hint="indices are whole numbers: use .long()",
-        )
+        raise _no_indices(name, input)
     if index.size:
         tracing.check(check or _check_rows, name, index, rows)
     return index
@@ -355,6 +359,8 @@ def embedding_bag(
             raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
         if offsets.ndim != 1:
             raise ArgumentValueError("offsets has to be a 1D Tensor")
+        if not offsets.dtype.is_integral:
+            raise _no_indices("embedding_bag", offsets)
         starts = offsets._array[:-1] if include_last_offset else offsets._array
         if len(starts):
             tracing.check(_check_offsets, starts, index.size)
@@ -406,7 +412,7 @@ def _check_offsets(starts: np.ndarray, size: int) -> None:
         )
     if starts[-1] > size:
         raise OperationError(
-            f"offsets[-1] can not be greater than input's length({size}) but got offsets[-1] of {starts[-1]}"
+            f"offsets[-1] can not be greater than input's length {size} but got offsets[-1] of {starts[-1]}"
         )
 
 

@@ -320,8 +320,9 @@ def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
         bad = int(
             index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]]
         )
+        shown = "x".join(map(str, size if len(size) > 1 else (*size, 1)))  # a line is a plane
         raise OperationError(
-            f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, size))}"
+            f"Found an invalid max index: {bad} (output volumes are of size {shown})"
         )
 
 
