@@ -238,6 +238,31 @@ def _check_gradients(func: Any, inputs: tuple[Any, ...], batched: bool, same_typ
                     )
 
 
+_NOT_DETERMINISTIC = """
+NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
+https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
+this failure might be expected.
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck.
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `nondet_tol=<tol>` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `gradcheck_nondet_tol=<tol>`.
+- is a Module test (e.g., in common_nn.py), then modify the corresponding
+  module_test entry to have `gradcheck_nondet_tol=<tol>`
+"""
+
+
+def _noted(text: str, *notes: str) -> GradcheckError:
+    """An error with what we know beyond PyTorch's words."""
+    error = GradcheckError(text)
+    for note in notes:
+        error.add_note(note)
+    return error
+
+
 def _tensors(result: Any) -> tuple[Tensor, ...]:
     values = (result,) if isinstance(result, Tensor) else tuple(result)
     return tuple(v for v in values if isinstance(v, Tensor) and v.requires_grad)
@@ -258,7 +283,7 @@ def _check(
     checked = [(k, x) for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not checked:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
     single = False
     for k, x in checked:
@@ -297,10 +322,11 @@ def _check(
         assert analytic is not None
         for (key, a), b in zip(analytic.items(), again.values(), strict=True):
             if a.size and float(np.nanmax(np.abs(a - b), initial=0.0)) > nondet_tol:
-                raise GradcheckError(
+                raise _noted(
                     f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
                     f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}.\n"
-                    f"  reason: the derivative is not deterministic (output {key[0]}, input {key[1]})"
+                    f"{_NOT_DETERMINISTIC}",
+                    f"reason: the derivative is not deterministic (output {key[0]}, input {key[1]})",
                 )
         _compare(func, inputs, checked, analytic, numeric, "Analytical", eps, atol, rtol, single)
     if forward:
@@ -332,19 +358,17 @@ def _no_outputs_depend(
             base = [v._array.astype(complex) for v in values]
             old = flat[0]
             flat[0] = old + 1e3 * eps
-            moved = func(*inputs)
+            raw = func(*inputs)
+            made = (raw,) if isinstance(raw, Tensor) else raw
+            # copied, since an output may share the input's memory
+            moved = [v._array.astype(complex) for v in made if isinstance(v, Tensor)]
             flat[0] = old
-            moved = (
-                (moved,)
-                if isinstance(moved, Tensor)
-                else tuple(v for v in moved if isinstance(v, Tensor))
-            )
             if any(
-                not np.array_equal(a, b._array.astype(complex), equal_nan=True)
-                for a, b in zip(base, moved, strict=True)
+                not np.array_equal(a, b, equal_nan=True) for a, b in zip(base, moved, strict=True)
             ):
-                raise GradcheckError(
-                    f"Numerical gradient for function expected to be zero: no output requires grad, but input #{k} changes it"
+                raise _noted(
+                    "Numerical gradient for function expected to be zero",
+                    f"no output requires grad, but input #{k} changes it",
                 )
 
 
@@ -463,11 +487,14 @@ def _compare(
             for v in np.unravel_index(int(np.argmax(np.where(bad, np.abs(a - n), -1))), a.shape)
         )
         reason = _reason(func, inputs, k, column, row, i, eps, float(a[row, column]), single)
-        raise GradcheckError(
+        # printed as PyTorch does, a row for each element of the input
+        shown = (wrap(np.ascontiguousarray(j.T)) for j in (n, a))
+        raise _noted(
             f"Jacobian {'computed with forward mode ' if label == 'Forward-mode' else ''}mismatch for output {i} with respect to input {k},\n"
-            f"numerical:{n}\n{label.lower()}:{a}\n"
-            f"  largest difference at output element {row}, input element {column}: {label.lower()} {a[row, column]:.6g}, "
-            f"numerical {n[row, column]:.6g}\n  reason: {reason}"
+            "numerical:{}\nanalytical:{}\n".format(*shown),
+            f"largest difference at output element {row}, input element {column}: {label.lower()} {a[row, column]:.6g}, "
+            f"numerical {n[row, column]:.6g}",
+            f"reason: {reason}",
         )
 
 

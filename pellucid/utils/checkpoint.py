@@ -148,7 +148,7 @@ def checkpoint(
             warn(
                 "None of the inputs have requires_grad=True. Gradients will be None",
             )
-        return _Reentrant.apply(function, preserve, *args)
+        return CheckpointFunction.apply(function, preserve, *args)
     stop = early_stop if _early_stop[0] is None else _early_stop[0]
     first, second = context_fn()
     frame = _Frame(lambda: function(*args, **kwargs), preserve, second, determinism_check, stop)
@@ -252,7 +252,7 @@ def _random_state(state: Any) -> Iterator[None]:
             random.Generator.set_state(stream, before)
 
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
     """Forward without a graph; backward runs the function with one and calls backward on it."""
 
     # Its backward reaches all leaves.

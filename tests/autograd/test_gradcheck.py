@@ -43,3 +43,48 @@ def test_gradgradcheck_draws_what_pytorch_draws():
         )
         drawn.append(round(torch.rand(1).item(), 4))
     assert drawn == [0.3971, 0.6826]
+
+
+class Wrong(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * g
+
+
+def test_a_mismatch_is_told_in_the_words_of_pytorch_and_explained_in_notes():
+    x = torch.arange(1.0, 4, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(GradcheckError) as caught:
+        torch.autograd.gradcheck(lambda x: Wrong.apply(x)[:1], x)
+    assert str(caught.value) == (
+        "Jacobian mismatch for output 0 with respect to input 0,\n"
+        "numerical:tensor([[2.0000],\n        [0.0000],\n        [0.0000]], dtype=torch.float64)\n"
+        "analytical:tensor([[3.],\n        [0.],\n        [0.]], dtype=torch.float64)\n"
+    )
+    assert "analytical 3, numerical 2" in caught.value.__notes__[0]
+    assert caught.value.__notes__[1].startswith("reason: the derivative is wrong there")
+
+
+@pytest.mark.parametrize("cut", [lambda x: x.detach(), lambda x: (2 * x).detach()])
+def test_what_no_output_depends_on_does_not_move(cut):
+    """A detached output that shares the input's memory moved back before it was compared."""
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(GradcheckError) as caught:
+        torch.autograd.gradcheck(cut, x)
+    assert str(caught.value) == "Numerical gradient for function expected to be zero"
+    assert torch.autograd.gradcheck(lambda x: torch.ones(3), x)
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_gradcheck_needs_an_input_with_a_gradient():
+    with pytest.raises(ValueError, match="but none of them have requires_grad=True.$"):
+        torch.autograd.gradcheck(torch.sin, torch.ones(2))
+
+
+def test_the_node_of_a_reentrant_checkpoint():
+    x = torch.ones(2, requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=True)
+    assert y.grad_fn.name() == "CheckpointFunctionBackward"

@@ -337,8 +337,8 @@ def test_arguments_that_no_form_of_to_takes(given):
         (
             lambda: nn.EmbeddingBag(3, 2)(torch.tensor([0, 1]), torch.tensor([0.0])),
             RuntimeError,
-            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.FloatTensor "
-            "instead (while checking arguments for embedding_bag)",
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "  # noqa: ISC004
+            "but got torch.FloatTensor instead (while checking arguments for embedding_bag)",
         ),
         (
             lambda: nn.EmbeddingBag(3, 2)(torch.tensor([0, 1]), torch.tensor([0, 5])),

@@ -25,7 +25,7 @@ from .gradients import is_empty
 from .looked_up import looked_up
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at
 
-_CHECKPOINTS = ("CheckpointFunction", "_Reentrant", "Reentrant")
+_CHECKPOINTS = ("CheckpointFunction",)
 _LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
 
 
