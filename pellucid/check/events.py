@@ -655,6 +655,56 @@ class Called:
     kwargs: dict[str, Any]
     site: Site | None
     step: int
+    owner: Any = None  # whose method it is; a rule must not keep it
+
+
+@dataclass(slots=True)
+class Saved:
+    """`module.state_dict()` was called on a module (its submodules are not told one by one)."""
+
+    module: Any
+    site: Site | None
+    step: int
+
+
+@dataclass(slots=True)
+class Loaded:
+    """`module.load_state_dict(given)` has run. `missing` are keys of the module that were not given,
+    `unexpected` keys that it does not have.
+    """
+
+    module: Any
+    given: Any  # that a rule must not keep
+    missing: list[str]
+    unexpected: list[str]
+    site: Site | None
+    step: int
+
+
+@dataclass(slots=True)
+class Applied:
+    """A `torch.autograd.Function` of the program's was applied; `args` are what it was given."""
+
+    function: Any  # the class
+    args: tuple[Any, ...]  # that a rule must not keep
+    site: Site | None
+    step: int
+
+
+@dataclass(slots=True)
+class HookAdded:
+    """A hook was registered on a module or on a tensor."""
+
+    owner: Any  # that a rule must not keep
+    hook: Any
+    handle: Any
+    site: Site | None
+    step: int
+
+    def present(self) -> bool:
+        """Whether the hook is still registered."""
+        hooks = self.handle.hooks_dict_ref()
+        return hooks is not None and self.handle.id in hooks
 
 
 @dataclass(slots=True)

@@ -42,6 +42,10 @@ EVENTS = (
     "on_write",
     "on_joined",
     "on_computed",
+    "on_saved",
+    "on_loaded",
+    "on_hook",
+    "on_applied",
 )
 """The methods that a rule may define, each called with one record of `check.events`."""
 

@@ -50,9 +50,9 @@ class Calls:
             return self.recorder.composite("tensor", function, args, kwargs)
         if name in WATCHED:
             if self.recorder.wants("on_call"):
-                self.recorder.tell(
-                    "on_call", Called(name, args, kwargs, self.recorder.site(2), self.recorder.step)
-                )
+                event = Called(name, args, kwargs, self.recorder.site(2), self.recorder.step)
+                event.owner = getattr(function, "__self__", None)
+                self.recorder.tell("on_call", event)
             return function(*args, **kwargs)
         if name in DISTRIBUTIONS and isinstance(function, type):
             return self._distribution(name, function, args, kwargs)

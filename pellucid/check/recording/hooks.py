@@ -28,7 +28,7 @@ from ..events import (
     Step,
     Switched,
 )
-from . import instrument
+from . import instrument, states
 from .calls import Calls
 from .recorder import Recorder
 from .signatures import canonical
@@ -73,6 +73,7 @@ class Hooks:
         self._schedulers: Any = weakref.WeakKeyDictionary()  # where each was made
         self._schedules = 0  # inside a scheduler's constructor or step
         self._passes: Any = weakref.WeakKeyDictionary()
+        self._untried: set[Any] = set()  # functions that have not been applied to leaves yet
 
     # ---- replacing ---------------------------------------------------------------------------------------------------
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
@@ -103,6 +104,7 @@ class Hooks:
         self.replace(Module, "zero_grad", lambda old: self._cleared(old, "module"))
         self.replace(torch.nn.Parameter, "__deepcopy__", self._deep_copied)
         self.replace(self.engine.Tensor, "register_hook", self._hooked)
+        states.install(self)
         Optimizer = torch.optim.Optimizer
         self.replace(Optimizer, "__init__", self._optimizer_made)
         self.replace(Optimizer, "load_state_dict", self._optimizer_loaded)
@@ -193,17 +195,21 @@ class Hooks:
                 return function(cls, *args, **kwargs)
             title = cls.__name__
             name = canonical(title)[0]
-            if recorder.custom.get(name) is not cls:
+            first = recorder.custom.get(name) is not cls
+            users = first and not recorder.is_library(
+                getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"
+            )
+            if first:
                 recorder.custom[name] = cls
-                if not recorder.is_library(
-                    getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"
-                ):
-                    hooks.replace(cls, "backward", functools.partial(hooks._passing, name=name))
                 recorder.unchanging.discard(name)
-                result = recorder.composite(title, functools.partial(function, cls), args, kwargs)
+            if users:
+                hooks.replace(cls, "backward", functools.partial(hooks._passing, name=name))
+            result = recorder.composite(title, functools.partial(function, cls), args, kwargs)
+            if first:
                 hooks._passes_on(name, args, result)
-                return result
-            return recorder.composite(title, functools.partial(function, cls), args, kwargs)
+            if users or cls in hooks._untried:
+                states.tell_applied(hooks._untried, recorder, cls, args)
+            return result
 
         return classmethod(functools.update_wrapper(apply, function))
 
@@ -232,7 +238,9 @@ class Hooks:
                 return old(self, hook)
             with recorder.reading():
                 watched = recorder.hooking(self, hook)
-            return old(self, watched)
+            handle = old(self, watched)
+            states.tell_hook(recorder, self, hook, handle)
+            return handle
 
         return register_hook
 
@@ -688,7 +696,11 @@ class Hooks:
                 with recorder.quiet():
                     data = old(self)
             else:
-                data = old(self)
+                recorder.fetching = info
+                try:
+                    data = old(self)
+                finally:
+                    recorder.fetching = None
             known[2] += 1
             recorder.rest.batch(info, data)
             return hooks._batch(info, epoch, position, follow, data)

@@ -43,10 +43,10 @@ COMPOSITES = frozenset({"pad_sequence"})
 """Functions of the library's that are told as one operation."""
 
 WATCHED = frozenset(
-    "hash default_rng RandomState Random clip_grad_norm_ clip_grad_value_ unscale_".split()
+    "hash default_rng RandomState Random clip_grad_norm_ clip_grad_value_ unscale_ manual_seed unique factorize fit_transform".split()
 )
-"""Functions that are told when they are called: those that give something else in every run, and
-those whose order matters.
+"""Functions that are told when they are called: those that give something else in every run, those
+whose order matters, and those that number categories or measure statistics.
 """
 
 _ARRAYS = frozenset("array asarray fromiter full full_like".split())

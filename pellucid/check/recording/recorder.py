@@ -133,8 +133,9 @@ class Recorder(Sites, Values):
         # by id of a parameter that is a deep copy: where it was made
         self.copies: dict[int, tuple[Any, Site | None]] = {}
         self.copies_within: set[int] = set()  # of these the ones made while a module was called
-        # where each Subset was made
+        # where each Subset and WeightedRandomSampler was made
         self.parts: weakref.WeakKeyDictionary[Any, Site | None] = weakref.WeakKeyDictionary()
+        self.fetching: Any = None  # the DataLoader (its LoaderInfo) that makes a batch now
         self.last_site: Site | None = None
         # by optimizer: number of its last step, steps since the one before
         self._rounds: dict[int, tuple[int, int]] = {}

@@ -66,9 +66,11 @@ class AugmentedOnce:
         if event.epoch and data is not None and hasattr(data, "__len__"):
             self._loaders[len(data)] = info
 
-    def finish(self) -> None:
-        """Say which functions were not called again."""
+    def finish(self, told: set[Site]) -> None:
+        """Say which functions were not called again, without the draws that were told already."""
         for held in self._functions.values():
+            if held.drawn in told:
+                continue
             for count, info in self._loaders.items():
                 again = self._last.get(info.number, 0) - held.last
                 if (

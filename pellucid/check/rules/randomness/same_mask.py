@@ -28,6 +28,7 @@ from ...rule import Rule
 from ..source.places import Place, Repeated, assigned_before, function_around
 from .augmented import AugmentedOnce
 from .draws import DROPOUT, SEEN, Print, drawn_numbers, draws, own_stream, print_of
+from .kept import CachedDraws, RandomDefaults
 
 _DEVIATIONS = ("exp", "softplus", "sqrt")
 _TABLES = ("getitem", "index_select", "matmul", "mm", "linear", "embedding")
@@ -92,18 +93,23 @@ class SameMask(Rule):
         # by line in a data set: what was drawn last, how often in a row
         self._samples: dict[Any, tuple[bytes, int]] = {}
         self._augmented = AugmentedOnce(self)
+        self._defaults, self._caches = RandomDefaults(self), CachedDraws(self)
 
     def on_batch(self, event: Batch) -> None:
         """Samples that were changed at random once."""
         self._augmented.on_batch(event)
+        self._caches.on_batch(event)
 
     def finish(self) -> None:
         """The same."""
-        self._augmented.finish()
+        self._augmented.finish(self._caches.told)
 
     def on_call(self, event: Called) -> None:
         """A stream is made: with the same seed again and again it gives the same numbers."""
         given = [*event.args, *event.kwargs.values()]
+        if event.name == "manual_seed" and type(event.owner).__name__ == "Generator" and given:
+            self._begins(event.site, ("generator", given[0]), f"seeds a generator with {given[0]}")
+            return
         made = event.name in ("default_rng", "RandomState", "Random")
         if made and given and all(isinstance(a, (int, str, tuple)) for a in given):
             self._begins(
@@ -151,6 +157,7 @@ class SameMask(Rule):
 
     def on_op(self, op: Op) -> None:
         """A draw while gradients are recorded."""
+        self._defaults.see(op)
         if op.name in ("mul", "div", "where", "add"):
             if op.name == "mul":
                 self._times(op)
@@ -160,6 +167,7 @@ class SameMask(Rule):
                 self._noise(op)
             return
         self._augmented.see(op)
+        self._caches.see(op)
         if not op.grad_enabled or op.site is None or op.output is None or not draws(op):
             return
         if op.inplace and op.inputs and op.inputs[0].is_leaf and op.inputs[0].requires_grad:

@@ -336,8 +336,8 @@ def scopes(recorder: Any, script: str) -> list[tuple[dict[str, Any], str]]:
 
 
 def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
-    """Where the class of a module assigns `self.<name>` (a child or a parameter), else where the
-    child was made.
+    """Where the class of a module, or of another object, assigns `self.<name>`, else where the child
+    was made.
     """
     for kind in type(owner).__mro__:
         code = getattr(vars(kind).get("__init__"), "__code__", None)
@@ -373,7 +373,7 @@ def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
                         and getattr(call.args[0], "value", None) == name
                     ):
                         return Place(code.co_filename, call.lineno)
-    child = owner._modules.get(name)
+    child = getattr(owner, "_modules", {}).get(name)
     if child is not None and not is_users(recorder, child):
         return recorder.names.site_of(child)
     return None

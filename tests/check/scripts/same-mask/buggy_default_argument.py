@@ -1,4 +1,4 @@
-"""Noise as a default argument: it is drawn once, when the method is defined."""
+"""Noise is drawn where the function is defined, as the default of an argument."""
 
 import torch
 from torch import nn
@@ -6,24 +6,17 @@ from torch import nn
 torch.manual_seed(0)
 
 
-class Noisy(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.enter, self.leave = nn.Linear(4, 16), nn.Linear(16, 1)
-
-    def forward(self, x, noise=0.1 * torch.randn(32, 16)):
-        h = torch.tanh(self.enter(x))
-        if self.training:
-            h = h + noise  # <- finding
-        return self.leave(h)
+def corrupt(x, share, noise=torch.randn(16, 3)):  # <- finding
+    return (1 - share) * x + share * noise, noise
 
 
-model = Noisy()
+model = nn.Linear(3, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(6):
-    x = torch.randn(32, 4)
-    loss = nn.functional.mse_loss(model(x), x[:, :1])
+for _ in range(6):
+    x, share = torch.randn(16, 3), torch.rand(16, 1)
+    noisy, noise = corrupt(x, share)
     optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(noisy), noise)
     loss.backward()
     optimizer.step()
 print(loss.item())

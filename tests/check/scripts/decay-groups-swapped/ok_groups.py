@@ -1,0 +1,21 @@
+"""Decay for matrices, none for vectors."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.ReLU(), nn.Linear(8, 1))
+optimizer = torch.optim.AdamW(
+    [
+        {"params": [p for p in model.parameters() if p.ndim > 1], "weight_decay": 0.1},
+        {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
+    ],
+    lr=1e-2,
+)
+x = torch.randn(20, 4)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x), x[:, :1])
+    loss.backward()
+    optimizer.step()
+print(loss.item())
