@@ -293,11 +293,19 @@ def written_out(file: str) -> list[int]:
         name = ast.unparse(top.left)
         if not re.fullmatch(r"[\w.]+", name):
             continue
-        own = [ast.unparse(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)]
-        if f"{name}.mean" not in own or f"{name}.std" not in own:
+        own = {
+            ast.unparse(n.func) for n in ast.walk(node) if isinstance(n, ast.Call) and rows_first(n)
+        }
+        if not {f"{name}.mean", f"{name}.std"} <= own:
             continue
         if TRAINING.search(name) or not HELD_OUT.search(name):
             training = training or bool(TRAINING.search(name))
         else:
             held.append(node.lineno)
     return held if training else []
+
+
+def rows_first(call: ast.Call) -> bool:
+    """Whether a mean or deviation goes over the rows: of all elements, or along axis 0."""
+    axes = [*call.args[:1], *(k.value for k in call.keywords if k.arg in ("axis", "dim"))]
+    return not axes or "0" in ast.unparse(axes[0]).strip("()").replace(" ", "").split(",")

@@ -37,6 +37,8 @@ class AverageSwapped(Rule):
 
     def on_op(self, op: Op) -> None:
         """A mixture of two tensors."""
+        if op.output is None or op.output.requires_grad:
+            return
         if not self._trained or op.site in self._held and self._held[op.site][0] < 0:
             return
         mixed = mixture(op)
@@ -45,7 +47,7 @@ class AverageSwapped(Rule):
         old, new, factor = mixed
         if not LARGE < factor < 1 or not self._is_trained(new) or self._is_trained(old):
             return
-        if old.shape != new.shape or op.output is None or op.output.requires_grad:
+        if old.shape != new.shape:
             return
         known, steps = self._held.get(op.site, (factor, []))
         if abs(known - factor) > 1e-6:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...events import Loaded, ModuleCall, Saved
 from ...rule import Rule
+from ..randomness.draws import drawn_numbers
 from ..source.places import Place, attribute_place, function_around, is_users, member_place, tree
 
 _CARRIED = frozenset("hidden state states h c hx cx cache memory last prev previous past".split())
@@ -221,6 +222,9 @@ class StateNotSaved(Rule):
                 (k, module._buffers[k]) for k in left_out if module._buffers.get(k) is not None
             ]
             for name, thing in items:
+                drawn = drawn_numbers(self.session.recorder.value(thing))
+                if drawn is not None and drawn.step:
+                    continue  # noise that is drawn anew while the model is trained
                 shown = digest(thing, engine)
                 if shown is not None:
                     found[path, name] = shown

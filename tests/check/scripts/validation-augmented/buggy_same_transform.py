@@ -22,9 +22,12 @@ class Rows(Dataset):
         return (x if self.transform is None else self.transform(x)), self.y[i]
 
 
-flip = nn.Dropout(0.3)
-train = DataLoader(Rows(flip), batch_size=10, shuffle=True)
-held = DataLoader(Rows(flip, seed=2), batch_size=20)  # <- finding
+def noise(x):
+    return x + 0.3 * torch.randn_like(x)
+
+
+train = DataLoader(Rows(noise), batch_size=10, shuffle=True)
+held = DataLoader(Rows(noise, seed=2), batch_size=20)  # <- finding
 model = nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(3):
