@@ -104,7 +104,7 @@ class HooksPileUp(Rule):
     id = "PL509"
     severity = "error"
     summary = "a hook is registered again and again, and all of them run"
-    supersedes = ("memory-growth",)
+    covered = ("memory-growth",)
 
     TIMES = 3
 
@@ -117,7 +117,8 @@ class HooksPileUp(Rule):
         """One more hook."""
         if hasattr(event.owner, "is_leaf") and not event.owner.is_leaf or event.site is None:
             return  # a tensor that is made anew in each step
-        self._calls.add(event.site, self.session.recorder.callers())
+        callers = self.session.recorder.callers()
+        self._calls.add(event.site, callers)
         key = event.site, id(event.owner)
         ref, held = self._held.get(key, (None, []))
         if ref is None or ref() is not event.owner:
@@ -127,8 +128,11 @@ class HooksPileUp(Rule):
         kept.append(HookAdded(None, None, event.handle, event.site, event.step))
         self._held[key] = ref, kept
         if len(kept) == self.TIMES:
+            place = self._calls.place(event.site)
+            if place.text.startswith("return ") and place in callers[:-1]:
+                place = callers[callers.index(place) + 1]  # whoever gets the handle
             self.report(
-                self._calls.place(event.site),
+                place,
                 f"this hook is registered anew each time, and the earlier ones stay: {len(kept)} of them run one after another.",
                 evidence={
                     "owner": type(event.owner).__name__,
@@ -136,4 +140,5 @@ class HooksPileUp(Rule):
                     "steps": [h.step for h in kept],
                 },
                 fix="register it once before the loop, or keep the handle and call `handle.remove()`",
+                covers=callers,
             )

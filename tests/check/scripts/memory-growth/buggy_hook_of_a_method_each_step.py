@@ -22,7 +22,7 @@ watch = Watch()
 x = torch.randn(400, 6)
 y = x.abs().sum(1, keepdim=True)
 for step, idx in enumerate(torch.randperm(400).split(20)):
-    watch.attach(model[0])  # <- finding
+    watch.attach(model[0])  # <- finding: hooks-pile-up
     loss = nn.functional.mse_loss(model(x[idx]), y[idx])
     opt.zero_grad()
     loss.backward()

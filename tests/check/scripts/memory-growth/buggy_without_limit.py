@@ -26,7 +26,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 buffer, bank = Buffer(20), torch.zeros(1, 32)
 for step in range(64):
     x = torch.randn(16, 32)
-    model.register_forward_hook(lambda module, args, out: None)  # <- finding
+    model.register_forward_hook(lambda module, args, out: None)  # <- finding: hooks-pile-up
     loss = model(x + 0.1 * positions(step, 32)).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()
