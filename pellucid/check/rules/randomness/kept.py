@@ -17,6 +17,9 @@ from .draws import own_stream
 
 STEPS = 4
 _AUGMENTS = re.compile(r"augment|jitter|transform|random|noise|flip|crop|distort", re.IGNORECASE)
+_MASKS = re.compile(
+    r"mask|drop|hide|keep|noise|noisy|corrupt|perturb|augment|jitter", re.IGNORECASE
+)
 _CACHES = re.compile(r"cache|memo|stored|loaded|prepared", re.IGNORECASE)
 
 
@@ -136,6 +139,14 @@ class CachedDraws:
                     evidence={"drawn_at": site, "epochs": event.epoch},
                     fix="keep what is read and decoded, and change it after that, outside of the cache",
                 )
+
+
+def changes_inputs(site: Site | None) -> bool:
+    """Whether the function around a place masks what it is given, or adds noise, as far as its names
+    tell.
+    """
+    function = function_around(site.file, site.line) if site is not None else None
+    return function is not None and bool(_MASKS.search(ast.unparse(function)))
 
 
 def cache_around(site: Site) -> Place | None:

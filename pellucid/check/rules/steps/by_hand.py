@@ -149,7 +149,7 @@ def handed_on(gradient: Any, seed: Any) -> bool:
     if gradient.shape != seed.shape or not seed.numel():
         return False
     ratio = gradient / seed
-    return bool(((ratio - ratio.reshape(-1)[0]).abs() < 1e-4 * ratio.abs().max()).all())
+    return bool(((ratio - ratio.reshape(-1)[0]).abs() <= 1e-4 * ratio.abs().max()).all())
 
 
 def argument_name(function: Any, k: int) -> str:

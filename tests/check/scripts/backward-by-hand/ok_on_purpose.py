@@ -44,12 +44,12 @@ class Limited(torch.autograd.Function):
 x, domain = torch.randn(30, 3), (torch.arange(30) % 2).float()
 body, head, judge = nn.Linear(3, 6), nn.Linear(6, 1), nn.Linear(6, 1)
 optimizer = torch.optim.SGD([p for m in (body, head, judge) for p in m.parameters()], lr=0.05)
-for _ in range(4):
+for step in range(4):
     optimizer.zero_grad()
     h = Limited.apply(body(x))
     loss = nn.functional.mse_loss(head(h), x[:, :1])
     loss = loss + nn.functional.binary_cross_entropy_with_logits(
-        judge(Reverse.apply(h, 0.3)).squeeze(1), domain
+        judge(Reverse.apply(h, 0.1 * step)).squeeze(1), domain
     )
     loss.backward()
     optimizer.step()
