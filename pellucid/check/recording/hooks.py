@@ -196,9 +196,7 @@ class Hooks:
             title = cls.__name__
             name = canonical(title)[0]
             first = recorder.custom.get(name) is not cls
-            users = first and not recorder.is_library(
-                getattr(sys.modules.get(cls.__module__), "__file__", None) or "<made>"
-            )
+            users = first and states.of_program(recorder, cls)
             if first:
                 recorder.custom[name] = cls
                 recorder.unchanging.discard(name)

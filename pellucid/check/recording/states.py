@@ -4,6 +4,7 @@ of the program's with a backward of their own.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -87,6 +88,12 @@ def tell_hook(recorder: Any, owner: Any, hook: Any, handle: Any) -> None:
         site = recorder.site(2)
         if site is not None:
             recorder.tell("on_hook", HookAdded(owner, hook, handle, site, recorder.step))
+
+
+def of_program(recorder: Any, kind: type) -> bool:
+    """Whether a class is defined in the program's own files."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return not recorder.is_library(file or "<made>")
 
 
 def tell_applied(untried: set[Any], recorder: Any, function: Any, args: tuple[Any, ...]) -> None:
