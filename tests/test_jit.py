@@ -95,7 +95,7 @@ def test_traced():
     with pytest.raises(RuntimeError, match="dict at the output of the tracer"):
         jit.trace(lambda x: {"a": x}, torch.ones(2))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", jit.TracerWarning)
         jit.trace(lambda x: {"a": x}, torch.ones(2), strict=False)
 
 
@@ -142,3 +142,32 @@ def test_futures():
         futures.wait_all([first, second])
     with pytest.raises(RuntimeError, match="can only be marked"):
         first.set_result(1)
+
+
+def _warned(function):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    return found
+
+
+def test_what_is_deprecated_says_so_at_a_line_of_the_library():
+    (found,) = _warned(lambda: torch.jit.script(torch.nn.ReLU()))
+    text = "`torch.jit.script` is deprecated. Please switch to `torch.compile` or `torch.export`."
+    assert (found.category, str(found.message)) == (DeprecationWarning, text)
+    assert found.filename != __file__
+
+
+def test_a_trace_warns_where_values_leave_the_tensors():
+    def branches(x):
+        if x.sum() > 0:
+            return x * float(x[0])
+        return x
+
+    found = _warned(lambda: torch.jit.trace(branches, torch.ones(2), check_trace=False))
+    traced = [w for w in found if w.category is torch.jit.TracerWarning]
+    assert [str(w.message).split(" might")[0] for w in traced] == [
+        "Converting a tensor to a Python boolean",
+        "Converting a tensor to a Python float",
+    ]
+    assert {w.filename for w in traced} == {__file__}

@@ -23,6 +23,7 @@ from ..errors import ArgumentTypeError, facts_of, foreign, pass_on
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
+from .display.packing import pack
 from .explain import explained, located_op
 from .interpret import thread
 from .modes import local, state
@@ -540,16 +541,6 @@ def record(
         else:
             saved.append(getattr(made[0]._array, kind.removeprefix("out_")))
     node.ext = None
-    if thread.stack.save:
-        save = thread.stack.save[-1]
-        for n, (k, _) in enumerate(plan.entries):
-            if k in ("ins", "outs"):
-                saved[n] = type(saved[n])(
-                    [save(v) if isinstance(v, ndarray) else v for v in saved[n]]
-                )
-            elif k in ("in", "out") and isinstance(saved[n], ndarray):
-                saved[n] = save(saved[n])
-        versions, node.ext = [], {"packed": True}
     node.saved = tuple(saved)
     node.versions = tuple(versions)
     node.total = sum(v.count for v in versions)
@@ -557,7 +548,9 @@ def record(
     node.dtype = [t._array.dtype for t in made] if several else made[0]._array.dtype
     node.seq = count()
     node.source = source.capture(2)
-    if plan.borrowed and versions:
+    if thread.stack.save:
+        pack(node, thread.stack.save[-1])
+    elif plan.borrowed and versions:
         for n in plan.borrowed:
             node.borrow(version_of(tensors[plan.entries[n][1]]))
     for step in thread.stack.recorded:

@@ -113,6 +113,7 @@ class Primitive:
     traits: frozenset[str] = frozenset()
     advice: str = ""
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
+    nodes: Callable[[Any], Any] | None = None
     linked: tuple[tuple[str, bool], ...] = ()
     borrows: tuple[str, ...] = ()
     # of a Function: why gradients of some leaves alone are refused
@@ -254,6 +255,7 @@ def defop(
     traits: str = "",
     advice: str = "",
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
+    nodes: Callable[[Any], Any] | None = None,
     linked: str = "",
     borrows: str = "",
     aten: Callable[..., Any] | None = None,
@@ -324,6 +326,8 @@ def defop(
             result depends on the element in its place), "multiplies" (it and its gradients are
             products of matrices, which some processors compute in bfloat16).
         advice: what to do where the result is not finite though the arguments are, in words.
+        nodes: `nodes(node)` makes it the nodes that PyTorch has, where those are several, and
+            returns those of them that keep what is saved.
         linked: the arguments (and "out", the result) that recorded gradients stay connected to,
             though their values may not depend on them: a second derivative by them is zeros, or
             None for `name?`.

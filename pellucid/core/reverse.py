@@ -483,7 +483,7 @@ def _pre_hooks(node: Node, g: Any) -> Any:
 def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
     assert node.ext is not None
     raw = any(v is not None and not isinstance(v, Tensor) for v in gs)
-    places, gs = node.places(), list(gs)
+    places, gs = node.places(), [*gs, None]  # there may be an edge for a number
     inputs = _as_tensors([gs[k] for k in places])
     whole, shown = node.shown(g)
     outputs = _as_tensors([whole[k] for k in shown])
@@ -607,7 +607,7 @@ def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
     return as_array(numpy_cpu.plus(known, g))
 
 
-_HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by", "linked"}
+_HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by", "linked", "of"}
 
 
 def backward(

@@ -156,17 +156,23 @@ def named_type(name: str) -> type:
     return kind
 
 
-def titled(result: Tensor, title: str, *linked: Tensor) -> Tensor:
+def titled(result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = ()) -> Tensor:
     """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its
     overload (`ProdBackward1`).
 
-    `linked` are arguments of the function: what the field of that name is for a record.
+    `linked` are arguments of the function: what the field of that name is for a record. `of` are
+    the tensors that the function is one of, whose node is to show no more than edges to them.
     """
     node = getattr(result, "_node", None)
     if isinstance(node, Node):
+        edges = tuple([(x._node or x) if x is not None and x._rg else None for x in of])
+        if any(edge is node for edge in edges):  # nothing was computed
+            return result
         node.__class__ = named_type(title if "Backward" in title else title + "Backward0")
         if linked:
             node.extra()["linked"] = [(x._node or x, True) for x in linked if x._rg]
+        if of:
+            node.extra()["of"] = edges
     return result
 
 

@@ -19,6 +19,7 @@ from ..serialization._rebuild import rebuild_parameter, rebuild_tensor_v2
 from ..serialization._restricted import SafeUnpickler
 from ._code import ArchiveModule, CodeUnit, is_kind, new, restore
 from ._files import DATA, EXTRA, MARK
+from ._warnings import deprecated
 
 
 def _with_type(value: Any, kind: Any) -> Any:
@@ -152,6 +153,7 @@ def load(
     >>> torch.jit.load(file, _extra_files=note)(torch.tensor([-1.0, 2.0])), note
     (tensor([0., 2.]), {'note.txt': b'v1'})
     """
+    deprecated("load", "switch to `torch.export`")
     if isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
             raise ValueError(f"The provided filename {f} does not exist")

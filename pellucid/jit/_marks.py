@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from ..futures import Future
+from ._warnings import deprecated
 
 T = TypeVar("T")
 
@@ -93,6 +94,7 @@ def script_method(fn: T) -> T:
     >>> Doubler()(torch.ones(1))
     tensor([2.])
     """
+    deprecated("script_method")
     return fn
 
 
@@ -154,6 +156,7 @@ def fork(func: Callable[..., T], *args: Any, **kwargs: Any) -> Future[T]:
     >>> wait(fork(max, 3, 5))
     5
     """
+    deprecated("fork", "use `torch.compile` instead")
     future: Future[T] = Future()
     future.set_result(func(*args, **kwargs))
     return future
@@ -167,6 +170,7 @@ def wait(future: Future[T]) -> T:
     >>> torch.jit.wait(future)
     tensor([2., 2.])
     """
+    deprecated("wait", "use `torch.compile` instead")
     return future.wait()
 
 

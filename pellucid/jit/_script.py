@@ -17,6 +17,7 @@ from ..nn.modules.module import Module
 from ._errors import Error as Error
 from ._errors import translated
 from ._files import write
+from ._warnings import deprecated
 
 
 def _source(fn: Any) -> str:
@@ -247,6 +248,7 @@ def script(
     Raises:
         RuntimeError: for what is neither a function nor a module nor a class.
     """
+    deprecated("script")
     if (
         isinstance(obj, (ScriptModule, ScriptFunction))
         or inspect.isclass(obj)
@@ -295,6 +297,7 @@ def freeze(
     >>> list(model.state_dict()), list(torch.jit.freeze(model).state_dict())
     (['weight', 'bias'], [])
     """
+    deprecated("freeze", "use `torch.compile` instead")
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
@@ -338,6 +341,7 @@ def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> 
     >>> list(torch.jit.optimize_for_inference(model).state_dict())
     []
     """
+    deprecated("optimize_for_inference", "use `torch.compile` instead")
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
             "optimize_for_inference expects ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
@@ -377,6 +381,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     >>> torch.jit.load(file)(torch.ones(4, 2)).shape
     torch.Size([4, 3])
     """
+    deprecated("save", "switch to `torch.export`")
     m.save(f, _extra_files=_extra_files)
 
 

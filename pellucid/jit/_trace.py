@@ -12,16 +12,9 @@ from ..errors import warn
 from ..nn.modules.module import Module
 from ..testing import assert_close
 from ._script import FACES, RecursiveScriptModule, ScriptFunction, ScriptModule, scripted
+from ._warnings import LeavingTensors, TracerWarning, deprecated
 
 T = TypeVar("T")
-
-
-class TracerWarning(Warning):
-    """A trace may not hold for other inputs."""
-
-    @staticmethod
-    def ignore_lib_warnings() -> None:
-        """Leave out the warnings that come from PyTorch's own modules; here there are none."""
 
 
 class TracingCheckError(Exception):
@@ -137,9 +130,12 @@ def _see(
     check: bool,
     strict: bool,
     rtol: float,
+    method: bool,
 ) -> None:
     """Run a function on the example inputs, and again to compare."""
-    with _Tracing():
+    if method:
+        deprecated("trace_method")
+    with _Tracing(), LeavingTensors():
         first = run(*args, **kwargs)
     _check_result(first)
     if isinstance(first, dict) and strict:
@@ -150,8 +146,11 @@ def _see(
             "strict=False to trace() to allow this behavior."
         )
     if check:
-        with _Tracing(), no_grad():
-            _compare(first, run(*args, **kwargs), rtol, 1e-5, [0])
+        deprecated("trace_method" if method else "trace")
+        with _Tracing(), LeavingTensors(), no_grad():
+            second = run(*args, **kwargs)
+        with no_grad():
+            _compare(first, second, rtol, 1e-5, [0])
 
 
 def trace(
@@ -188,6 +187,7 @@ def trace(
     >>> list(model.state_dict()), model(torch.ones(5, 2)).shape
     (['weight', 'bias'], torch.Size([5, 3]))
     """
+    deprecated("trace")
     if isinstance(func, (ScriptFunction, ScriptModule)):
         warn(
             "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the object as is.",
@@ -201,14 +201,14 @@ def trace(
     kwargs = example_kwarg_inputs or {}
     if isinstance(func, Module):
         made = scripted(func, "trace")
-        _see(made, args, kwargs, check_trace, strict, check_tolerance)
+        _see(made, args, kwargs, check_trace, strict, check_tolerance, True)
         return made
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Module) and func.__name__ == "forward":
         return trace(
             owner, example_inputs, optimize, check_trace, check_inputs, check_tolerance, strict
         )
-    _see(func, args, kwargs, check_trace, strict, check_tolerance)
+    _see(func, args, kwargs, check_trace, strict, check_tolerance, False)
     return ScriptFunction(func)
 
 
@@ -253,6 +253,7 @@ def trace_module(
             check_trace,
             strict,
             1e-5,
+            True,
         )
     return made
 

@@ -93,6 +93,18 @@ def overloads(tensors: str, number: str, at: int = 1) -> Callable[[Any], Any]:
     return variant
 
 
+def filling(name: str, at: int) -> Callable[[Any], Any]:
+    """The `variant` of a fill, whose value is a number unless it wants a gradient."""
+
+    def variant(node: Any) -> Any:
+        places = tuple([k for k in range(len(node.inputs)) if k not in (1, at)])
+        if node.inputs[at] is None:
+            return f"{name}Backward0", places
+        return f"{name}Backward1", (*places, at)
+
+    return variant
+
+
 def zero_gradient(F: Any, input_shape: tuple[int, ...], input_dtype: Any) -> Any:
     """The gradient rule of step functions: zeros, whatever the incoming gradient is."""
     return F.full(shape=input_shape, value=0, dtype=input_dtype)

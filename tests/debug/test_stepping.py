@@ -89,8 +89,8 @@ def test_local_derivatives_of_vectors_and_sums():
         for s in by_phase(steps, "backward")
         if s["parts"]
     }
-    assert local["sum"] == "[1, 1]" and local["square"] == "[14, 12]"
-    matrix = next(v for k, v in local.items() if k not in ("sum", "square"))
+    assert local["sum"] == "[1, 1]" and local["pow"] == "[14, 12]"
+    matrix = next(v for k, v in local.items() if k not in ("sum", "pow"))
     assert [
         float(v) for v in matrix.replace("[", "").replace("]", "").replace(",", " ").split()
     ] == [1, 0, 2, 0, 3, 0]

@@ -30,6 +30,7 @@ from ..tape import (
     value_at,
 )
 from ..tensor import OutputSlot, Tensor, collects, version_of
+from ..transforms.arranging import arrange
 
 
 # ---- names and edges ---------------------------------------------------------------------------
@@ -82,7 +83,9 @@ def _shown(self: Node, g: Any) -> tuple[list[Any], list[int]]:
 
 def _next_functions(self: Node) -> tuple[tuple[Any, int], ...]:
     """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
-    return tuple([_as_function(self.inputs[k]) for k in _places(self)])
+    arrange(self)
+    edges = self.inputs
+    return tuple([_as_function(edges[k] if k < len(edges) else None) for k in _places(self)])
 
 
 def _metadata(self: Node) -> dict[str, Any]:
@@ -91,11 +94,12 @@ def _metadata(self: Node) -> dict[str, Any]:
 
 
 def _sequence_nr(self: Node) -> int:
-    return self.seq
+    return int(self.seq)
 
 
 def _register_hook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(grad_inputs, grad_outputs)` after this node ran; it may return new grad_inputs."""
+    arrange(self)
     return register(self.extra().setdefault("post_hooks", OrderedDict()), hook)
 
 
@@ -253,6 +257,8 @@ def _getattr(self: Node, name: str) -> Any:
     ctx = self.params.get("ctx")
     if ctx is not None and not name.startswith("__"):
         return _of_function(self, ctx, name)
+    if name.startswith((_SAVED, _RAW)):
+        arrange(self)
     if name.startswith(_SAVED):
         word = name.removeprefix(_SAVED)
         known = _words(self).get(word, word)
@@ -284,6 +290,7 @@ def _of_function(node: Node, ctx: Any, name: str) -> Any:
 
 
 def _dir(self: Node) -> list[str]:
+    arrange(self)
     words = [w for w in (_word(self, entry) for entry in getattr(self.plan, "entries", ())) if w]
     known = _words(self)
     others = [w for w, own in known.items() if own in self.params] if known else self.params

@@ -42,6 +42,10 @@ def _fill_samples(rng: np.random.Generator) -> Iterator[Sample]:
 fill_op = defop(
     "fill",
     "input value?",
+    variant=lambda n: (
+        "FillBackward0" if len(n.inputs) < 2 or n.inputs[1] is None else "FillBackward1",
+        tuple(k for k, e in enumerate(n.inputs) if k == 0 or e is not None),
+    ),
     forward=_fill_array,
     inplace=_fill_into,
     aval=lambda x, value: x,

@@ -18,7 +18,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
-from .._rules import overloads, require_tensor, values
+from .._rules import filling, require_tensor, values
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ..shape.view import reshape
@@ -382,7 +382,7 @@ def _onnx_index_fill(c: Any) -> Any:
 index_fill_op = defop(
     "index_fill",
     "input index value",
-    variant=overloads("IndexFillBackward1", "IndexFillBackward0", 2),
+    variant=filling("IndexFill", 2),
     forward=copying(_fill_rule),
     inplace=_fill_rule,
     check=_fill_check,

@@ -60,7 +60,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     if not size and index._array.size:
         raise IndexOutOfRangeError("take(): tried to take from an empty tensor")
     _in_flat(index, size)
-    return titled(F.index(reshape(input, (size,)), index, spec=(True,)), "Take")
+    return titled(F.index(reshape(input, (size,)), index, spec=(True,)), "Take", of=(input,))
 
 
 @public(methods="=", inplace="=")
@@ -92,4 +92,4 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         spec=(True,),
         accumulate=accumulate,
     )
-    return reshape(flat, a.shape)
+    return titled(reshape(flat, a.shape), "Put", of=(input, source))

@@ -15,10 +15,11 @@ from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
+from ...core.tape import titled
 from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import DtypeError, OperationError, ShapeError
 from ...ir.formula import Formula
-from .._rules import is_direct, overloads, require_tensor
+from .._rules import filling, is_direct, require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to, expand
 from ..shape.view import reshape
@@ -34,7 +35,7 @@ def _fill_where(xp: Any, out: Any, mask: Any, value: Any) -> None:
 masked_fill_op = defop(
     "masked_fill",
     "input mask value",
-    variant=overloads("MaskedFillBackward1", "MaskedFillBackward0", 2),
+    variant=filling("MaskedFill", 2),
     forward=lambda xp, x, mask, value: xp.where(mask, value, x),
     formula=Formula(lambda m, x, mask, value: m.where(mask, value, x), "fhib", masks=(1,)),
     inplace=_fill_where,
@@ -119,13 +120,17 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         raise OperationError("masked_select: expected BoolTensor for mask")
     a, b = input._array.shape, mask._array.shape
     if a == b and a and is_direct(input) and is_direct(mask):
-        return wrap(input._array[mask._array])
+        return titled(wrap(input._array[mask._array]), "MaskedSelect", of=(input,))
     if a == b and a and type(input) in FAST_TYPES and type(mask) in FAST_TYPES and not state.slow:
-        return input[mask]
+        return titled(input[mask], "MaskedSelect", of=(input,))
     shape = shapes.broadcast_shapes(b, a) if a != b else a
     if not shape:
         input, mask, shape = reshape(input, (1,)), reshape(mask, (1,)), (1,)
-    return F.index(broadcast_to(input, shape), broadcast_to(mask, shape), spec=(True,))
+    return titled(
+        F.index(broadcast_to(input, shape), broadcast_to(mask, shape), spec=(True,)),
+        "MaskedSelect",
+        of=(input,),
+    )
 
 
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,12 +191,24 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     mask, source = _scatter_source(input, mask, source)
     shape = shapes.broadcast_shapes(mask._array.shape, input._array.shape)
     if not shape:
-        return reshape(masked_scatter(reshape(input, (1,)), reshape(mask, (1,)), source), ())
+        return titled(
+            reshape(masked_scatter(reshape(input, (1,)), reshape(mask, (1,)), source), ()),
+            "MaskedScatter",
+            of=(input, source),
+        )
     mask = broadcast_to(mask, shape)
     if tracing.tracer():
-        return _scatter_in_order(broadcast_to(input, shape), mask, source)
-    return F.index_put(
-        broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False
+        return titled(
+            _scatter_in_order(broadcast_to(input, shape), mask, source),
+            "MaskedScatter",
+            of=(input, source),
+        )
+    return titled(
+        F.index_put(
+            broadcast_to(input, shape), _taken(mask, source), mask, spec=(True,), accumulate=False
+        ),
+        "MaskedScatter",
+        of=(input, source),
     )
 
 

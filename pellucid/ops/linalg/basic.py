@@ -278,7 +278,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         )
     shape = broadcast_shapes(a, b)
     return titled(
-        _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number), "LinalgCross"
+        _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number),
+        "LinalgCross",
+        of=(input, other),
     )
 
 
@@ -379,9 +381,11 @@ def trace(input: Tensor) -> Tensor:
             "trace: expected a matrix, but got tensor with dim " + str(input._array.ndim)
         )
     if is_direct(input):
-        return wrap(np.asarray(numpy_cpu.sum(input._array.diagonal())))
+        return titled(
+            wrap(np.asarray(numpy_cpu.sum(input._array.diagonal()))), "Trace", of=(input,)
+        )
     diagonal = F.diagonal(input, offset=0, dim1=0, dim2=1)
-    return titled(diagonal.sum(), "Trace")
+    return titled(diagonal.sum(), "Trace", of=(input,))
 
 
 @public(methods="=")

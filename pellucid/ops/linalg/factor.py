@@ -14,6 +14,7 @@ from ...arrays.native import kernels
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import (
     ArgumentTypeError,
@@ -576,13 +577,17 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
             f"{name}: tau dtype {tau.dtype.scalar_type_name} does not match input dtype {A.dtype.scalar_type_name}"
         )
     floating(A, name, kernel="orgqr_cpu", whole=True)
-    return apply_reflections(
-        A,
-        tau,
-        make_tensor(
-            tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())
+    return titled(
+        apply_reflections(
+            A,
+            tau,
+            make_tensor(
+                tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())
+            ),
+            False,
         ),
-        False,
+        "LinalgHouseholderProduct",
+        of=(A, tau),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public, with_out
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...devices import contiguous_format
@@ -59,8 +60,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
         "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
     )
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
-        return input.clone()  # of whatever shape
-    return checked_cholesky("cholesky", input, upper, whole=True)
+        return titled(input.clone(), "Cholesky", of=(input,))  # of whatever shape
+    return titled(checked_cholesky("cholesky", input, upper, whole=True), "Cholesky", of=(input,))
 
 
 @public(methods="=", out=True)
@@ -90,7 +91,9 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     eye = make_tensor(
         constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy())
     )
-    return cholesky_solution("cholesky_inverse", eye, input, upper)
+    return titled(
+        cholesky_solution("cholesky_inverse", eye, input, upper), "CholeskyInverse", of=(input,)
+    )
 
 
 @public(names="inverse", methods="=", out="same")
@@ -406,7 +409,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
         "X = torch.linalg.lu_solve(LU, pivots, B)",
     )
     require_tensor(b, "lu_solve", "b")
-    return _linalg_lu_solve(LU_data, LU_pivots, b)
+    return titled(_linalg_lu_solve(LU_data, LU_pivots, b), "LinalgLuSolve", of=(LU_data, b))
 
 
 _triangular = return_types.make("triangular_solve", "solution cloned_coefficient")

@@ -383,7 +383,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     tensor(11.)
     """
     _check_dot(input, other)
-    return _dot(F.conj(input), other)
+    return titled(_dot(F.conj(input), other), "Vdot", of=(input, other))
 
 
 @public(out="linalg.vecdot: Expected out of dtype{wanted} but found {given}", namespace="linalg")
@@ -586,14 +586,20 @@ def addmm(
         and _is_half(input.dtype)
         and input.dtype is mat1.dtype is mat2.dtype
     ):
-        return F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
+        return titled(
+            F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input),
+            "Addmm",
+            of=(input, mat1, mat2),
+        )  # which rounds once, too
     for name, kind in (("self", input.dtype), ("mat1", mat1.dtype)):
         if kind is not mat2.dtype:
             raise DtypeError(
                 f"{name} and mat2 must have the same dtype, but got {kind.scalar_type_name} and "
                 f"{mat2.dtype.scalar_type_name}"
             )
-    return titled(_added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm")
+    return titled(
+        _added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm", of=(input, mat1, mat2)
+    )
 
 
 @public(methods="=", inplace="=", out=True)
@@ -615,7 +621,7 @@ def addmv(
         require_tensor(vec, "addmv", "vec", 3)._array.shape,
     )
     _check_added(input, mv_shape(a, b, require_tensor(input, "addmv")._array.ndim))
-    return _added("addmv", _mv, input, mat, vec, beta, alpha)
+    return titled(_added("addmv", _mv, input, mat, vec, beta, alpha), "Addmv", of=(input, mat, vec))
 
 
 @public(methods="=", inplace="=", out=True)
@@ -644,14 +650,16 @@ def addr(
         expand(own, (1,) * len(own), wanted)
     kind = promote_types(input.dtype, product.dtype)
     if kind.category == 0:
-        return _bool_addr(input, product, beta, alpha)
+        return titled(_bool_addr(input, product, beta, alpha), "Addr", of=(input, vec1, vec2))
     if kind.is_integral and (isinstance(beta, float) or isinstance(alpha, float)):
         which = "beta" if isinstance(beta, float) else "alpha"
         raise OperationError(
             f"For integral input tensors, argument {which} must not be a floating point number."
         )
     casts = [t if t.dtype is kind else F.cast(t, dtype=kind.numpy) for t in (input, product)]
-    return _combined("addr", casts[0], casts[1], beta, alpha)
+    return titled(
+        _combined("addr", casts[0], casts[1], beta, alpha), "Addr", of=(input, vec1, vec2)
+    )
 
 
 def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
@@ -688,10 +696,14 @@ def addbmm(
     if a[0] and _is_half(input.dtype):  # rounded after each matrix
         for k in range(a[0]):
             input = _added("addbmm", _mm, input, batch1[k], batch2[k], 1 if k else beta, alpha)
-        return input
+        return titled(input, "Addbmm", of=(input, batch1, batch2))
     product = _bmm(batch1, batch2)
     summed = F.sum(product, dim=(0,), keepdim=False)
-    return _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha)
+    return titled(
+        _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha),
+        "Addbmm",
+        of=(input, batch1, batch2),
+    )
 
 
 @public(methods="=", inplace="=", out="same")
@@ -716,4 +728,8 @@ def baddbmm(
         raise DtypeError(
             f"Input dtypes must be the same, got: input {one}, batch1: {two}, batch2: {three}"
         )
-    return _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha)
+    return titled(
+        _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha),
+        "Baddbmm",
+        of=(input, batch1, batch2),
+    )

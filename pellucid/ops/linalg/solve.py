@@ -12,6 +12,7 @@ from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import LinAlgError, OperationError, ShapeError
 from ...shapes import broadcast_shapes
@@ -563,19 +564,27 @@ def lu_solve(
     # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each
     # factor.
     if adjoint:
-        return _adjoint_lu(p, lower, upper, B, left)
+        return titled(_adjoint_lu(p, lower, upper, B, left), "LinalgLuSolve", of=(LU, B))
     if left:
-        return _tri(
-            upper,
-            _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True),
-            True,
-            False,
-            True,
+        return titled(
+            _tri(
+                upper,
+                _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True),
+                True,
+                False,
+                True,
+            ),
+            "LinalgLuSolve",
+            of=(LU, B),
         )
-    return F.matmul(
-        *broadcast_batches(
-            _tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT
-        )
+    return titled(
+        F.matmul(
+            *broadcast_batches(
+                _tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT
+            )
+        ),
+        "LinalgLuSolve",
+        of=(LU, B),
     )
 
 

@@ -390,7 +390,7 @@ def _convolve(
     )
     if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
         out = F.slice(out, dim=1, start=0, end=0, step=1)
-    return F.squeeze(out, dims=(0,)) if single else out
+    return titled(F.squeeze(out, dims=(0,)), "SqueezeBackward1") if single else out
 
 
 @public(namespace="nn.functional torch")
@@ -562,9 +562,11 @@ def _transpose(
         groups=groups,
     )
     if bias is not None:
-        out = titled(out + bias.reshape(1, -1, *(1,) * n), "Convolution", x, weight)
+        out = titled(
+            out + bias.reshape(1, -1, *(1,) * n), "Convolution", x, weight, of=(x, weight, bias)
+        )
     out = in_format(out, x, weight)
-    return F.squeeze(out, dims=(0,)) if single else out
+    return titled(F.squeeze(out, dims=(0,)), "SqueezeBackward1") if single else out
 
 
 @public(namespace="nn.functional torch")

@@ -45,6 +45,7 @@ dropout_op = defop(
     aval=lambda x, keep, scale: x,
     jvp="linear",
     grad_name="Mul",
+    variant=lambda n: ("MulBackward0", (0, 1)),
     traits="masks passes diagonal",
     samples=lambda rng: [
         Sample((rng.random((3, 4)),), {"keep": rng.random((3, 4)) > 0.5, "scale": 2.0})

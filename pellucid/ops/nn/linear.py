@@ -11,10 +11,12 @@ from ... import shapes
 from ...core.explain import located, operand
 from ...core.interpret import playing, thread
 from ...core.modes import state
+from ...core.primitive import PRIMITIVES, Plan, defop
 from ...core.primitive import TENSORS as F
-from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import named_type
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import become, moved_before, node_before
 from ...errors import DtypeError, OperationError, ShapeError, facts_of
 from .._rules import require_tensor
 from .._samples import cases
@@ -114,6 +116,89 @@ def _expand_linear(e: Any, x: Any) -> bool:
     return True
 
 
+def _variant(n: Any) -> tuple[str, tuple[int, ...]]:
+    """What PyTorch calls the last of its nodes, and the order in which it has the arguments."""
+    bias, wide = n.plan.needs[2] is not None, len(n.shape)
+    if wide == 2:
+        return ("AddmmBackward0", (2, 0, 1)) if bias else ("MmBackward0", (0, 1))
+    if wide == 1:
+        return "ViewBackward0" if bias else "SqueezeBackward4", (0,)
+    if not bias:
+        return "UnsafeViewBackward0", (0,)
+    return "ViewBackward0" if _in_rows(n) else "AddBackward0", (0,)
+
+
+def _in_rows(n: Any) -> bool:
+    """Whether the input is a matrix without a copy, as far as it is known."""
+    kept = ("in", 0) in n.plan.entries and n.saved is not None
+    x = n.saved[n.plan.entries.index(("in", 0))] if kept else None
+    return not isinstance(x, ndarray) or x.flags.c_contiguous
+
+
+def _nodes(node: Any) -> Any:
+    """The nodes of PyTorch's: a product of matrices with the transposed weight, and views around."""
+    x, w, b = node.inputs
+    kept = dict(zip(node.plan.entries, node.saved, strict=True))
+    (rows, columns), kind, shape = kept["shape", 1], kept["dtype", 1], node.shape
+    needs, wide, bias = node.plan.needs, len(shape), node.plan.needs[2] is not None
+    row_wise, lead = _in_rows(node), prod(shape[:-1])
+    w = node_before(node, "t", w, (columns, rows), 0.5, dim0=0, dim1=1)
+    inner = node
+    if wide != 2:
+        inner = moved_before(node)
+        inner.shape = (lead, rows)
+        if wide == 1 and not bias:
+            x = node_before(node, "unsqueeze", x, (1, columns), 0.25, dim=0)
+            become(node, "squeeze", (inner,), shape, node.dtype, dims=(0,))
+            node.__class__ = named_type("SqueezeBackward4")
+        else:
+            if not row_wise:
+                x = node_before(node, "clone", x, (*shape[:-1], columns), 0.375)
+            into = "view" if row_wise else "unsafe_view"
+            x = node_before(node, into, x, (lead, columns), 0.25, shape=(lead, columns))
+            if bias and row_wise:
+                become(node, "view", (inner,), shape, node.dtype, shape=shape)
+            elif not bias:
+                become(node, "unsafe_view", (inner,), shape, node.dtype, shape=shape)
+            else:
+                middle = node_before(node, "unsafe_view", inner, shape, 0.0625, shape=shape)
+                become(node, "add", (middle, b), shape, node.dtype)
+    added = bias and inner.inputs[2:] and (wide < 3 or row_wise)
+    names = [("in", 0), ("in", 1)] if added else [("in", 1), ("in", 0)]
+    values = {k: kept[k] for k in names if k in kept}
+    versions = dict(zip([k for k in kept if k in values], inner.versions, strict=False))
+    entries = list(values)
+    shift = int(added)
+
+    def backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
+        have = dict(zip(entries, s, strict=True))
+        weight = have.get(("in", 1))
+        weight = None if weight is None else F.transpose(weight, dim0=0, dim1=1)
+        of = (needs[0], needs[1], needs[2] if added else None)
+        gx, gw, gb = _linear_vjp(F, g, have.get(("in", 0)), weight, (rows, columns), kind, of)
+        gw = None if gw is None else F.transpose(gw, dim0=0, dim1=1)
+        return (gb, gx, gw) if added else (gx, gw)
+
+    inner.op = PRIMITIVES["addmm" if added else "matmul"]
+    inner.inputs = (b, x, w) if added else (x, w)
+    inner.params = {}
+    inner.plan = Plan(
+        [("in", i + shift) for _, i in entries],
+        backward,
+        tuple([e is not None for e in inner.inputs]),
+    )
+    inner.saved = tuple(
+        [
+            v.reshape(lead, columns) if k == ("in", 0) else v.T if v.ndim == 2 else v
+            for k, v in values.items()
+        ]
+    )
+    if versions:
+        inner.versions = tuple([versions[k] for k in entries])
+    inner.__class__ = named_type("AddmmBackward0" if added else "MmBackward0")
+    return (inner,)
+
+
 linear_op = defop(
     "linear",
     "input weight bias?",
@@ -122,9 +207,8 @@ linear_op = defop(
     aval=lambda x, w, b: ((*x[0][:-1], w[0][0]), x[1]),
     vjp=_linear_vjp,
     grad_name="Addmm",
-    variant=lambda n: (
-        ("MmBackward0", (0, 1)) if n.plan.needs[2] is None else ("AddmmBackward0", (2, 0, 1))
-    ),
+    variant=_variant,
+    nodes=_nodes,
     batch=_batch_linear,
     onnx=_onnx_linear,
     autocast="lower",

@@ -450,7 +450,7 @@ def interpolate(
             constant(weight)
         result = taps_op.call(result, axis=axis, index=index, weight=weight, size=shape[axis])
     title = f"Upsample{_TITLES[mode]}{n}D" + "Aa" * antialias
-    return in_format(titled(result.clone() if result is x else result, title), x)
+    return in_format(titled(result.clone() if result is x else result, title, of=(x,)), x)
 
 
 _TITLES = {

@@ -336,6 +336,7 @@ def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
 unpool_op = defop(
     "max_unpool",
     "input",
+    variant=lambda n: f"MaxUnpool{len(n.shape) - 2}DBackward0",
     forward=_unpool_forward,
     vjp={"input": lambda F, g, index: F.pool_gather(g, index=index)},
     aval=lambda x, index, shape: (shape, x[1]),

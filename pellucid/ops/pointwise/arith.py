@@ -12,6 +12,7 @@ from ...core.bind import common_dtype, make_operators
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
+from ...core.tape import titled
 from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import DtypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
@@ -253,8 +254,12 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """
     require_tensor(input, "rsub")
     if alpha == 1 and type(alpha) is int:
-        return sub_op.call(other, input)
-    return _add_scaled(sub_op, other, input, alpha)
+        result = sub_op.call(other, input)
+    else:
+        result = _add_scaled(sub_op, other, input, alpha)
+    if isinstance(other, Tensor):
+        return titled(result, "Rsub", of=(input, other))
+    return titled(result, "RsubBackward1", of=(input,))
 
 
 @public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)
@@ -377,6 +382,7 @@ square = unary(
     promote=None,
     complex=True,
     onnx=lambda c: c.emit("Mul", c[0], c[0]),
+    variant=lambda n: "PowBackward0",
     doc="`input * input`.",
     example="torch.square(torch.tensor([1.0, -3.0]))",
     shows="tensor([1., 9.])",

@@ -13,6 +13,7 @@ from ...arrays.numpy_cpu import element_offset
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public, tensor_property
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, ShapeError
 from ...ir.formula import Formula
@@ -214,8 +215,12 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts(require_tensor(abs, "polar", "abs"), require_tensor(angle, "polar", "angle", 2))
-    return _deliver(
-        make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle))), out, "polar"
+    return titled(
+        _deliver(
+            make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle))), out, "polar"
+        ),
+        "Polar",
+        of=(abs, angle),
     )
 
 

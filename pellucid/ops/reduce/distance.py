@@ -11,6 +11,7 @@ from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn
 from ...ir import Value
@@ -276,9 +277,11 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     first, second = input.index_select(0, rows), input.index_select(0, columns)
     if p == 0:  # the gradient is zeros, not None as that of a norm
         pairs = (F.unsqueeze(x, dim=1) for x in (first, second))
-        return F.reshape(F.cdist(*pairs, p=0.0, by_products=False), shape=(-1,))
+        return titled(
+            F.reshape(F.cdist(*pairs, p=0.0, by_products=False), shape=(-1,)), "Pdist", of=(input,)
+        )
     gap = first - second
-    return F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False)
+    return titled(F.vector_norm(gap, ord=float(p), dim=(1,), keepdim=False), "Pdist", of=(input,))
 
 
 @tracing.independent

@@ -511,7 +511,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
             "norm(): input dtype should be either floating point or complex. Got "
             f"{gap.dtype.scalar_type_name} instead."
         )
-    return titled(vector_norm_of("linalg.vector_norm", gap, p, None, False, None), "Dist")
+    return titled(
+        vector_norm_of("linalg.vector_norm", gap, p, None, False, None), "Dist", of=(input, other)
+    )
 
 
 @public(methods="=", inplace="=", out="same")
@@ -541,7 +543,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     )
     over = sizes.detach() > maxnorm
     factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
-    return input * factor
+    return titled(input * factor, "Renorm", of=(input,))
 
 
 # ---- condition and rank -----------------------------------------------------------------------

@@ -11,6 +11,7 @@ from ... import dtypes, shapes
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import IndexOutOfRangeError, OperationError, ShapeError
 from .._rules import require_tensor
@@ -30,7 +31,14 @@ def _copy(x: Tensor) -> Tensor:
 def _copying(name: str, function: Callable[..., Any]) -> None:
     def copied(*args: Any, **named: Any) -> Any:
         made = function(*args, **named)
-        return tuple(_copy(x) for x in made) if isinstance(made, tuple) else _copy(made)
+        if isinstance(made, tuple):
+            return tuple(_copy(x) for x in made)
+        node = made.grad_fn
+        if node is None:
+            return _copy(made)
+        title = "NarrowCopy" if name == "narrow_copy" else f"{node.name()}_copy"
+        of = next(x for x in (*args, *named.values()) if isinstance(x, Tensor))
+        return titled(_copy(made), title, of=(of,))
 
     def parts(*args: Any, out: Any = None, **named: Any) -> Any:
         made = copied(*args, **named)
@@ -189,7 +197,9 @@ def slice_scatter(
         "end": first + (length - 1) * step + 1 if length else first,
         "step": step,
     }
-    return _replaced(input, src, view_parts.slice_op, params, "slice")
+    return titled(
+        _replaced(input, src, view_parts.slice_op, params, "slice"), "SliceScatter", of=(input, src)
+    )
 
 
 @public(methods="=", out=True)
@@ -205,7 +215,11 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         index, require_tensor(input, "select_scatter")._array.shape, dim
     )
     require_tensor(src, "select_scatter", "src", 2)
-    return _replaced(input, src, view_parts.select_op, {"dim": dim, "index": index}, "slice")
+    return titled(
+        _replaced(input, src, view_parts.select_op, {"dim": dim, "index": index}, "slice"),
+        "SelectScatter",
+        of=(input, src),
+    )
 
 
 @public(methods="=", out=True)
@@ -227,7 +241,11 @@ def diagonal_scatter(
         "dim1": shapes.normalize_dim(dim1, len(shape)),
         "dim2": shapes.normalize_dim(dim2, len(shape)),
     }
-    return _replaced(input, src, view_parts.diagonal_op, params, "slice")
+    return titled(
+        _replaced(input, src, view_parts.diagonal_op, params, "slice"),
+        "DiagonalScatter",
+        of=(input, src),
+    )
 
 
 @public(methods="=", out=True)
@@ -249,4 +267,4 @@ def as_strided_scatter(
     window = view_storage.as_strided(input, size, stride, storage_offset)
     chain = window._view.chain if window._view is not None else ()
     op, params, _ = chain[-1]  # type: ignore[misc]
-    return _replaced(input, src, op, params, "slice")
+    return titled(_replaced(input, src, op, params, "slice"), "AsStridedScatter", of=(input, src))

@@ -224,9 +224,17 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     first, second = (d % ndim for d in dims)
     k %= 4
     if k == 1:
-        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,))
+        return titled(
+            flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,)),
+            "Rot90",
+            of=(input,),
+        )
     if k == 2:
-        return flip_op.call(input, dims=(first, second))
+        return titled(flip_op.call(input, dims=(first, second)), "Rot90", of=(input,))
     if k == 3:
-        return flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,))
-    return F.clone(input)
+        return titled(
+            flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,)),
+            "Rot90",
+            of=(input,),
+        )
+    return titled(F.clone(input), "Rot90", of=(input,))

@@ -321,12 +321,13 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     if is_plain(input):
         if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
-            return shuffle_op.call(input, r=r)
+            return titled(shuffle_op.call(input, r=r), "PixelShuffle", of=(input,))
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
     return titled(
         _apart(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input),
         "PixelShuffle",
+        of=(input,),
     )
 
 
@@ -353,11 +354,17 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={size} is not divisible by {r}"
             )
     if not math.prod(shape):
-        return input.clone()  # PyTorch leaves the shape of an empty tensor as it is
+        return titled(
+            input.clone(), "PixelUnshuffle", of=(input,)
+        )  # PyTorch leaves the shape of an empty tensor as it is
     n = len(lead)
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
     x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return in_format(reshape(x, (*lead, channels * r * r, height // r, width // r)), input)
+    return titled(
+        in_format(reshape(x, (*lead, channels * r * r, height // r, width // r)), input),
+        "PixelUnshuffle",
+        of=(input,),
+    )
 
 
 @public(namespace="torch nn.functional", names="channel_shuffle native_channel_shuffle")
@@ -389,4 +396,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
     x = reshape(input, (batch, groups, channels // groups, *rest))
-    return in_format(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input)
+    return titled(
+        in_format(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input),
+        "ChannelShuffle",
+        of=(input,),
+    )

@@ -15,7 +15,8 @@ from ...core import tracing
 from ...core.bind import views_result
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import METHODS, method, public
-from ...core.tensor import Tensor
+from ...core.tape import named_type
+from ...core.tensor import OutputSlot, Tensor
 from ...errors import ArgumentTypeError, DimensionError, IndexOutOfRangeError, OperationError
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
@@ -416,7 +417,12 @@ def split(
     sections = split_size_or_sections
     if not isinstance(sections, Iterable) or isinstance(sections, Tensor):
         sections = as_index(sections)
-    return _split(tensor, shapes.split_sizes(size, sections, dim), number)
+        return _split(tensor, shapes.split_sizes(size, sections, dim), number)
+    made = _split(tensor, shapes.split_sizes(size, sections, dim), number)
+    for part in made[:1]:
+        if type(part._node) is OutputSlot:
+            part._node.node.__class__ = named_type("SplitWithSizesBackward0")
+    return made
 
 
 @method("split")

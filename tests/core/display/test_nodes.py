@@ -164,4 +164,5 @@ def test_what_is_kept_goes_by_the_names_of_the_operators_schema():
     with pytest.raises(AttributeError):
         _ = (x**2).grad_fn._saved_other
     # whose arguments PyTorch's node has in another order
-    assert torch.equal(torch.nn.functional.linear(x, y, y[0]).grad_fn._saved_self, x)
+    assert torch.equal(torch.nn.functional.linear(x, y, y[0]).grad_fn._saved_mat1, x)
+    assert torch.equal(torch.nn.functional.linear(x, y, y[0]).grad_fn._saved_mat2, y.T)

@@ -51,8 +51,22 @@ def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str
     return checked(flagged(size_average, reduce, reduction))
 
 
-def reduce_loss(loss: Tensor, reduction: str, title: str = "") -> Tensor:
-    """Apply "mean", "sum" or "none"; a title is what the result's node is called."""
+def added(x: Tensor, number: float) -> Tensor:
+    """`x + number` as PyTorch's own functions have it: the number is no argument of the node."""
+    return titled(x + number, "AddBackward1", of=(x,))
+
+
+def clamped(x: Tensor) -> Tensor:
+    """`x` where it is above 0, as PyTorch's own functions have it."""
+    return titled(x.clamp(min=0), "ClampMinBackward0")
+
+
+def reduce_loss(
+    loss: Tensor, reduction: str, title: str = "", of: tuple[Tensor, ...] = ()
+) -> Tensor:
+    """Apply "mean", "sum" or "none"; with a title, the result's node is called so and shows edges
+    to the tensors `of`.
+    """
     if known(reduction) != "none":
         loss = loss.mean() if reduction == "mean" else loss.sum()
-    return titled(loss, title) if title else loss
+    return titled(loss, title, of=of) if title else loss

@@ -127,7 +127,10 @@ def binary_cross_entropy(
     if t.size and type(t) is np.ndarray:
         tracing.check(_check_targets, t)
     return reduce_loss(
-        _weighted(bce_op.call(input, target), weight), reduction, "BinaryCrossEntropy"
+        _weighted(bce_op.call(input, target), weight),
+        reduction,
+        "BinaryCrossEntropy",
+        (input, target),
     )
 
 
@@ -235,7 +238,7 @@ def binary_cross_entropy_with_logits(
     loss = _weighted(loss, weight)
     if loss._array.dtype != t.dtype:
         loss = F.cast(loss, dtype=t.dtype)
-    return reduce_loss(loss, reduction, "BinaryCrossEntropyWithLogits")
+    return reduce_loss(loss, reduction, "BinaryCrossEntropyWithLogits", (input, target))
 
 
 def shape_hint(a: tuple[int, ...], b: tuple[int, ...]) -> str | None:

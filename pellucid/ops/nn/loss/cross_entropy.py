@@ -15,12 +15,13 @@ from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.modes import state
+from ....core.primitive import PRIMITIVES, RAW, Plan, Primitive, defop
 from ....core.primitive import TENSORS as F
-from ....core.primitive import defop
 from ....core.public import public
-from ....core.tape import reads_later, titled, value_at
+from ....core.tape import named_type, reads_later, titled, value_at
 from ....core.tensor import FAST_TYPES, Tensor
 from ....core.tracing import constant
+from ....core.transforms.arranging import moved_before
 from ....dtypes import BY_NUMPY
 from ....errors import (
     DtypeError,
@@ -233,7 +234,7 @@ def nll_loss(
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction != "none":
         loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
-    return titled(loss, _nll_title(x.shape), input)
+    return titled(loss, _nll_title(x.shape), input, of=(input,))
 
 
 def _weights_of_rows(
@@ -339,6 +340,52 @@ def _ce_vjp(
     return (F.softmax(input, dim=1) - as_constant(F, onehot)) * as_constant(F, scale) * rows
 
 
+# PyTorch's second half of a cross entropy, when somebody looks at it.
+_NLL = Primitive(
+    name="nll_loss",
+    args=("input", "target", "weight", "total_weight"),
+    grad_name="NllLossBackward0",
+    title="nll_loss",
+    kernel="nll_loss",
+    vjp={"input": None},
+)
+
+
+def _ce_nodes(node: Any) -> tuple[Any, ...]:
+    """PyTorch's two nodes: the logarithms of the softmax, and what is taken of them."""
+    kept = dict(zip(node.plan.entries, node.saved, strict=True))
+    if sum([v.count for v in node.versions]) != node.total:
+        return (node,)  # it refuses, as it is
+    x, (kind, saved), how = kept["in", 0], kept["aux", 0], node.params
+    count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
+    target, per_row = np.asarray(how["target"]), how["reduction"] == "none"
+    valid = target != how["ignore_index"]
+    taken = np.zeros(x.shape, x.dtype)
+    taken[np.arange(len(target)), np.where(valid, target, 0)] = 1
+    taken *= -(valid / count if count else valid * np.nan).astype(x.dtype)[:, None]
+
+    def backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
+        return (as_constant(F, taken) * (F.reshape(g, shape=(-1, 1)) if per_row else g),)
+
+    logs = RAW.log_softmax(x, dim=1)
+    first = moved_before(node)
+    first.op, first.params = PRIMITIVES["log_softmax"], {"dim": 1}
+    first.plan = first.op.plan((True,))
+    first.saved = tuple(
+        [
+            logs if k in ("in", "out") else getattr(logs, k.removeprefix("out_"))
+            for k, _ in first.plan.entries
+        ]
+    )
+    first.guard, first.total, first.shape, first.dtype = (), 0, x.shape, x.dtype
+    first.__class__ = named_type("LogSoftmaxBackward0")
+    node.op, node.params, node.inputs = _NLL, {}, (first, None, None, None)
+    node.plan = Plan([("in", 0), ("in", 1), ("in", 3)], backward, (True, None, None, None))
+    node.saved = (logs, target, np.asarray(valid.sum(), x.dtype))
+    node.guard, node.total = (), 0
+    return first, node
+
+
 cross_entropy_op = defop(
     "cross_entropy",
     "input",
@@ -348,6 +395,7 @@ cross_entropy_op = defop(
     grad_name="NllLoss",
     host=True,
     borrows="input",
+    nodes=_ce_nodes,
     variant=lambda n: f"{_nll_title(value_at(n.inputs[0])[0])}Backward0",
     autocast="float32",
     traits="saturates",

@@ -18,7 +18,7 @@ from ....errors import ArgumentValueError, OperationError
 from ....shapes import broadcast_shapes
 from ..._rules import full_precision, is_direct, require_tensor
 from ...reduce._reduction import everyday_dim
-from ._reduction import get_reduction, known, reduce_loss
+from ._reduction import added, clamped, get_reduction, known, reduce_loss
 
 
 @public(namespace="nn.functional torch")
@@ -93,7 +93,7 @@ def pairwise_distance(
     tensor([5.0000])
     """
     require_tensor(x1, "pairwise_distance", "x1"), require_tensor(x2, "pairwise_distance", "x2", 2)
-    return titled((x1 - x2 + eps).norm(p, dim=-1, keepdim=keepdim), "NormBackward1")
+    return titled(added(x1 - x2, eps).norm(p, dim=-1, keepdim=keepdim), "NormBackward1")
 
 
 @public(namespace="nn.functional")
@@ -141,11 +141,10 @@ def cosine_embedding_loss(
     # PyTorch's own epsilon here: added to the squared norms.
     eps = 1e-12
     dot = (input1 * input2).sum(dim=-1)
-    cos = (
-        dot / (((input1 * input1).sum(dim=-1) + eps) * ((input2 * input2).sum(dim=-1) + eps)).sqrt()
-    )
+    squares = [added((x * x).sum(dim=-1), eps) for x in (input1, input2)]
+    cos = dot / (squares[0] * squares[1]).sqrt()
     positive = F.where(target == 1, 1 - cos, 0.0)
-    negative = F.where(target == -1, (cos - margin).clamp(min=0), 0.0)
+    negative = F.where(target == -1, clamped(titled(cos - margin, "SubBackward1", of=(cos,))), 0.0)
     return reduce_loss(positive + negative, reduction)
 
 
@@ -210,7 +209,7 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduce_loss((near + margin - far).clamp(min=0), reduction)
+    return reduce_loss(clamped(added(near, margin) - far), reduction)
 
 
 @public(namespace="nn.functional")

@@ -24,7 +24,7 @@ from ....shapes import broadcast_shapes
 from ..._numbers import fitting
 from ..._rules import asked_for, full_precision, require_tensor
 from ._checks import has_log_sigmoid, held_by
-from ._reduction import flagged, get_reduction, reduce_loss
+from ._reduction import added, clamped, flagged, get_reduction, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -62,7 +62,7 @@ def soft_margin_loss(
     held_by(own, own if own.category > 1 else dtypes.get_default_dtype())
     loss = F.softplus_of(away * (F.cast(t, dtype=own.numpy) if t.dtype is dtypes.bool_ else t))
     loss = loss if loss.dtype is own else F.cast(loss, dtype=own.numpy)
-    return reduce_loss(loss, reduction, "SoftMarginLoss")
+    return reduce_loss(loss, reduction, "SoftMarginLoss", (input,))
 
 
 @public(namespace="nn.functional")
@@ -95,7 +95,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduce_loss((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
+    return reduce_loss(clamped(added(-target * (input1 - input2), float(margin))), reduction)
 
 
 @public(namespace="nn.functional")
@@ -276,7 +276,7 @@ def multi_margin_loss(
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
     if input.ndim < 2 and target.ndim == 0 and reduction == "none":
         loss = loss.reshape(())
-    return reduce_loss(loss, reduction, "MultiMarginLoss")
+    return reduce_loss(loss, reduction, "MultiMarginLoss", (input,))
 
 
 @public(namespace="nn.functional")
@@ -308,4 +308,4 @@ def multilabel_margin_loss(
     loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
     if input.ndim < 2 and reduction == "none":
         loss = loss.reshape(())
-    return reduce_loss(loss, reduction, "MultilabelMarginLoss")
+    return reduce_loss(loss, reduction, "MultilabelMarginLoss", (input,))

@@ -119,13 +119,17 @@ def _single(input: Tensor, target: Tensor) -> bool:
 
 
 def _reduce_weighted(
-    loss: Tensor, weight: Tensor | None, reduction: str, title: str = ""
+    loss: Tensor,
+    weight: Tensor | None,
+    reduction: str,
+    title: str = "",
+    of: tuple[Tensor, ...] = (),
 ) -> Tensor:
     """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the
     weights.
     """
     if weight is None:
-        return reduce_loss(loss, reduction, title)
+        return reduce_loss(loss, reduction, title, of)
     loss = loss * weight
     if reduction == "mean":
         return loss.sum() / weight.sum()
@@ -163,7 +167,7 @@ def mse_loss(
     loss = mse_op.call(input, target)
     if weight is not None and tuple(weight._array.shape) != tuple(input._array.shape):
         raise ShapeValueError("Weights and input must have the same size.")
-    return _reduce_weighted(loss, weight, reduction, "MseLoss")
+    return _reduce_weighted(loss, weight, reduction, "MseLoss", (input, target))
 
 
 @public(namespace="nn.functional")
@@ -234,13 +238,19 @@ def smooth_l1_loss(
     input, target = _matched(input, target, "smooth_l1_cpu")
     if _single(input, target):
         return reduce_loss(
-            huber_op.call(input, target, delta=beta, scale=1.0 / beta), reduction, "SmoothL1Loss"
+            huber_op.call(input, target, delta=beta, scale=1.0 / beta),
+            reduction,
+            "SmoothL1Loss",
+            (input, target),
         )
     d = (input - target).abs()
     # no slope of what is not taken: 0 times infinity; but that of NaN
     inside = F.where(d >= beta, 0.0, d)
     return reduce_loss(
-        F.where(d < beta, inside * inside * (0.5 / beta), d - 0.5 * beta), reduction, "SmoothL1Loss"
+        F.where(d < beta, inside * inside * (0.5 / beta), d - 0.5 * beta),
+        reduction,
+        "SmoothL1Loss",
+        (input, target),
     )
 
 
@@ -281,7 +291,11 @@ def huber_loss(
     input, target = _matched(input, target, "huber_cpu")
     if _single(input, target):
         return _reduce_weighted(
-            huber_op.call(input, target, delta=delta, scale=1.0), weight, reduction, "HuberLoss"
+            huber_op.call(input, target, delta=delta, scale=1.0),
+            weight,
+            reduction,
+            "HuberLoss",
+            (input, target),
         )
     d = (input - target).abs()
     near = d < delta
@@ -291,4 +305,4 @@ def huber_loss(
     loss = F.where(near, inside * inside * 0.5, (beyond - 0.5 * delta) * delta)
     if own.is_floating_point and loss.dtype is not own:
         loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
-    return _reduce_weighted(loss, weight, reduction, "HuberLoss")
+    return _reduce_weighted(loss, weight, reduction, "HuberLoss", (input, target))

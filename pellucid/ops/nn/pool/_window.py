@@ -10,7 +10,10 @@ import numpy as np
 
 from .... import dtypes, shapes
 from ....core.primitive import TENSORS as F
+from ....core.primitive import Plan
+from ....core.tape import named_type, value_at
 from ....core.tensor import Tensor
+from ....core.transforms.arranging import become, moved_before, node_before
 from ....errors import UnsupportedError
 from ..._rules import per_dimension
 
@@ -65,6 +68,41 @@ def batched(x: Tensor, n: int) -> tuple[Tensor, int]:
     if lead == 1:
         return F.unsqueeze(x, dim=0), 1
     raise AssertionError("checked by the shape rules")
+
+
+def by_rank(stem: str, rest: str = "") -> Any:
+    """The `variant` of a pool: its node is named for the number of dimensions, and that of one
+    dimension is PyTorch's for planes, with two views around it.
+    """
+
+    def variant(node: Any) -> str:
+        n = len(node.shape) - 2
+        return "SqueezeBackward1" if n == 1 else f"{stem}{n}D{rest}Backward0"
+
+    return variant
+
+
+def as_planes(stem: str, rest: str = "") -> Any:
+    """The `nodes` of a pool: see `by_rank`."""
+
+    def nodes(node: Any) -> Any:
+        if len(node.shape) != 3:
+            return (node,)
+        inner, plan, shape = moved_before(node), node.plan, value_at(node.inputs[0])[0]
+        x = node_before(node, "unsqueeze", node.inputs[0], (*shape[:2], 1, shape[2]), 0.25, dim=2)
+
+        def backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
+            (made,) = plan.backward(F, F.squeeze(g, dims=(2,)), s, p)
+            return (F.unsqueeze(made, dim=2),)
+
+        inner.inputs, inner.shape = (x,), (*node.shape[:2], 1, node.shape[2])
+        inner.plan = Plan(plan.entries, backward, plan.needs)
+        inner.__class__ = named_type(f"{stem}2D{rest}Backward0")
+        become(node, "squeeze", (inner,), node.shape, node.dtype, dims=(2,))
+        node.__class__ = named_type("SqueezeBackward1")
+        return (inner,)
+
+    return nodes
 
 
 def unbatched(x: Tensor, lead: int) -> Tensor:

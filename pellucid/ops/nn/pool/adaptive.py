@@ -19,7 +19,7 @@ from ....errors import ArgumentTypeError, OperationError, ShapeError
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
-from ._window import batch_images, batched, check_dtype, unbatched
+from ._window import as_planes, batch_images, batched, by_rank, check_dtype, unbatched
 
 
 def _adaptive_steps(c: Any) -> tuple[list[int], tuple[int, ...], bool]:
@@ -85,6 +85,8 @@ adaptive_max_op = defop(
     vjp={"input": _adaptive_max_back},
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
     grad_name="AdaptiveMaxPool2D",
+    variant=by_rank("AdaptiveMaxPool"),
+    nodes=as_planes("AdaptiveMaxPool"),
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -106,6 +108,8 @@ adaptive_avg_op = defop(
     vjp={"input": _adaptive_avg_back},
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
+    variant=by_rank("AdaptiveAvgPool"),
+    nodes=as_planes("AdaptiveAvgPool"),
     linked="input",
     batch=batch_images,
     traits="passes",

@@ -12,7 +12,17 @@ from ....core.tensor import Tensor
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
-from ._window import Sizes, batch_images, batched, ceil_changes, check_dtype, unbatched, window_of
+from ._window import (
+    Sizes,
+    as_planes,
+    batch_images,
+    batched,
+    by_rank,
+    ceil_changes,
+    check_dtype,
+    unbatched,
+    window_of,
+)
 
 
 def _onnx_avg_pool(c: Any) -> Any:
@@ -55,6 +65,8 @@ avg_pool_op = defop(
     },  # fmt: skip
     jvp="linear",
     grad_name="AvgPool2D",
+    variant=by_rank("AvgPool"),
+    nodes=as_planes("AvgPool"),
     linked="input",
     batch=batch_images,
     traits="passes",

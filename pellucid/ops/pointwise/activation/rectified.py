@@ -223,7 +223,10 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
     if x.dtype.is_integral:
         level, value = fitting(level, x.dtype), fitting(value, x.dtype)
     return titled(
-        F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x), "Threshold", x
+        F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x),
+        "Threshold",
+        x,
+        of=(x,),
     )
 
 
@@ -294,7 +297,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
     else:
         w = w.reshape(())
-    return prelu_op.call(x, w)
+    return titled(prelu_op.call(x, w), "PreluKernel", of=(input, weight))
 
 
 METHODS["prelu"] = prelu

@@ -26,7 +26,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-1.,  0.,  2.])
     """
     x = require_floating(input, "hardshrink_cpu")
-    return titled(F.where((x >= -lambd) & (x <= lambd), 0.0, x), "Hardshrink", x)
+    return titled(F.where((x >= -lambd) & (x <= lambd), 0.0, x), "Hardshrink", x, of=(x,))
 
 
 METHODS["hardshrink"] = hardshrink
@@ -52,7 +52,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         )
     moved = F.where(x > lambd, x - lambd, x + lambd)
     inside = (x >= -lambd) & (x <= lambd)
-    return titled(F.where(inside, x * 0.0, moved), "Softshrink", x)
+    return titled(F.where(inside, x * 0.0, moved), "Softshrink", x, of=(x,))
 
 
 @public(namespace="nn.functional")

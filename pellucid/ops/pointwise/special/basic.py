@@ -15,6 +15,7 @@ from ....core.inplace import inplace_form
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import FUNCTIONS, METHODS, public
+from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....errors import ArgumentTypeError, OperationError, UnsupportedError
 from ....ir.formula import Formula
@@ -206,13 +207,17 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise OperationError("p has to be greater than or equal to 1")
     kind = input._array.dtype
     if kind.itemsize == 2 and input.dtype.is_floating_point:
-        return F.cast(mvlgamma(F.cast(input, dtype=np.dtype(np.float32)), p), dtype=kind)
+        return titled(
+            F.cast(mvlgamma(F.cast(input, dtype=np.dtype(np.float32)), p), dtype=kind),
+            "Mvlgamma",
+            of=(input,),
+        )
     if p > 1000:  # PyTorch makes room for all terms first
         np.empty((*input._array.shape, p), kind)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = F.add(F.lgamma(F.add(input, -j / 2)), total)  # -0.0 becomes 0.0
-    return total
+    return titled(total, "Mvlgamma", of=(input,))
 
 
 public(namespace="special", names="multigammaln", out=True)(mvlgamma)

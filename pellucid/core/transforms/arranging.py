@@ -1,0 +1,151 @@
+"""Nodes as PyTorch arranges them, where several operations stand for one of its functions, or one for
+several. It is done when somebody looks at a node: programs that do not look have nothing of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from ..modes import local
+from ..primitive import PRIMITIVES, Plan, Primitive
+from ..reverse import Run
+from ..tape import Node, named_type, value_at
+from ..tensor import OutputSlot
+
+# what stays with a node that goes on as another one: of its result, and of who holds it
+_OUTER = {"tensor_hooks", "pre_hooks", "post_hooks", "metadata", "module", "role"}
+
+
+def arrange(node: Node) -> None:
+    """Give a node the edges that PyTorch's has."""
+    if local.run is not None:  # a backward is under way
+        return
+    of = node.ext.pop("of", None) if node.ext else None
+    if of is not None:
+        _one_for_several(node, of)
+    elif node.op.nodes is not None and node.saved is not None:
+        node.op.nodes(node)
+
+
+# ---- several operations for one function ---------------------------------------------------------
+class _Within(Run):
+    """A traversal of the operations that stand for one function: it ends at the function's own
+    arguments, whose hooks and gradients are left to the traversal around it.
+    """
+
+    ends: frozenset[int]
+
+    def runs(self, node: Node) -> bool:
+        return id(node) not in self.ends
+
+    def step(self, node: Node, g: Any) -> Any:
+        if id(node) in self.ends:
+            self.collect(node, g)
+            return ()
+        return super().step(node, g)
+
+
+@functools.cache
+def _within(kind: type[Run]) -> Any:
+    return type("Within", (_Within, kind), {})
+
+
+def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
+    """The gradients of a function's arguments, by the operations that stand for it."""
+    inner, edges = s[0]
+    around = local.run
+    wanted = [e for e in edges if e is not None]
+    kind: Any = Run if around is None else type(around)
+    run = _within(kind)(not F.raw and local.grad, True, wanted, [None if F.raw else g])
+    run.tensors = run.tensors or not F.raw
+    run.F = F if F.raw else run.F
+    run.allowed = set()  # which `runs` has instead
+    run.ends = frozenset(id(e.node if type(e) is OutputSlot else e) for e in wanted)
+    run.send(inner, g)
+    try:
+        local.run = run
+        run.go()
+    finally:
+        local.run = around
+    found, made = dict(run.found), []
+    for key, (_, value) in run.leaves.items():
+        found[key, 0] = value
+    for e in edges:
+        key = (id(e.node), e.index) if type(e) is OutputSlot else (id(e), 0)
+        made.append(None if e is None else found.pop(key, None))
+    return tuple(made)
+
+
+@functools.cache
+def _whole(title: str, count: int) -> Primitive:
+    """The record of a function that several operations stand for."""
+    name = title.partition("Backward")[0]
+    return Primitive(
+        name=name,
+        args=tuple(f"x{k}" for k in range(count)),
+        grad_name=title,
+        title=name,
+        vjp=_backward,
+        kernel=name,
+    )
+
+
+def _one_for_several(node: Node, edges: tuple[Any, ...]) -> None:
+    """Make the node that of a whole function of `edges`; what computed it goes on inside."""
+    inner = moved_before(node)
+    node.op = _whole(type(node).__name__, len(edges))
+    node.inputs, node.params = edges, {}
+    node.plan = Plan([("aux", 0)], _backward, tuple([e is not None for e in edges]))
+    node.guard = ()
+    if node.saved is not None:  # else it was freed, and says where
+        node.saved, node.total = ((inner, edges),), 0
+
+
+# ---- one operation for several functions ---------------------------------------------------------
+def node_before(
+    node: Node, name: str, edge: Any, shape: tuple[int, ...], place: float, /, **params: Any
+) -> Any:
+    """The node of a view of one argument, numbered `place` before `node`; None where the argument
+    wants no gradient.
+    """
+    if edge is None:
+        return None
+    made: Node = object.__new__(Node)
+    made.seq, made.code, made.lasti = node.seq - place, node.code, node.lasti  # type: ignore[assignment]
+    made.ext = {"role": node.role} if node.role != "forward" else None
+    become(made, name, (edge,), shape, value_at(edge)[1], **params)
+    return made
+
+
+def become(
+    node: Node,
+    name: str,
+    edges: Sequence[Any],
+    shape: tuple[int, ...],
+    dtype: Any,
+    /,
+    **params: Any,
+) -> None:
+    """Make a node that of an operation of which only shapes and dtypes are kept."""
+    op = PRIMITIVES[name]
+    node.op, node.inputs, node.params = op, tuple(edges), params
+    node.plan = op.plan(tuple([e is not None for e in edges]))
+    node.shape, node.dtype = shape, dtype
+    node.saved = tuple([value_at(edges[i])[k == "dtype"] for k, i in node.plan.entries])
+    node.guard, node.total = (), 0
+    node.__class__ = named_type(op.grad_name)
+
+
+def moved_before(node: Node) -> Node:
+    """A node that computes what `node` does, numbered before it, which is to be made another."""
+    made: Node = object.__new__(type(node))
+    for slot in Node.__slots__:
+        if slot != "__weakref__":
+            setattr(made, slot, getattr(node, slot))
+    made.seq = node.seq - 0.125  # type: ignore[assignment]
+    ext = node.ext or {}
+    made.ext = {k: v for k, v in ext.items() if k not in _OUTER or k == "role"} or None
+    node.ext = {k: v for k, v in ext.items() if k in _OUTER} or None
+    return made

@@ -1,0 +1,142 @@
+"""Nodes as PyTorch arranges them: what is shown, that gradients are the same after looking, and what
+hooks get.
+"""
+
+import pytest
+
+import pellucid as torch
+
+F = torch.nn.functional
+
+
+def text(node):
+    if node is None:
+        return "-"
+    if node.name().endswith("AccumulateGrad"):
+        return "x"
+    return f"{node.name()}({', '.join(text(n) for n, _ in node.next_functions)})"
+
+
+def leaves(*shapes):
+    generator = torch.Generator().manual_seed(0)
+    return [
+        torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_()
+        for shape in shapes
+    ]
+
+
+ROWS = "UnsafeViewBackward0(MmBackward0(UnsafeViewBackward0(CloneBackward0(x)), TBackward0(x)))"
+CASES = {
+    "linear": (F.linear, [(3, 4), (5, 4), (5,)], "AddmmBackward0(x, x, TBackward0(x))"),
+    "linear without bias": (F.linear, [(3, 4), (5, 4)], "MmBackward0(x, TBackward0(x))"),
+    "linear of a vector": (
+        F.linear,
+        [(4,), (5, 4)],
+        "SqueezeBackward4(MmBackward0(UnsqueezeBackward0(x), TBackward0(x)))",
+    ),
+    "linear of stacks": (
+        F.linear,
+        [(2, 3, 4), (5, 4), (5,)],
+        "ViewBackward0(AddmmBackward0(x, ViewBackward0(x), TBackward0(x)))",
+    ),
+    "mse_loss": (F.mse_loss, [(3, 4), (3, 4)], "MseLossBackward0(x, x)"),
+    "huber_loss": (F.huber_loss, [(3, 4), (3, 4)], "HuberLossBackward0(x, x)"),
+    "cross_entropy": (
+        lambda x: F.cross_entropy(x, torch.tensor([0, 3, 1])),
+        [(3, 4)],
+        "NllLossBackward0(LogSoftmaxBackward0(x))",
+    ),
+    "dist": (torch.dist, [(3, 4), (3, 4)], "DistBackward0(x, x)"),
+    "addmv": (
+        lambda a, b, c: torch.addmv(a, b, c, beta=2, alpha=3),
+        [(3,), (3, 4), (4,)],
+        "AddmvBackward0(x, x, x)",
+    ),
+    "glu": (F.glu, [(3, 4)], "GluBackward0(x)"),
+    "avg_pool1d": (
+        lambda x: F.avg_pool1d(x, 2),
+        [(2, 3, 4)],
+        "SqueezeBackward1(AvgPool2DBackward0(UnsqueezeBackward0(x)))",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_shown_and_that_looking_changes_no_gradient(name):
+    function, shapes, shown = CASES[name]
+
+    def gradients(look):
+        arguments = leaves(*shapes)
+        y = function(*[a * 1 for a in arguments])
+        if look:
+            text(y.grad_fn)
+        first = torch.autograd.grad((y * y).sum(), arguments, create_graph=True)
+        total = sum((g * g).sum() for g in first)
+        return [*first, *torch.autograd.grad(total, arguments)]
+
+    assert text(function(*leaves(*shapes)).grad_fn) == shown
+    for plain, looked in zip(gradients(False), gradients(True), strict=True):
+        assert torch.allclose(plain, looked, rtol=1e-12, atol=1e-13)
+
+
+def test_a_linear_layer_whose_input_does_not_lie_in_rows():
+    x, w, b = leaves((3, 2, 4), (5, 4), (5,))
+    x = x.detach().transpose(0, 1).requires_grad_()
+    assert text(F.linear(x, w).grad_fn) == ROWS
+    y = F.linear(x, w, b)
+    assert text(y.grad_fn) == f"AddBackward0({ROWS}, x)"
+    y.sum().backward()
+    assert torch.equal(b.grad, torch.full((5,), 6.0, dtype=torch.float64))
+
+
+def test_hooks_of_a_function_get_the_gradients_of_its_arguments():
+    x, t = leaves((3,), (3,))
+    loss = F.mse_loss(x, t)
+    seen = []
+    loss.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs)))
+    loss.backward()
+    ((inputs, outputs),) = seen
+    assert torch.allclose(inputs[0], 2 * (x - t).detach() / 3)
+    assert torch.allclose(inputs[1], -inputs[0])
+    assert torch.equal(outputs[0], torch.ones((), dtype=torch.float64))
+
+
+def test_hooks_of_the_arguments_run_once():
+    (x,) = leaves((3, 4))
+    y = x * 2
+    calls = []
+    y.register_hook(lambda g: calls.append(g.shape))
+    x.register_hook(lambda g: calls.append(g.shape))
+    loss = F.mse_loss(y, torch.zeros(3, 4, dtype=torch.float64))
+    text(loss.grad_fn)
+    loss.backward()
+    assert len(calls) == 2
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+
+
+def test_pack_hooks_get_the_transposed_weight():
+    x, w, b = leaves((2, 3, 4), (5, 4), (5,))
+    packed = []
+
+    def pack(t):
+        packed.append(tuple(t.shape))
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t * 2):
+        y = F.linear(x, w, b)
+    assert packed == [(6, 4), (4, 5)]
+    y.sum().backward()
+    assert torch.allclose(x.grad, 2 * w.detach().sum(0).expand(2, 3, 4))  # what was unpacked counts
+    assert torch.allclose(w.grad, 2 * x.detach().sum((0, 1)).expand(5, 4))
+
+
+def test_pack_hooks_of_a_cross_entropy_get_the_logarithms():
+    (x,) = leaves((3, 4))
+    packed = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        loss = F.cross_entropy(x, torch.tensor([0, 3, 1]))
+    assert [tuple(t.shape) for t in packed] == [(3, 4), (3, 4), (3,), ()]
+    assert torch.allclose(packed[0], x.detach().log_softmax(1))
+    loss.backward()
+    assert torch.allclose(x.grad.sum(1), torch.zeros(3, dtype=torch.float64))
