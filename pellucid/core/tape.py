@@ -164,10 +164,9 @@ def titled(result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = ()
     the tensors that the function is one of, whose node is to show no more than edges to them.
     """
     node = getattr(result, "_node", None)
-    if isinstance(node, Node):
-        edges = tuple([(x._node or x) if x is not None and x._rg else None for x in of])
-        if any(edge is node for edge in edges):  # nothing was computed
-            return result
+    edges = tuple([(x._node or x) if x is not None and x._rg else None for x in of])
+    # where it is an argument's, nothing was computed
+    if isinstance(node, Node) and all(edge is not node for edge in edges):
         node.__class__ = named_type(title if "Backward" in title else title + "Backward0")
         if linked:
             node.extra()["linked"] = [(x._node or x, True) for x in linked if x._rg]

@@ -140,3 +140,14 @@ def test_pack_hooks_of_a_cross_entropy_get_the_logarithms():
     assert torch.allclose(packed[0], x.detach().log_softmax(1))
     loss.backward()
     assert torch.allclose(x.grad.sum(1), torch.zeros(3, dtype=torch.float64))
+
+
+def test_logits_that_are_overwritten_before_somebody_looks():
+    (x,) = leaves((3, 4))
+    logits = x * 1
+    loss = F.cross_entropy(logits, torch.tensor([0, 3, 1]))
+    logits.mul_(2)  # PyTorch keeps the logarithms
+    assert text(loss.grad_fn) == "NllLossBackward0(LogSoftmaxBackward0(MulBackward0(x, -)))"
+    loss.backward()
+    expected = x.detach().softmax(1) - F.one_hot(torch.tensor([0, 3, 1]), 4)
+    assert torch.allclose(x.grad, expected / 3)

@@ -18,7 +18,7 @@ from ....core.modes import state
 from ....core.primitive import PRIMITIVES, RAW, Plan, Primitive, defop
 from ....core.primitive import TENSORS as F
 from ....core.public import public
-from ....core.tape import named_type, reads_later, titled, value_at
+from ....core.tape import named_type, reads_later, saved_arrays, titled, value_at
 from ....core.tensor import FAST_TYPES, Tensor
 from ....core.tracing import constant
 from ....core.transforms.arranging import moved_before
@@ -353,7 +353,7 @@ _NLL = Primitive(
 
 def _ce_nodes(node: Any) -> tuple[Any, ...]:
     """PyTorch's two nodes: the logarithms of the softmax, and what is taken of them."""
-    kept = dict(zip(node.plan.entries, node.saved, strict=True))
+    kept = dict(zip(node.plan.entries, saved_arrays(node), strict=True))
     if sum([v.count for v in node.versions]) != node.total:
         return (node,)  # it refuses, as it is
     x, (kind, saved), how = kept["in", 0], kept["aux", 0], node.params
