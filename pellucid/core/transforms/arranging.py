@@ -98,6 +98,8 @@ def _one_for_several(node: Node, edges: tuple[Any, ...]) -> None:
     node.op = _whole(type(node).__name__, len(edges))
     node.inputs, node.params = edges, {}
     node.plan = Plan([("aux", 0)], _backward, tuple([e is not None for e in edges]))
+    if {id(e) for e in inner.inputs} <= {id(e) for e in edges}:  # a single operation
+        node.plan.saves_nothing = inner.plan.saves_nothing
     node.guard = ()
     if node.saved is not None:  # else it was freed, and says where
         node.saved, node.total = ((inner, edges),), 0
