@@ -165,8 +165,8 @@ def differs(wanted: Any, found: Any) -> str | None:
                 f"{what} of another form: {a.shape} {a.stride()}, compiled {b.shape} {b.stride()}"
             )
         near = 1e-9 if a.dtype == torch.float64 else 2e-4
-        if not torch.allclose(
-            a, b, near, near * float(1 + a.abs().amax() if a.numel() else 1), True
-        ):
+        finite = a[torch.isfinite(a)].abs()  # NaN and infinities are compared as they are
+        most = near * float(1 + finite.amax() if finite.numel() else 1)
+        if not torch.allclose(a, b, near, most, True):
             return f"{what} of other values: {a!r:.80}, compiled {b!r:.80}"
     return None
