@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+from . import config as config
 from . import vmap as vmap

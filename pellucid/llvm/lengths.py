@@ -187,6 +187,8 @@ class Area:
         self.lock = threading.RLock()  # held while code reads the tables
         self.filled_by: Any = None
         self._blocks: list[tuple[np.ndarray, list[int]]] = []  # with how much of each is used
+        # by the beginning of a table's name: the numbers behind it of those that are owned
+        self.own: dict[str, list[int]] = {}
         _areas.add(self)
 
     def owns(self, name: str, count: int) -> bool:
@@ -247,12 +249,17 @@ class Filling:
         number behind it that tells it from those of other areas, and of other functions of this one
         that have other numbers in theirs.
         """
-        for k in itertools.count():
+        known = self.area.own.setdefault(name, [])
+        # Its own ones first: another area's may have become free since, and its code would be
+        # compiled anew.
+        for k in itertools.chain(known, itertools.count()):
             own = f"{name}_{k}"
             if self.area.owns(own, len(numbers)) and np.array_equal(
                 self._parts.setdefault(own, numbers), numbers
             ):
                 break
+        if k not in known:
+            known.append(k)
         return own
 
     def _by_block(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:

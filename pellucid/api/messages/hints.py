@@ -615,16 +615,6 @@ def _tensors_without_list(case: Case) -> str | None:
     return "put the tensors in a list: torch.cat([a, b])".replace("cat", case.op or "cat")
 
 
-@rule(r"Target (-?\d+) is out of bounds")
-def _label_range(case: Case) -> str | None:
-    label, classes = int(case.found[0]), case.shape(0)[1:2] or case.shape(0)
-    if label < 0 or not classes:
-        return "labels count from 0; ignore_index names a label that is left out"
-    if label == classes[0]:
-        return f"labels count from 0: subtract 1 if yours begin at 1, or make the last layer output {label + 1} scores"
-    return f"labels count from 0, and the last layer outputs {classes[0]} scores: is that the number of classes?"
-
-
 @rule(r"argument 'input' \(position 1\) must be Tensor, not (\S+)")
 def _not_a_tensor(case: Case) -> str | None:
     if case.found[0] == "NoneType":

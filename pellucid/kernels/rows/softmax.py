@@ -7,7 +7,7 @@ Every function returns None where it cannot serve its arguments (dtype, layout, 
 from __future__ import annotations
 
 import math as pymath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -369,12 +369,18 @@ def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smooth
     return fits
 
 
-def class_out_of_range(bad: np.ndarray, classes: int) -> Exception:
+def class_out_of_range(bad: Sequence[int] | np.ndarray, classes: int) -> Exception:
     """The error for a label that is no class; `bad` is its place, counted from 1, and the label."""
     row, label = int(bad[0]) - 1, int(bad[1])
     found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"
+    if label < 0:
+        hint = "labels count from 0; ignore_index names a label that is left out"
+    elif label == classes:
+        hint = f"labels count from 0: subtract 1 if yours begin at 1, or make the last layer output {label + 1} scores"
+    else:
+        hint = f"labels count from 0, and the last layer outputs {classes} scores: is that the number of classes?"
     return IndexOutOfRangeError(
-        f"Target {label} is out of bounds.", op="cross_entropy", found=found
+        f"Target {label} is out of bounds.", op="cross_entropy", found=found, hint=hint
     )
 
 

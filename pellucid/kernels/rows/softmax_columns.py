@@ -5,7 +5,7 @@ An array is seen as (outer, length, inner), and a task is a block of columns of 
 What is known of each column, its maximum and its sum (in double), lies in a small buffer while the
 rows go by.
 
->>> made = run("softmax", np.zeros((1, 2, 3)))
+>>> made = run("softmax", (1, 2, 3), np.zeros((1, 2, 3)))
 >>> made is None or made.tolist() == [[[0.5] * 3] * 2]
 True
 """

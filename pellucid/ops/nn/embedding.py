@@ -155,7 +155,7 @@ def _looked_up(
 _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
-def _no_indices(name: str, input: Tensor) -> OperationError:
+def _no_indices(name: str, input: Tensor) -> Exception:
     cut = input.dtype.name in ("bool", "bfloat16")
     shown = f"CPU{input.dtype.scalar_type_name}Type" if cut else input.type()
     return OperationError(

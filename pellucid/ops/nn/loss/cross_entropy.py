@@ -25,7 +25,6 @@ from ....core.transforms.arranging import moved_before
 from ....dtypes import BY_NUMPY
 from ....errors import (
     DtypeError,
-    IndexOutOfRangeError,
     OperationError,
     ShapeError,
     ShapeValueError,
@@ -117,11 +116,7 @@ def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
     bad = (t != ignore_index) & ((t < 0) | (t >= classes))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise IndexOutOfRangeError(
-            f"Target {int(t.reshape(-1)[row])} is out of bounds.",
-            op="cross_entropy",
-            found=f"label {int(t.reshape(-1)[row])} in element {row} of the target; there are {classes} classes (0 to {classes - 1})",
-        )
+        raise kernels.rows.softmax.class_out_of_range((row + 1, t.reshape(-1)[row]), classes)
 
 
 def _nll_title(shape: tuple[int, ...]) -> str:
