@@ -366,3 +366,34 @@ def test_words_of_refusals(call, kind, text):
     with pytest.raises(kind) as caught:
         call()
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        ("Conv2d", "Conv2d"),
+        ("ConvTranspose1d", "ConvTranspose1d"),
+        ("AvgPool2d", "AvgPool2d"),
+        ("MaxUnpool3d", "MaxUnpool3d"),
+        ("ConstantPad1d", "ConstantPad1d"),
+        ("ZeroPad2d", "ZeroPad2d"),
+        ("ReLU", "ReLU"),
+        ("Softmax", "Softmax"),
+        ("FractionalMaxPool2d", "FractionalMaxPool2d"),
+        ("AdaptiveAvgPool2d", "_AdaptiveAvgPoolNd"),  # what PyTorch's derive from
+        ("LazyBatchNorm1d", "_LazyNormBase"),
+    ],
+)
+def test_errors_of_constructors_name_the_layer(name, owner):
+    layer = getattr(nn, name)
+    with pytest.raises(TypeError) as caught:
+        layer(wrong=1)
+    assert str(caught.value) == f"{owner}.__init__() got an unexpected keyword argument 'wrong'"
+
+
+def test_layers_of_programs_inherit_constructors_as_ever():
+    class Mine(nn.Conv2d):
+        pass
+
+    assert Mine.__init__ is nn.Conv2d.__init__
+    assert pickle.loads(pickle.dumps(nn.Conv2d(1, 2, 3))).kernel_size == (3, 3)  # noqa: S301

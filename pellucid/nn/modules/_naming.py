@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import FunctionType
+from typing import Any, TypeVar
 
 from ...core.tensor import Parameter, Tensor
 
@@ -23,6 +24,37 @@ def typename(value: Any) -> str:
     return ".".join(
         part for part in ("torch" if top == _HOME else top, rest, kind.__qualname__) if part
     )
+
+
+_Layer = TypeVar("_Layer", bound=type[Any])
+
+
+def separate_initializers(base: _Layer) -> _Layer:
+    """Give each layer of the library that derives from `base` an `__init__` of its own: Python names
+    the function in its errors, and people look for the layer that they wrote.
+    """
+
+    kind: Any = base
+
+    def named(cls: Any, **options: Any) -> None:
+        super(kind, cls).__init_subclass__(**options)
+        if "__init__" in vars(cls) or cls.__module__.partition(".")[0] != _HOME:
+            return
+        shared = cls.__init__
+        own: Any = FunctionType(
+            shared.__code__,
+            shared.__globals__,
+            "__init__",
+            shared.__defaults__,
+            shared.__closure__,
+        )
+        own.__kwdefaults__, own.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+        own.__doc__, own.__module__ = shared.__doc__, shared.__module__
+        own.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = own
+
+    kind.__init_subclass__ = classmethod(named)
+    return base
 
 
 def add_indent(text: str, spaces: int) -> str:

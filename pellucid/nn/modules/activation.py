@@ -10,9 +10,11 @@ from .. import functional as F
 from .._functions import T
 from ..init import constant_
 from ..parameter import Parameter
+from ._naming import separate_initializers
 from .module import Module
 
 
+@separate_initializers
 class _InPlace(Module):
     """An activation with no argument but `inplace`."""
 
@@ -666,6 +668,7 @@ class Softplus(Module):
         return f"beta={self.beta}, threshold={self.threshold}"
 
 
+@separate_initializers
 class _Softmax(Module):
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

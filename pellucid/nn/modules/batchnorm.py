@@ -417,7 +417,7 @@ class SyncBatchNorm(_BatchNorm):
         return result
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin):
     """A normalization whose `num_features` is that of the first input."""
 
     def __init__(
@@ -465,7 +465,7 @@ class _LazyNorm(LazyModuleMixin):
         me.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """BatchNorm1d whose `num_features` is inferred at the first call.
 
     Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
@@ -488,7 +488,7 @@ class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     cls_to_become = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """BatchNorm2d whose `num_features` is inferred at the first call.
 
     Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
@@ -511,7 +511,7 @@ class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     cls_to_become = BatchNorm2d
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """BatchNorm3d whose `num_features` is inferred at the first call.
 
     Until then parameters and buffers have no shape. The first call creates them from dimension 1 of

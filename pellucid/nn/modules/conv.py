@@ -12,6 +12,7 @@ from .. import functional as F
 from .. import init
 from .._functions import T
 from ..parameter import Parameter, UninitializedParameter, is_lazy
+from ._naming import separate_initializers
 from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple
@@ -133,6 +134,7 @@ class _ConvNd(Module):
         self.__dict__.setdefault("padding_mode", "zeros")
 
 
+@separate_initializers
 class _Conv(_ConvNd):
     def __init__(
         self,
@@ -341,6 +343,7 @@ class Conv3d(_Conv):
     _dims = 3
 
 
+@separate_initializers
 class _ConvTransposeNd(_ConvNd):
     def __init__(
         self,
@@ -592,6 +595,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _dims = 3
 
 
+@separate_initializers
 class _LazyConv(LazyModuleMixin):
     """A convolution whose `in_channels` is that of the first input; the constructor leaves
     `in_channels` out.

@@ -7,7 +7,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError, warn
 from .. import functional as F
-from .batchnorm import _LazyNorm, _NormBase, _refuse_dims
+from .batchnorm import _LazyNormBase, _NormBase, _refuse_dims
 
 
 class _InstanceNorm(_NormBase):
@@ -229,7 +229,7 @@ class InstanceNorm3d(_InstanceNorm):
     _dims = 3
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
     """InstanceNorm1d whose `num_features` is inferred at the first call.
 
     Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
@@ -252,7 +252,7 @@ class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
     cls_to_become = InstanceNorm1d
 
 
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
     """InstanceNorm2d whose `num_features` is inferred at the first call.
 
     Until then parameters and buffers have no shape. The first call creates them from dimension 1 of
@@ -275,7 +275,7 @@ class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
     cls_to_become = InstanceNorm2d
 
 
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """InstanceNorm3d whose `num_features` is inferred at the first call.
 
     Until then parameters and buffers have no shape. The first call creates them from dimension 1 of

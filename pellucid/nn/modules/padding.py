@@ -9,10 +9,12 @@ from typing import Any
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError
 from .. import functional as F
+from ._naming import separate_initializers
 from .module import Module
 from .utils import _ntuple
 
 
+@separate_initializers
 class _Pad(Module):
     _dims = 0
     _mode = "constant"

@@ -7,6 +7,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError
 from .. import functional as F
+from ._naming import separate_initializers
 from .module import Module
 from .utils import _ntuple
 
@@ -143,6 +144,7 @@ class MaxPool3d(_MaxPoolNd):
         return self._pool(F.max_pool3d, input)
 
 
+@separate_initializers
 class _MaxUnpoolNd(Module):
     _dims = 0
 
@@ -290,6 +292,7 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+@separate_initializers
 class _AvgPoolNd(Module):
     def __init__(
         self,
@@ -386,6 +389,7 @@ class AvgPool3d(_AvgPoolNd):
         return self._pool(F.avg_pool3d, input)
 
 
+@separate_initializers
 class _FractionalMaxPoolNd(Module):
     _dims = 0
 
@@ -571,7 +575,7 @@ class LPPool3d(_LPPoolNd):
         )
 
 
-class _AdaptivePool(Module):
+class _AdaptiveAvgPoolNd(Module):
     _function = ""
 
     def __init__(self, output_size: Any) -> None:
@@ -585,7 +589,7 @@ class _AdaptivePool(Module):
         return getattr(F, self._function)(input, self.output_size)
 
 
-class AdaptiveAvgPool1d(_AdaptivePool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Average pooling to a given size: the mean of windows that divide the input evenly.
 
     Window i of a dimension runs from `floor(i * size / output_size)` to
@@ -607,7 +611,7 @@ class AdaptiveAvgPool1d(_AdaptivePool):
     _function = "adaptive_avg_pool1d"
 
 
-class AdaptiveAvgPool2d(_AdaptivePool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Average pooling to a given size: the mean of windows that divide the input evenly.
 
     Window i of a dimension runs from `floor(i * size / output_size)` to
@@ -630,7 +634,7 @@ class AdaptiveAvgPool2d(_AdaptivePool):
     _function = "adaptive_avg_pool2d"
 
 
-class AdaptiveAvgPool3d(_AdaptivePool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Average pooling to a given size: the mean of windows that divide the input evenly.
 
     Window i of a dimension runs from `floor(i * size / output_size)` to
@@ -653,7 +657,7 @@ class AdaptiveAvgPool3d(_AdaptivePool):
     _function = "adaptive_avg_pool3d"
 
 
-class _AdaptiveMaxPool(_AdaptivePool):
+class _AdaptiveMaxPoolNd(_AdaptiveAvgPoolNd):
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
@@ -662,7 +666,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
         return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Max pooling to a given size: the largest value of windows that divide the input evenly.
 
     Window i of a dimension runs from `floor(i * size / output_size)` to
@@ -685,7 +689,7 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool1d"
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Max pooling to a given size: the largest value of windows that divide the input evenly.
 
     Window i of a dimension runs from `floor(i * size / output_size)` to
@@ -709,7 +713,7 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     _function = "adaptive_max_pool2d"
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Max pooling to a given size: the largest value of windows that divide the input evenly.
 
     Window i of a dimension runs from `floor(i * size / output_size)` to
