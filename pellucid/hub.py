@@ -4,6 +4,7 @@ Nothing is downloaded.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import re
@@ -144,7 +145,7 @@ def _hubconf(name: str, folder: Any, source: str) -> ModuleType:
         )
     path = Path(os.fspath(folder)).expanduser() / "hubconf.py"
     if not path.is_file():
-        raise FileNotFoundError(f"no hubconf.py in {path.parent}")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.absolute()))
     spec = importlib.util.spec_from_file_location("hubconf", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

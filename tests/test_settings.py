@@ -17,8 +17,9 @@ def test_settings_are_remembered():
         torch.use_deterministic_algorithms(False)
     with pytest.raises(RuntimeError, match="invalid value of debug_mode, expected one of"):
         torch.set_deterministic_debug_mode("x")
-    with pytest.raises(RuntimeError, match="is not one of 'highest'"):
+    with pytest.warns(UserWarning, match="low is not one of 'highest', 'high', or 'medium'; the"):
         torch.set_float32_matmul_precision("low")
+    assert torch.get_float32_matmul_precision() == "highest"
     with pytest.raises(RuntimeError, match="expects a positive integer"):
         torch.set_num_threads(0)
     before = torch.get_num_threads()

@@ -134,8 +134,7 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """Accepted; products of float32 are always computed in float32, the "highest" precision.
 
-    Raises:
-        RuntimeError: none of "highest", "high", "medium".
+    A word that is none of "highest", "high" and "medium" is warned of and has no effect.
 
     >>> import pellucid as torch
     >>> torch.set_float32_matmul_precision("highest")
@@ -143,7 +142,11 @@ def set_float32_matmul_precision(precision: str) -> None:
     'highest'
     """
     if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(f"{precision} is not one of 'highest', 'high', or 'medium'.")
+        warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect."
+        )
+        return
     _set(precision=precision)
 
 
