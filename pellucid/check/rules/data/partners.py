@@ -1,0 +1,178 @@
+"""Mixed batches whose inputs and labels are mixed with different partners."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from ...events import VIEWS, Foreign, Op, Site, Value, ancestors
+from ...rule import Rule
+
+_FIXED = ("flip", "roll")
+_ORDERS = ("getitem", "index_select", *_FIXED)
+_LOSSES = (
+    "cross_entropy",
+    "nll_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "kl_div",
+)
+_MIXES = frozenset("add sub lerp where setitem".split())
+_SCALES = VIEWS | {"mul", "div", "one_hot"}
+_FEWEST = 4  # rows of a batch: fewer have hardly any orders
+_MOST = 1 << 20
+_KEPT = 4096
+_DEPTH = 2000
+
+
+class _Order:
+    """One use of rows in another order: which order, of what, and the places that led to it."""
+
+    __slots__ = ("base", "code", "drawn", "sites")
+
+    def __init__(self, code: bytes, op: Op, sites: list[Site]) -> None:
+        self.code = code
+        self.base = op.inputs[0].id
+        self.drawn = op.name not in _FIXED
+        self.sites = sites
+
+
+class PartnersApart(Rule):
+    """Inputs and labels of a mixed batch have different orders."""
+
+    slug = "partners-apart"
+    id = "PL912"
+    severity = "error"
+    summary = "mixup with one permutation for the inputs and another for the labels"
+    ops = (*_ORDERS, *_LOSSES)
+
+    def __init__(self) -> None:
+        self._orders: dict[int, _Order] = {}  # by number of the operation
+        # by number of the scores that labels were compared with: tensors that were targets as they
+        # are, and those in another order
+        self._compared: dict[int, tuple[set[int], list[_Order]]] = {}
+
+    def on_op(self, op: Op) -> None:
+        """Rows get another order, or a loss is computed."""
+        if op.name in _ORDERS:
+            code = _order(op)
+            if code is not None:
+                while len(self._orders) >= _KEPT:
+                    self._orders.pop(next(iter(self._orders)))
+                self._orders[op.number] = _Order(code, op, self.session.recorder.callers())
+        elif self._orders:
+            self._judge(op)
+
+    def _judge(self, op: Op) -> None:
+        scores, target = op.args.get("input"), op.args.get("target")
+        if not isinstance(scores, Value) or not isinstance(target, Value):
+            return
+        if not scores.requires_grad or target.requires_grad:
+            return
+        labels = self._mixed(target)
+        if not labels:
+            plain, ordered = self._compared.setdefault(scores.number, (set(), []))
+            if len(self._compared) > _KEPT:
+                self._compared.pop(next(iter(self._compared)))
+            ids, orders = self._way(target)
+            plain |= ids - {o.base for o in orders} if orders else ids
+            ordered += orders
+            labels = [o for o in ordered if o.base in plain]
+        if not labels:
+            return
+        inputs = self._mixed(scores)
+        if not inputs or {o.code for o in inputs} & {o.code for o in labels}:
+            return
+        self.report(
+            _parted(labels[0].sites, inputs[0].sites),
+            "the labels of this batch are mixed with partners in another order than the inputs: two permutations are used "
+            "where both need the same.",
+            evidence={
+                "inputs_at": _parted(inputs[0].sites, labels[0].sites),
+                "loss_at": op.site,
+            },
+            fix="draw one permutation, and use it for inputs and labels",
+        )
+
+    def _mixed(self, value: Value) -> list[_Order]:
+        """The orders in which something was mixed with itself on the way to a value."""
+        found = []
+        for op in ancestors([value], _DEPTH):
+            if op.name not in _MIXES or len(op.inputs) < 2:
+                continue
+            ways = [self._way(v) for v in op.inputs]
+            for k, (_, orders) in enumerate(ways):
+                beside = {i for j, (ids, _) in enumerate(ways) if j != k for i in ids}
+                found += [o for o in orders if o.base in beside and (o.drawn or op.name != "sub")]
+        return found
+
+    def _way(self, value: Value) -> tuple[set[int], list[_Order]]:
+        """The tensors that a value is made of by views and scaling alone, up to and without the
+        last change of order, and these changes.
+        """
+        ids: set[int] = set()
+        orders: list[_Order] = []
+        waiting = [value]
+        while waiting and len(ids) < 64:
+            v = waiting.pop()
+            ids.add(v.id)
+            made = v.producer
+            if made is None:
+                continue
+            order = self._orders.get(made.number)
+            if order is not None:
+                orders.append(order)
+            elif made.name in _SCALES:
+                waiting += made.inputs[:1] if made.name in VIEWS else made.inputs
+        return ids, orders
+
+
+def _parted(first: list[Site], second: list[Site]) -> Site | None:
+    """Where the first of two ways, places from the innermost, leaves the second."""
+    for one, other in zip(reversed(first), reversed(second), strict=False):
+        if one != other:
+            return one
+    return first[0] if first else None
+
+
+def _order(op: Op) -> bytes | None:
+    """Which order of all rows an operation makes; None when it makes none, or leaves them."""
+    if not op.inputs or not op.inputs[0].ndim or not _FEWEST <= op.inputs[0].shape[0] <= _MOST:
+        return None
+    rows = op.inputs[0].shape[0]
+    if op.name in _FIXED:
+        if op.inputs[0].requires_grad:
+            return None  # a difference of neighbours, or a direction of time
+        axes = op.args.get("dims")
+        axes = tuple(axes) if isinstance(axes, (list, tuple)) else (axes,)
+        if axes not in ((0,), (-op.inputs[0].ndim,)):
+            return None
+        order = np.arange(rows)
+        if op.name == "flip":
+            order = order[::-1]
+        else:
+            shifts = op.args.get("shifts")
+            shift = shifts[0] if isinstance(shifts, (list, tuple)) else shifts
+            order = np.roll(order, shift)
+    else:
+        if op.name == "index_select" and op.args.get("dim") != 0:
+            return None
+        index = op.args.get("index")
+        if isinstance(index, (list, tuple)) and index:
+            index = index[0]  # `x[perm, :, a:b]`
+        if isinstance(index, Value) and index.shape != (rows,):
+            return None
+        order = index.numpy() if isinstance(index, Value) else None
+        if isinstance(index, Foreign) and isinstance(index.value, np.ndarray):
+            order = index.value
+        if order is None or order.dtype.kind != "i" or order.shape != (rows,):
+            return None
+        if not np.array_equal(np.sort(order), np.arange(rows)):
+            return None
+    if np.array_equal(order, np.arange(rows)):
+        return None
+    return hashlib.blake2b(np.ascontiguousarray(order).tobytes(), digest_size=12).digest()
