@@ -230,11 +230,10 @@ def _make_view(op: Primitive) -> Callable[..., Any]:
 LONG_CHAIN = 24
 
 
-def _shortened(base: Tensor, r: ndarray) -> Any:
-    """One `as_strided` in place of a long chain of views (a loop over `x = x.t()`); None when a
-    dtype changed on the way.
+def as_one_view(a: ndarray, r: ndarray) -> Any:
+    """One `as_strided` of `a` that shows what `r` shows in its memory, in place of a chain of views;
+    None when a dtype changed on the way, or there are no elements.
     """
-    a = base._array
     size = a.dtype.itemsize
     if r.dtype is not a.dtype or not r.size or any(s % size for s in (*r.strides, *a.strides)):
         return None
@@ -339,7 +338,7 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
     else:
         chain = (*parent.chain, (op, params, None))
         if len(chain) > LONG_CHAIN:
-            chain = _shortened(parent.base, r) or chain
+            chain = as_one_view(parent.base._array, r) or chain
         view.base, view.chain = parent.base, chain
         view.kind = ungraded() if parent.kind == "grad" and not grad else parent.kind
     if grad:

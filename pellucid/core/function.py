@@ -384,6 +384,8 @@ def _record(
     dirty: set[int],
     still: set[int],
 ) -> None:
+    for o in [o for o in outs if id(o) in dirty and id(o) not in still]:
+        check_writable(o, op.name)  # before the arguments' places in the graph are read
     node: Node = _new(node_type(op))
     node.op = op
     node.plan = op
@@ -428,7 +430,6 @@ def _record(
             continue
         edge = OutputSlot(node, k) if several else node
         if id(o) in dirty:
-            check_writable(o, op.name)
             bump(o, op.name)
             rebase(o, edge)
         else:

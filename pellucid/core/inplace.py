@@ -88,7 +88,7 @@ copy_slices = defop(
         "base": lambda F, g, part_shape, part_dtype, chain: F.copy_slices(
             g, F.full(shape=part_shape, value=0, dtype=part_dtype), chain=chain
         ),
-        "part": lambda F, g, chain: replay_tensor(F, g, chain, "reshape"),
+        "part": lambda F, g, chain: replay_tensor(F, refusals.within(g, chain), chain, "reshape"),
     },
     jvp="linear",
     grad_name="CopySlices",
@@ -133,6 +133,8 @@ def check_writable(t: Tensor, name: str) -> None:
     if local.grad and (t._rg or view is not None and view.base._rg):
         if view is not None:
             check_view(t, name)
+            if t._rg and "as_strided" in [op.name for op, _, _ in view.chain]:
+                reattach(t)  # it may show more than what it was made of: the write reads the base
         if (
             # Of a view: of its base, or of a view that was made a leaf. A batch has its place in
             # the graph in what holds it.
@@ -437,19 +439,21 @@ def refresh_views(base: Tensor) -> None:
     for ref in live:
         view = ref()
         if (
-            view is None
-            or view._view is None
-            or view._view.base is not base
-            or view._view.kind not in ("grad", "multi")
+            view is not None
+            and view._view is not None
+            and view._view.base is base
+            and view._view.kind in ("grad", "multi")
         ):
-            continue
-        with enable_grad():
-            fresh = replay_tensor(TENSORS, base, view._view.chain)
-        _move_retained(view, fresh._node)
-        view._node, view._rg = fresh._node, fresh._rg
-        fresh = None
-    assert base._ver is not None
-    base._ver.views = live
+            reattach(view)
+    views[:] = live
+
+
+def reattach(view: Any) -> None:
+    """Give a view its place in the graph anew: that of a view of its base as it is now."""
+    with enable_grad():
+        fresh = replay_tensor(TENSORS, view._view.base, view._view.chain)
+    _move_retained(view, fresh._node)
+    view._node, view._rg = fresh._node, fresh._rg
 
 
 def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:

@@ -390,3 +390,70 @@ def test_gradient_through_a_written_view_may_lie_otherwise_than_the_base():
         assert torch.allclose(
             jacobian.sum((0, 1)), x.detach().cos() * factor * weight.reshape(4, 3).t()
         )
+
+
+def _write_in_a_function(z):
+    class Triple(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, z):
+            ctx.mark_dirty(z)
+            return z.mul_(3)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    return Triple.apply(z)
+
+
+@pytest.mark.parametrize(
+    "write", [lambda z: z.mul_(3), lambda z: z[:].mul_(3), _write_in_a_function]
+)
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda b: b[1:3].as_strided((2,), (1,), 4),
+        lambda b: b.view(2, 3).t()[:1].as_strided((2,), (1,), 4),
+        lambda b: b[1:3].as_strided((3,), (1,), 3).as_strided((2,), (1,)).as_strided((2,), (1,), 4),
+        lambda b: torch.view_as_complex(b.view(3, 2)[:1]).as_strided((1,), (1,), 2),
+        lambda b: torch.view_as_real(torch.view_as_complex(b.view(3, 2)))[0].as_strided(
+            (2,), (1,), 4
+        ),
+    ],
+)
+def test_a_write_through_as_strided_reaches_the_base_outside_of_the_view_it_was_made_of(
+    view, write
+):
+    x = torch.arange(1.0, 7.0).requires_grad_()
+    base = x * 1
+    near = base[3:]
+    far = view(base)
+    write(far)
+    assert base.tolist() == [1, 2, 3, 4, 15, 18]
+    (g,) = torch.autograd.grad(base.sum() + 2 * near.sum(), x, retain_graph=True)
+    assert g.tolist() == [1, 1, 1, 3, 9, 9]
+    (g,) = torch.autograd.grad(far.abs().square().sum(), x)
+    assert g.tolist() == pytest.approx([0, 0, 0, 0, 6 * 15, 6 * 18])
+
+
+def test_a_write_through_as_strided_of_parts_of_complex_numbers_reaches_the_other_part():
+    x = torch.ones(4, dtype=torch.complex64).requires_grad_()
+    base = x * 1
+    base.real[1:2].as_strided((2,), (1,), 5).mul_(3)
+    (g,) = torch.autograd.grad(torch.view_as_real(base).sum(), x)
+    assert g.tolist() == [1 + 1j, 1 + 1j, 1 + 3j, 3 + 1j]
+
+
+def test_a_base_that_does_not_fill_its_storage_has_no_gradient_of_what_was_written_outside():
+    w = torch.ones(2, requires_grad=True)
+    base = torch.ones(6)[1:3].detach()
+    far = base[1:].as_strided((2,), (1,), 2)
+    far.mul_(w)
+    for y in (base, far):
+        with pytest.raises(
+            RuntimeError, match=r"offset 1, .* storage size of 12 are out of bounds"
+        ):
+            y.sum().backward()
+    with torch.inference_mode():
+        made = torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (3,))
+    assert made.tolist() == [1, 0, 0, 1]

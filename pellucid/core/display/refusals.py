@@ -6,6 +6,7 @@ from typing import Any
 
 from ...dtypes import can_cast
 from ...errors import DtypeError, OperationError
+from ...shapes import check_as_strided
 from ..bind import OPERANDS, common_dtype
 from ..primitive import PRIMITIVES
 from ..tensor import Tensor
@@ -80,6 +81,17 @@ def of_view(t: Tensor, kind: str) -> str:
             else "no_grad mode and is being modified inplace with grad mode enabled."
         )
     return told + _REFUSED[kind]
+
+
+def within(g: Any, chain: tuple[tuple[Any, ...], ...]) -> Any:
+    """The gradient `g` of a base; refuses to ask it about a part that was written to outside of the
+    base, by `as_strided` of a base that does not fill its storage.
+    """
+    op, params, _ = chain[0]
+    if op.name == "as_strided":
+        held = 1 + sum((n - 1) * step for n, step in zip(g.shape, params["geometry"], strict=True))
+        check_as_strided(params["size"], params["stride"], params["shift"], held, g.dtype.itemsize)
+    return g
 
 
 def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:

@@ -155,8 +155,12 @@ def slice_inverse(
 METHODS["narrow_copy"] = FUNCTIONS["torch"]["narrow_copy"]
 
 
-def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name: str) -> Tensor:
-    """`input` with the part that a view operation shows replaced by `src`."""
+def _replaced(
+    input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name: str, before: Any = ()
+) -> Tensor:
+    """`input` with the part that a view operation, of what the chain `before` shows, shows replaced
+    by `src`.
+    """
     part = op.call(input, **params)._array
     if src._array.shape != part.shape:
         raise ShapeError(
@@ -165,7 +169,7 @@ def _replaced(input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name:
         )
     if src._array.dtype != part.dtype:
         src = F.cast(src, dtype=part.dtype)
-    return F.copy_slices(input, src, chain=((op, params, None),))
+    return F.copy_slices(input, src, chain=(*before, (op, params, None)))
 
 
 @public(methods="=", out="same")
@@ -264,7 +268,8 @@ def as_strided_scatter(
     """
     require_tensor(src, "as_strided_scatter", "src", 2)
     require_tensor(input, "as_strided_scatter")
-    window = view_storage.as_strided(input, size, stride, storage_offset)
-    chain = window._view.chain if window._view is not None else ()
-    op, params, _ = chain[-1]  # type: ignore[misc]
-    return titled(_replaced(input, src, op, params, "slice"), "AsStridedScatter", of=(input, src))
+    params = view_storage.strided_params(input, size, stride, storage_offset)
+    # of an alias: what lies outside of `input` is not in the copy, and has no gradient
+    before: Any = ((alias_op, {}, None),)
+    made = _replaced(input, src, view_storage.as_strided_op, params, "slice", before)
+    return titled(made, "AsStridedScatter", of=(input, src))

@@ -14,9 +14,10 @@ from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner
 from ...arrays.sparse.array import SparseArray
 from ...core import tracing
+from ...core.bind import as_one_view
 from ...core.inplace import bump
 from ...core.modes import local
-from ...core.primitive import defop
+from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ...core.tensor import Tensor, hand_out_copies, version_of
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
@@ -378,6 +379,35 @@ as_strided_grad_op = defop(
 )
 
 
+def strided_params(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> dict[str, Any]:
+    """The parameters of `as_strided_op` for these places of the storage, checked."""
+    a = input._array
+    size, stride = tuple(map(as_index, size)), tuple(map(as_index, stride))
+    own = storage_offset_of(input)
+    offset = own if storage_offset is None else as_index(storage_offset)
+    item = a.dtype.itemsize
+    shapes.check_as_strided(
+        size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item
+    )
+    return {"size": size, "stride": stride, "shift": offset - own, "geometry": element_strides(a)}
+
+
+def _from_base(a: ndarray, r: ndarray) -> Any:
+    """The chain of views from the base's array to one of its storage, by the places in memory; None
+    where there is none.
+    """
+    if a.dtype.kind == r.dtype.kind:
+        return as_one_view(a, r)
+    real, complex_ = PRIMITIVES["view_as_real"], PRIMITIVES["view_as_complex"]
+    if a.dtype.kind == "c":
+        chain = as_one_view(real.numpy_forward(a), r)
+        return chain and ((real, {}, None), *chain)
+    chain = as_one_view(a, real.numpy_forward(r)) if r.dtype.kind == "c" else None
+    return chain and (*chain, (complex_, {}, None))
+
+
 @public(methods="=")
 def as_strided(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
@@ -399,17 +429,15 @@ def as_strided(
             [1, 2],
             [2, 3]])
     """
-    a = require_tensor(input, "as_strided")._array
-    size, stride = tuple(map(as_index, size)), tuple(map(as_index, stride))
-    own = storage_offset_of(input)
-    offset = own if storage_offset is None else as_index(storage_offset)
-    item = a.dtype.itemsize
-    shapes.check_as_strided(
-        size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item
-    )
-    return as_strided_op.call(
-        input, size=size, stride=stride, shift=offset - own, geometry=element_strides(a)
-    )
+    params = strided_params(require_tensor(input, "as_strided"), size, stride, storage_offset)
+    made = as_strided_op.call(input, **params)
+    view = made._view
+    if view is not None and len(view.chain) > 1:
+        # It may show what the view it was made of does not: it is the base's, and so are writes.
+        base, own = view.base._array, made._array
+        if type(base) is ndarray is type(own):
+            view.chain = _from_base(base, own) or view.chain
+    return made
 
 
 # ---- storages --------------------------------------------------------------------------------
