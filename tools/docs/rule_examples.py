@@ -81,6 +81,7 @@ SHOWN = {
     "same-worker-seed": "stream_of_the_data_set",
     "sample-changed-in-place": "noise",
     "sampler-weights": "class_weights",
+    "samples-repeated": "shuffled",
     "scheduler-before-optimizer": "epoch_start",
     "sigmoid-before-bce-logits": "sequential",
     "softmax-before-ce": "sequential",
