@@ -11,6 +11,7 @@ from ...events import Backward, ModuleCall, Op, Read, Site, Switched, Value, anc
 from ...rule import Rule
 from ..source.places import attribute_place, function_around, uncalled
 from .modes import DROPOUT, Switches, alone, mode_set
+from .put_back import PutBack
 
 _GRADIENTS = re.compile(r"no_grad|set_grad_enabled|inference_mode")
 
@@ -83,6 +84,7 @@ class EvalInTrainMode(Rule):
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
         self._switches = Switches()
+        self._put_back = PutBack()
         self._alone: dict[int, bool] = {}  # by number of a root call: `alone`
         self._set: dict[int, Any] = {}  # by id of a model: where its mode is set by other means
         # by place of `eval()`: weak references to the models
@@ -128,6 +130,8 @@ class EvalInTrainMode(Rule):
         if kind is None:
             return
         root = call.root
+        if root.grad_enabled and not op.grad_enabled and not op.direct:
+            self._put_back.acts(op, kind)
         held = self._passes.get(root.number)
         if held is None:
             if (root.site, root.grad_enabled) in self._trained_sites or self._sites.get(
@@ -186,6 +190,7 @@ class EvalInTrainMode(Rule):
     def on_switch(self, event: Switched) -> None:
         """`train()` of a whole model."""
         self._switches.note(event)
+        self._put_back.note(event)
         if event.training:
             self._trains[id(event.module)] = event.site
             return
@@ -269,6 +274,7 @@ class EvalInTrainMode(Rule):
         for op in ancestors(event.roots):
             if op.module is None:
                 continue
+            self._put_back.learned(op, event.step)
             root = op.module.root
             self._trained_sites.add((root.site, root.grad_enabled))
             held = self._passes.pop(root.number, None)
@@ -315,6 +321,17 @@ class EvalInTrainMode(Rule):
                     severity="warning",
                 )
                 break
+        for part in self._put_back.parts.values():
+            if len(part.steps) < 3:
+                continue
+            kinds = " and ".join(f"{kind} ({path})" for kind, path in part.kinds.items())
+            self.report(
+                part.site or part.call.site,
+                f"train() of the whole model puts {part.call.path}, which is frozen and was in eval mode, back into train mode: "
+                f"{kinds} {'act' if len(part.kinds) > 1 else 'acts'} as in training.",
+                evidence={"layers": part.kinds, "called_at": part.call.site},
+                fix="override `train(self, mode=True)` of the model: call `super().train(mode)`, then `eval()` of the frozen part",
+            )
         for held, steps in self._teaching.values():
             call = held.call
             last = self._trained_last.get(held.module, call.step)
