@@ -590,6 +590,18 @@ class LoaderInfo:
         loader = self._ref()
         return None if loader is None else loader.dataset
 
+    @property
+    def whole_dataset(self) -> Any:
+        """The data set that its own is a part of, if it is."""
+        return whole_of(self.dataset)
+
+
+def whole_of(dataset: Any) -> Any:
+    """The data set behind its parts (`Subset`, from `random_split` and others)."""
+    while type(dataset).__name__ == "Subset":
+        dataset = dataset.dataset
+    return dataset
+
 
 @dataclass(slots=True)
 class Batch:

@@ -34,13 +34,13 @@ def under_mpi() -> bool:
     )  # fmt: skip
 
 
-def token() -> str:
-    """What the processes of a job say to its server: from a secret that their launcher put into the
-    environment; "" without.
+def token(secret: str | None = None) -> str:
+    """What the processes of a job say to its server: from a secret, by default that which their
+    launcher put into the environment; "" without.
     """
-    secret = (
-        os.environ.get("PELLUCID_DISTRIBUTED_SECRET") or os.environ.get("TORCHELASTIC_RUN_ID") or ""
-    )
+    if secret is None:
+        environ = os.environ
+        secret = environ.get("PELLUCID_DISTRIBUTED_SECRET") or environ.get("TORCHELASTIC_RUN_ID")
     return hashlib.sha256(secret.encode()).hexdigest() if secret else ""
 
 

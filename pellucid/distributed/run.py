@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import hashlib
 import os
 import shutil
 import signal
@@ -25,6 +24,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentValueError, UnsupportedError
+from . import rendezvous
 from .failures import ERROR_FILE, ProcessFailure
 from .job.stores import DistError, DistNetworkError, DistStoreError, PrefixStore, TCPStore
 
@@ -226,7 +226,7 @@ class Job:
         )
         patience = timedelta(seconds=float(settings.get("join_timeout", 600)))
         if self.store is None:
-            token = hashlib.sha256(self.id.encode()).hexdigest()
+            token = rendezvous.token(self.id)
             try:
                 self.store = TCPStore(host, port, is_master=True, timeout=patience, token=token)
             except DistNetworkError:  # another one listens there, or it is another machine's

@@ -10,7 +10,7 @@ from ..aten import overload as _overload
 from ..aten.annotations import infer_schema as infer_schema
 from ..core.inplace import bump
 from ..core.tensor import Tensor
-from .operators import _split, register_fake
+from .operators import _KEYS, _split, register_fake
 from .rules import (
     _differentiable,
     _rules,
@@ -19,16 +19,6 @@ from .rules import (
     register_torch_dispatch,
     register_vmap,
 )
-
-_KEYS = {
-    "cpu": "CPU",
-    "cuda": "CUDA",
-    "meta": "Meta",
-    "xpu": "XPU",
-    "mps": "MPS",
-    "default": "CompositeExplicitAutograd",
-    "types": "CPU",
-}
 
 
 class CustomOpDef:

@@ -490,8 +490,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if ndarray.dtype not in dtypes.BY_NUMPY:
-        to_array(ndarray, None)
+    dtypes.from_numpy(ndarray.dtype)  # refuses those that tensors cannot hold
     if any(s < 0 for s in ndarray.strides):
         raise ArgumentValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "

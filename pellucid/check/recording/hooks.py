@@ -27,6 +27,7 @@ from ..events import (
     Seeded,
     Step,
     Switched,
+    whole_of,
 )
 from . import instrument, states
 from .calls import Calls
@@ -777,8 +778,7 @@ def _subclasses(kind: type) -> list[type]:
 
 def _of_library(dataset: Any) -> bool:
     """Whether samples are made by the library's own code alone, which is not worth watching."""
-    while type(dataset).__name__ == "Subset":
-        dataset = dataset.dataset
+    dataset = whole_of(dataset)
     if type(dataset).__name__ == "ConcatDataset":
         return all(_of_library(d) for d in dataset.datasets)
     return type(dataset).__module__.partition(".")[0] in LIBRARY

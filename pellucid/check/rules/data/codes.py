@@ -9,7 +9,6 @@ import numpy as np
 from ...events import Called, LoaderInfo, Site
 from ...rule import Rule
 from ..source.places import attribute_place
-from .held_out import root_of
 
 MOST = 200_000  # rows and entries that are looked at
 COMMON = 2  # categories that both have, with other numbers
@@ -71,7 +70,7 @@ class CodesApart(Rule):
 
     def on_loader(self, info: LoaderInfo) -> None:
         """Data sets of one class, each with a vocabulary of its own."""
-        dataset = root_of(info)
+        dataset = info.whole_dataset
         if dataset is None or not hasattr(dataset, "__dict__"):
             return
         held = self._sets.setdefault(type(dataset), [])

@@ -114,17 +114,9 @@ class ValidationAugmented(Rule):
         return part or info.site
 
 
-def root_of(info: LoaderInfo) -> Any:
-    """The data set behind its parts."""
-    dataset = info.dataset
-    while type(dataset).__name__ == "Subset":
-        dataset = dataset.dataset
-    return dataset
-
-
 def in_common(one: LoaderInfo, other: LoaderInfo) -> str | None:
     """What two loaders have in common that may change rows: in words, or None."""
-    a, b = root_of(one), root_of(other)
+    a, b = one.whole_dataset, other.whole_dataset
     if a is None or b is None:
         return None
     for name, thing in vars(a).items() if hasattr(a, "__dict__") else ():
@@ -181,7 +173,7 @@ class ValidationStatistics(Rule):
     def on_batch(self, event: Batch) -> None:
         """A batch of such a table."""
         held = {id(t): s for s in self._tables.values() if (t := s.ref()) is not None}
-        tensors = getattr(root_of(event.loader), "tensors", ())
+        tensors = getattr(event.loader.whole_dataset, "tensors", ())
         self._batch = [held[id(t)] for t in tensors if id(t) in held]
 
     def on_backward(self, event: Backward) -> None:

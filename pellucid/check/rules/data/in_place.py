@@ -100,9 +100,7 @@ class SampleChangedInPlace(Rule):
         self._note(info, event.site, begin, target.nbytes, target, "this")
 
     def _note(self, info: Any, site: Any, begin: int, size: int, array: Any, what: str) -> None:
-        dataset = info.dataset
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = info.whole_dataset
         if array is None or not hasattr(dataset, "__dict__"):
             return
         stored = self._stored.get(id(dataset))

@@ -22,6 +22,7 @@ from ...events import (
     Value,
     ancestors,
     lineage,
+    whole_of,
 )
 from ..losses.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
@@ -187,8 +188,7 @@ class DataLeak(Together):
             self._splits[event.number] = (
                 rows if drawn else (_numbers(part) if own else None) or part
             )
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = whole_of(dataset)
         tensors = getattr(dataset, "tensors", None)
         if isinstance(tensors, (tuple, list)) and tensors:
             first = recorder.value(tensors[0]).id

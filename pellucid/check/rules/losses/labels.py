@@ -137,9 +137,7 @@ class LabelDtype(Rule):
     # ---- what loses -----------------------------------------------------------------------------------------------------
     def on_pass(self, event: LoaderInfo) -> None:
         """Tensors of a TensorDataset are the source of the batches'."""
-        dataset = event.dataset
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = event.whole_dataset
         self._owned[event.number] = {
             id(a) for a in getattr(dataset, "__dict__", {}).values() if isinstance(a, np.ndarray)
         }

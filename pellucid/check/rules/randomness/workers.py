@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Batch, LoaderInfo, Site
+from ...events import Batch, LoaderInfo, Site, whole_of
 from ...rule import Rule
 from ..source.places import Place, assignments
 from ..source.places import tree as parsed
@@ -145,8 +145,7 @@ class SameWorkerSeed(Rule):
             return
 
     def _streams(self, dataset: Any) -> Iterator[tuple[str, Any]]:
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = whole_of(dataset)
         things = (
             [dataset, *[t for t in vars(dataset).values() if callable(t)]]
             if hasattr(dataset, "__dict__")

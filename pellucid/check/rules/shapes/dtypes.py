@@ -23,6 +23,7 @@ from ...events import (
     Step,
     Value,
     Written,
+    whole_of,
 )
 from ...rule import Rule, cause_site
 from ..losses.labels import _CASTS as CASTS
@@ -168,9 +169,7 @@ class DeviceDtypeMixed(Rule):
 
     def on_pass(self, event: LoaderInfo) -> None:
         """Tensors of a TensorDataset are the source of the batches'."""
-        dataset = event.dataset
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = event.whole_dataset
         tensors = getattr(dataset, "tensors", None)
         value = self.session.recorder.value
         self._tensors[event.number] = (
@@ -631,8 +630,7 @@ class DeviceDtypeMixed(Rule):
 
 def _sample_line(dataset: Any, recorder: Any) -> Any:
     """The line of a data set's `__getitem__` that gives a sample."""
-    while type(dataset).__name__ == "Subset":
-        dataset = dataset.dataset
+    dataset = whole_of(dataset)
     code = getattr(
         inspect.unwrap(getattr(type(dataset), "__getitem__", None) or len), "__code__", None
     )

@@ -172,9 +172,7 @@ class LossAtChance(Rule):
 
     def on_pass(self, event: LoaderInfo) -> None:
         """Labels of a TensorDataset that are random numbers can only be learned by heart."""
-        dataset = event.dataset
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = event.whole_dataset
         tensors = getattr(dataset, "tensors", ())
         values = (
             [self.session.recorder.value(t) for t in tensors]

@@ -57,9 +57,7 @@ class VanishingGradient(Flowing):
 
     def on_pass(self, event: LoaderInfo) -> None:
         """Whose samples a loader gives."""
-        dataset = event.dataset
-        while type(dataset).__name__ == "Subset":
-            dataset = dataset.dataset
+        dataset = event.whole_dataset
         self._kinds[event.number] = type(dataset)
 
     def on_batch(self, event: Batch) -> None:
