@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import bisect
-import hashlib
 import weakref
 from typing import Any
 
 import numpy as np
 
 from ...events import Op, Written
+from ...fingerprint import fingerprint
 from ...rule import Rule
 
 EPOCHS = 3  # in each of which a sample is another one
@@ -113,9 +113,7 @@ class SampleChangedInPlace(Rule):
             or not stored.sample(begin, size)
         ):
             return
-        digest = hashlib.blake2b(
-            np.ascontiguousarray(array.reshape(-1)[:LOOKED]).tobytes(), digest_size=12
-        ).digest()
+        digest = fingerprint(array.reshape(-1)[:LOOKED])
         held = self._written.setdefault(key, [])
         if held and held[-1][0] == info.passes:
             held.pop()

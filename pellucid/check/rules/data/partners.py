@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from ...events import VIEWS, Foreign, Op, Site, Value, ancestors
+from ...fingerprint import fingerprint
 from ...rule import Rule
 
 _FIXED = ("flip", "roll")
@@ -175,4 +174,4 @@ def _order(op: Op) -> bytes | None:
             return None
     if np.array_equal(order, np.arange(rows)):
         return None
-    return hashlib.blake2b(np.ascontiguousarray(order).tobytes(), digest_size=12).digest()
+    return fingerprint(order)

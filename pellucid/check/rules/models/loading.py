@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import weakref
 from typing import Any
 
 import numpy as np
 
 from ...events import Loaded, ModuleCall, Saved
+from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..randomness.draws import drawn_numbers
 from ..source.places import Place, attribute_place, function_around, is_users, member_place, tree
@@ -137,9 +137,7 @@ def digest(thing: Any, engine: Any) -> bytes | None:
     array = engine.array(thing) if isinstance(thing, engine.Tensor) else thing
     if type(array) is not np.ndarray or not 0 < array.size <= LARGEST or array.dtype.kind == "O":
         return None
-    return hashlib.blake2b(
-        f"{array.shape}{array.dtype}".encode() + array.tobytes(), digest_size=12
-    ).digest()
+    return fingerprint(array, of=f"{array.shape}{array.dtype}")
 
 
 class StateNotSaved(Rule):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from typing import Any
 
 import numpy as np
 
 from ...events import VIEWS, Op, Value
+from ...fingerprint import fingerprint
 from ...recording.signatures import RANDOM
 
 DROPOUT = frozenset(
@@ -82,11 +82,7 @@ def print_of(op: Op) -> Print | None:
         return None
     array = array.reshape(-1)[:2048]
     if op.name not in DROPOUT:
-        return (
-            Print(hashlib.blake2b(array.tobytes(), digest_size=12).digest())
-            if array.min() != array.max()
-            else None
-        )
+        return Print(fingerprint(array)) if array.min() != array.max() else None
     x = op.args.get("input")
     before = x.numpy() if isinstance(x, Value) and not op.inplace else None
     if before is None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from ...events import Batch, LoaderInfo
+from ...fingerprint import fingerprint
 from ...rule import Rule
 
 _MOST = 20_000  # rows of a pass that are compared
@@ -97,7 +96,4 @@ def _rows(event: Batch) -> list[bytes]:
     if not any(a.dtype.kind == "f" and a.size >= _ELEMENTS * count for a in arrays):
         return []
     flat = [np.ascontiguousarray(a).reshape(count, -1) for a in arrays]
-    return [
-        hashlib.blake2b(b"".join(a[k].tobytes() for a in flat), digest_size=12).digest()
-        for k in range(count)
-    ]
+    return [fingerprint(*(a[k] for a in flat)) for k in range(count)]

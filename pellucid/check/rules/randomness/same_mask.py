@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from ...events import (
     ancestors,
     lineage,
 )
+from ...fingerprint import fingerprint
 from ...recording.signatures import RANDOM
 from ...rule import Rule
 from ..source.places import Place, Repeated, assigned_before, function_around
@@ -197,7 +197,7 @@ class SameMask(Rule):
         array = op.output.numpy() if op.output is not None else None
         if array is None or array.size < 4 or array.min() == array.max():
             return
-        digest = hashlib.blake2b(array.tobytes(), digest_size=12).digest()
+        digest = fingerprint(array)
         last, count = self._samples.get(op.site, (b"", 0))
         count = count + 1 if last == digest else 1
         self._samples[op.site] = digest, count

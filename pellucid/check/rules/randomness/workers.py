@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import hashlib
 import inspect
 import random
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Batch, LoaderInfo, Site, whole_of
+from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..source.places import Place, assignments
 from ..source.places import tree as parsed
@@ -99,9 +99,7 @@ class SameWorkerSeed(Rule):
         arrays = [a for v in event.values if (a := v.numpy()) is not None and a.size]
         if not any(a.dtype.kind == "f" and a.size >= 4 and a.min() < a.max() for a in arrays):
             return
-        digest = hashlib.blake2b(
-            b"".join(np.ascontiguousarray(a).tobytes() for a in arrays), digest_size=12
-        ).digest()
+        digest = fingerprint(*arrays)
         known = self._given.setdefault(loader.number, [])
         if not event.position:
             known.clear()
