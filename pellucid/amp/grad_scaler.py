@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import lists
 from ..core import tracing
 from ..core.modes import no_grad
-from ..core.tensor import Tensor, version_of
+from ..core.tensor import Tensor, count_write, version_of
 from ..errors import warn
 from ..ops.pointwise.compare import isfinite
 from ..ops.shape.join import stack
@@ -31,7 +31,7 @@ def _unscaled(grads: list[Tensor], inverse: float) -> bool:
     """Multiply gradients by a factor; whether all of them are finite."""
     kinds: dict[Any, list[Any]] = {}
     for g in grads:
-        version_of(g).count += 1
+        count_write(version_of(g))
         kinds.setdefault(g._array.dtype, []).append(g._array)
     for arrays in kinds.values():
         lists.scale(arrays, inverse)

@@ -159,7 +159,7 @@ def _refuse_copy(value: Tensor, target: Tensor) -> Any:
 
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """`copy.deepcopy` of a leaf: values, flags and attributes; a non-leaf is refused as in PyTorch."""
-    if self._node is not None:
+    if not self.is_leaf:
         raise GraphError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
             "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..arrays.meta import MetaArray
 from ..core.display import formatting
+from ..core.display.outdated import Outdated
 from ..core.public import METHODS, public
 from ..core.tensor import Parameter, Tensor
 
@@ -16,13 +17,14 @@ def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
         return f"{type(self).__name__}(..., size={tuple(self.shape)}" + (
             ", requires_grad=True)" if self._rg else ")"
         )
-    node = self.grad_fn
+    outdated = type(self._node) is Outdated
+    node = None if outdated else self.grad_fn
     text = formatting.tensor_str(
         self._array,
         dtype=self.dtype,
         device=self.device,
         requires_grad=self._rg,
-        grad_fn_name=None if node is None else node.name(),
+        grad_fn_name="Invalid" if outdated else None if node is None else node.name(),
         class_name=type(self).__name__,
         parameter=isinstance(self, Parameter),
         tangent=_tangent(self),

@@ -18,7 +18,7 @@ from ..core.display.nodes import AccumulateGrad, accumulator
 from ..core.interpret import pop, push, stack_of, thread
 from ..core.tape import Node as _Node
 from ..core.tape import Packed, RemovableHandle
-from ..core.tensor import OutputSlot, Tensor, version_of
+from ..core.tensor import OutputSlot, Tensor, count_write, version_of
 
 
 class Node(abc.ABC):  # noqa: B024 (registered below)
@@ -239,4 +239,4 @@ def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Count a write to the tensor that happened outside of the library."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        version_of(t).count += 1
+        count_write(version_of(t))

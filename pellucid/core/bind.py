@@ -23,6 +23,7 @@ from ..errors import ArgumentTypeError, facts_of, foreign, pass_on
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
+from .display.outdated import restrict
 from .display.packing import pack
 from .explain import explained, located_op
 from .interpret import thread
@@ -283,7 +284,7 @@ def mark_views(
             t._ver, t._node, t._rg, t._x = version, None, False, {"inference": True}
             continue
         if not local.grad:
-            t._rg = x._rg
+            t._rg = x._rg and base._rg
             if t._x is not None:
                 t._x.pop("inference", None)
         t._ver, t._view = version, (view := _new(View))
@@ -292,6 +293,7 @@ def mark_views(
             (*chain, (op, params, k if several else None)),
             kind,
         )
+        restrict(t)
     if (local.grad or state.slow) and not inference:
         views = version.views
         if views is None:
@@ -327,7 +329,7 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
         t = _new(Tensor)
         t._array = r
         t._node = t._grad = t._x = None
-        t._rg = x._rg and not grad
+        t._rg = x._rg and not grad and (x._view is None or x._view.base._rg)
     version = x._ver or version_of(x)
     t._ver = version
     t._view = view = _new(View)
@@ -341,14 +343,15 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
             chain = as_one_view(parent.base._array, r) or chain
         view.base, view.chain = parent.base, chain
         view.kind = ungraded() if parent.kind == "grad" and not grad else parent.kind
+    if view.kind != "grad":
+        restrict(t)
     if grad:
         views = version.views
         if views is None:
-            version.views = [_ref(t)]
-        else:
-            if len(views) > 32 and len(views) & (len(views) - 1) == 0:
-                views[:] = [v for v in views if v() is not None]
-            views.append(_ref(t))
+            views = version.views = []
+        elif len(views) > 32 and len(views) & (len(views) - 1) == 0:
+            views[:] = [v for v in views if v() is not None]
+        views.append(_ref(t))
     return t
 
 

@@ -15,6 +15,7 @@ from . import source
 from .bind import wrap
 from .callers import tensor_of
 from .display import refusals
+from .display.outdated import restrict
 from .inplace import bump, check_writable, rebase
 from .interpret import owner, thread
 from .modes import local, no_grad, set_grad_enabled, state
@@ -362,6 +363,7 @@ def _mark_view(fresh: Tensor, o: Tensor, kind: str) -> None:
     old = o._view or View(o, (), kind)
     fresh._view = View(old.base, old.chain or ((PRIMITIVES["alias"], {}, None),), kind)
     fresh._rg = o._rg
+    restrict(fresh)
 
 
 def _dirty_inputs(ctx: Any, inputs: set[int], results: int) -> set[int]:

@@ -23,6 +23,7 @@ from . import observe, source, tracing
 from .bind import OPERANDS, record
 from .display import examples, refusals
 from .display.gone import UNSHARED, references
+from .display.outdated import outdate, refusal
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -31,9 +32,12 @@ from .tensor import (
     FAST_TYPES,
     OutputSlot,
     Tensor,
+    View,
+    count_write,
     hand_out_copies,
     make_tensor,
     version_of,
+    views_of,
 )
 
 Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
@@ -127,9 +131,7 @@ unpacked = defop(
 
 def check_writable(t: Tensor, name: str) -> None:
     """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet."""
-    view = t._view
-    if view is not None and view.kind == "bits":
-        view = None
+    view = t._view if t._view is not None and t._view.kind != "bits" else None
     if local.grad and (t._rg or view is not None and view.base._rg):
         if view is not None:
             check_view(t, name)
@@ -184,7 +186,7 @@ def check_mode(t: Tensor, name: str) -> None:
 def check_view(t: Tensor, name: str) -> None:
     """Raise PyTorch's error for a view that must not be written to while the write is recorded."""
     if t._view is not None and t._view.kind not in ("grad", "bits"):
-        raise GraphError(refusals.of_view(t, t._view.kind), op=name)
+        raise GraphError(refusal(t._node, t._view.kind), op=name)
 
 
 def check_overlap(array: np.ndarray) -> None:
@@ -233,7 +235,7 @@ def bump(t: Tensor, name: str) -> None:
     beside the tensor: a node that kept the value, or a view. Nobody else asks for it.
     """
     version = t._ver or version_of(t)
-    version.count += 1
+    count_write(version)
     version.writer = (name, source.capture(4) if references(version) > UNSHARED else None)
 
 
@@ -386,32 +388,25 @@ def take_place(t: Tensor, node: Any) -> None:
                 t._node = record(replaced, (t,), (True,), {}, [t])
                 refresh_views(t)
         elif view.kind in ("grad", "multi"):
-            base = view.base
-            base._node = record(
-                copy_slices,
-                (base, make_tensor(t._array)),
-                (base._rg, False),
-                {"chain": view.chain},
-                [base],
-            )
-            refresh_views(base)
+            _write_part(view, make_tensor(t._array))
 
 
 def rebase(t: Tensor, node: Any) -> None:
     """Make `node` the producer of `t`, and of the part of the base that `t` views."""
     view = t._view
-    if view is None or view.kind not in ("grad", "multi"):
-        _move_retained(t, node)
-        t._node = node
-        t._rg = True
-        base = t
+    if view is not None and view.kind in ("grad", "multi"):
+        _write_part(view, joined(t._array, node))
     else:
-        base = view.base
-        part = joined(t._array, node)
-        needs = (base._rg, True)
-        old = base
-        base._node = record(copy_slices, (old, part), needs, {"chain": view.chain}, [base])
-        base._rg = True
+        _move_retained(t, node)
+        t._node, t._rg = node, True
+        refresh_views(t)
+
+
+def _write_part(view: View, part: Tensor) -> None:
+    """Give the base of a view its place in the graph after `part` was written through the view."""
+    base, params = view.base, {"chain": view.chain}
+    base._node = record(copy_slices, (base, part), (base._rg, part._rg), params, [base])
+    base._rg = True
     refresh_views(base)
 
 
@@ -432,20 +427,11 @@ RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
 
 def refresh_views(base: Tensor) -> None:
     """Give every live view of `base` its place in the graph anew."""
-    views = None if base._ver is None else base._ver.views
-    if not views:
-        return
-    live = [v for v in views if v() is not None]
-    for ref in live:
-        view = ref()
-        if (
-            view is not None
-            and view._view is not None
-            and view._view.base is base
-            and view._view.kind in ("grad", "multi")
-        ):
+    for view in views_of(base):
+        if view._view.kind == "grad":
             reattach(view)
-    views[:] = live
+        else:
+            outdate(view)
 
 
 def reattach(view: Any) -> None:

@@ -679,16 +679,13 @@ def grad(
     results: list[Tensor | None] = []
     for k, t in enumerate(inputs):
         g = run.found.get(_key(t._node or t))
-        if g is None:
-            if not allow_unused:
-                raise GraphError(
-                    f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this "
-                    "is the desired behavior.",
-                    op="autograd.grad",
-                    hint=f"inputs[{k}] was not used to compute the outputs, or the graph was cut in between (detach(), .item(), no_grad); "
-                    "with allow_unused=True its gradient is None",
-                )
-            results.append(None)
-        else:
-            results.append(g if run.tensors else tensor_of(run.own(as_array(g))))
+        if g is None and not allow_unused:
+            raise GraphError(
+                f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this "
+                "is the desired behavior.",
+                op="autograd.grad",
+                hint=f"inputs[{k}] was not used to compute the outputs, or the graph was cut in between (detach(), .item(), no_grad); "
+                "with allow_unused=True its gradient is None",
+            )
+        results.append(g if g is None or run.tensors else tensor_of(run.own(as_array(g))))
     return tuple(results)

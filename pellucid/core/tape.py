@@ -240,8 +240,7 @@ def walk(roots: Any) -> Iterator[Any]:
     stack, seen = list(roots), set()
     while stack:
         edge = stack.pop()
-        if type(edge) is OutputSlot:
-            edge = edge.node
+        edge = edge.node if type(edge) is OutputSlot else edge
         if edge is None or id(edge) in seen:
             continue
         seen.add(id(edge))

@@ -12,6 +12,7 @@ from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import GraphError, warn
 from . import observe
 from .display.assigned import check_grad
+from .display.outdated import outdate_all
 from .modes import local, state
 
 _new = object.__new__
@@ -27,6 +28,7 @@ class Version:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
+    restricted: list[weakref.ref[Any]] | None = None  # those that no write may outdate
     # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False  # `data` or the storage was taken: writes may pass the counter
@@ -156,14 +158,12 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """True for a tensor that no recorded operation made."""
-        return self._node is None
+        return not self._node
 
     @property
     def grad_fn(self) -> Any:
         """The graph node that made this tensor; None for a leaf."""
-        node = self._node
-        if type(node) is OutputSlot:
-            node = node.node
+        node = self._node.node if type(self._node) is OutputSlot else self._node
         if node is not None and node.op.variant is not None:
             node.name()  # gives it its type
         return node
@@ -215,8 +215,7 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        kinds = "fcV"
-        if self._rg and value._array.dtype.kind not in kinds:
+        if self._rg and value._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
@@ -330,6 +329,22 @@ def version_of(tensor: Tensor) -> Version:
     return version
 
 
+def count_write(version: Version) -> None:
+    """One write more."""
+    version.count += 1
+    if version.restricted is not None:
+        outdate_all(version)
+
+
+def views_of(base: Tensor) -> list[Any]:
+    """The live views of a tensor; `detach()` shares the counter, so others are known there, too."""
+    known = None if base._ver is None else base._ver.views
+    live = [(ref, view) for ref in known or () if (view := ref()) is not None]
+    if known:
+        known[:] = [ref for ref, _ in live]
+    return [view for _, view in live if view._view is not None and view._view.base is base]
+
+
 def hand_out_copies(version: Version, past_the_counter: bool = False) -> None:
     """Let nodes that borrow the memory take a copy: somebody is about to write there, or gets it
     in a way that lets all later writes pass the counter.
@@ -363,27 +378,19 @@ def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE
         tensor.extra()["collects"] = value
         return
     tensor._rg = value
-    if tensor._ver is not None and tensor._ver.views is not None and tensor._view is None:
-        for known in tensor._ver.views:  # a view wants a gradient when its base does
-            # `detach()` shares the counter, so views of others are known there, too.
-            if (
-                (view := known()) is not None
-                and view._node is None
-                and view._view is not None
-                and view._view.base is tensor
-            ):
-                view._rg = value and view._view.kind != "bits"
+    for view in views_of(tensor):  # a view wants a gradient when its base does
+        if view._node is None:
+            view._rg = value and view._view.kind != "bits"
     if state.slow:
         observe.notify("requires_grad", tensor, value)
 
 
 def _warn_non_leaf_grad(tensor: Tensor) -> None:
-    if tensor._x is not None and tensor._x.get("retains"):
-        return
-    warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
-        "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor "
-        "instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
-        UserWarning,
-    )
+    if tensor._x is None or not tensor._x.get("retains"):
+        warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+            "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+            "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor "
+            "instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+            UserWarning,
+        )

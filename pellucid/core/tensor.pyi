@@ -25,6 +25,7 @@ from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import GraphError, warn
 from . import observe
 from .display.assigned import check_grad
+from .display.outdated import outdate_all
 from .modes import local, state
 _new: _Any
 _tuple_new: _Any
@@ -34,6 +35,7 @@ class Version:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None
+    restricted: list[weakref.ref[Any]] | None = None
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False
 
@@ -875,6 +877,12 @@ def _inherits(view: View) -> bool:
     ...
 
 def version_of(tensor: Tensor) -> Version:
+    ...
+
+def count_write(version: Version) -> None:
+    ...
+
+def views_of(base: Tensor) -> list[Any]:
     ...
 
 def hand_out_copies(version: Version, past_the_counter: bool=False) -> None:

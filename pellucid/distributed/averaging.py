@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.tensor import Tensor, make_tensor, version_of
+from ..core.tensor import Tensor, count_write, make_tensor, version_of
 from ..errors import ArgumentValueError, warn
 from ..futures import Future
 from . import calls, collectives
@@ -38,7 +38,7 @@ def average_parameters(params: Iterable[Tensor], process_group: Any) -> None:
         for p in chosen:
             n = int(p._array.size)
             p._array[...] = flat[at : at + n].reshape(p._array.shape)
-            version_of(p).count += 1
+            count_write(version_of(p))
             at += n
 
 

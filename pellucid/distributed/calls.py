@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core import source, tracing
-from ..core.tensor import Tensor, make_tensor, version_of
+from ..core.tensor import Tensor, count_write, make_tensor, version_of
 from ..errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -118,7 +118,7 @@ class Target:
         """The values are there: the tensor has been written to."""
         if not self.direct:
             self.tensor._array[...] = self.flat.reshape(self.tensor._array.shape)
-        version_of(self.tensor).count += 1
+        count_write(version_of(self.tensor))
 
     def put(self, values: np.ndarray) -> None:
         """Write values of another place, or another type."""
@@ -126,7 +126,7 @@ class Target:
             np.copyto(
                 self.tensor._array, values.reshape(self.tensor._array.shape), casting="unsafe"
             )
-        version_of(self.tensor).count += 1
+        count_write(version_of(self.tensor))
 
 
 def shape_of(t: Tensor) -> str:
@@ -199,7 +199,7 @@ def repeated(*written: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
             values = [array_of(v) if isinstance(v, Tensor) else v for v in found.values()]
             result = tracing.communication(again, *values, writes=arrays)
             for t in tensors:
-                version_of(t).count += 1
+                count_write(version_of(t))
             return result
 
         return call

@@ -14,7 +14,7 @@ from ..arrays.sparse.array import SparseArray, refusal
 from ..arrays.sparse.products import add_rows
 from ..core import source, tracing
 from ..core.modes import enable_grad
-from ..core.tensor import Tensor, Version, hand_out_copies, make_tensor, version_of
+from ..core.tensor import Tensor, Version, count_write, hand_out_copies, make_tensor, version_of
 from ..errors import OperationError, UnsupportedError
 from ..ops.pointwise.complex import view_as_complex, view_as_real
 from .optimizer import Optimizer, to_number
@@ -35,7 +35,7 @@ def counted(p: Tensor) -> Version:
     version = version_of(p)
     if version.borrowers is not None:
         hand_out_copies(version)
-    version.count += 1
+    count_write(version)
     return version
 
 

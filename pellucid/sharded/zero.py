@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import optim
 from ..core.modes import enable_grad
-from ..core.tensor import Tensor, make_tensor, version_of
+from ..core.tensor import Tensor, count_write, make_tensor, version_of
 from ..distributed import collectives, groups, objects
 from ..distributed.join import Join, Joinable, JoinHook
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError
@@ -177,7 +177,7 @@ class ZeroRedundancyOptimizer(optim.Optimizer, Joinable):
                 if not in_place:
                     p._array[...] = flat[at : at + n].reshape(p._array.shape)
                 at += n
-                version_of(p).count += 1
+                count_write(version_of(p))
 
     # ---- state -----------------------------------------------------------------------------------
     def consolidate_state_dict(self, to: int = 0) -> None:

@@ -554,6 +554,32 @@ def test_a_freed_graph_is_freed():
         loss.backward()
 
 
+REPEATED = {
+    "sub": lambda w: X - w,
+    "sum": lambda w: w.sum(),
+    "view of a sum": lambda w: (w + X).view(-1),
+    "exp": lambda w: w.exp(),
+    "mul": lambda w: w * X,
+}
+
+
+@pytest.mark.parametrize("f", REPEATED.values(), ids=REPEATED)
+def test_a_second_backward_works_where_it_does_eagerly(f):
+    w = torch.ones(X.shape, requires_grad=True)
+    told = []
+    for run in (f, torch.compile(f)):
+        for _ in range(3):
+            w.grad = None
+            y = run(w).sum()
+            y.backward()
+            try:
+                y.backward()
+                told.append(w.grad.tolist())
+            except RuntimeError as error:
+                told.append(str(error)[:50])
+    assert told[3:] == told[:3]
+
+
 def test_saved_values_that_were_overwritten_are_noticed():
     w = torch.ones(3, requires_grad=True)
     f = torch.compile(lambda x: (x * w * w).sum())

@@ -2,6 +2,8 @@
 there is what eager operations leave.
 """
 
+import warnings
+
 import pytest
 
 import pellucid as torch
@@ -106,3 +108,20 @@ def test_parts_written_over_other_parts(step, make):
 )
 def test_elements_that_share_memory(step, make):
     held_to_eager(step, make)
+
+
+@pytest.mark.parametrize("mask", [[[1, 1, 1], [1, 0, 0]], [[0, 0, 1], [1, 0, 1]]])
+def test_masked_scatter_of_elements_that_share_memory(mask):
+    def f(a, mask, source):
+        return a.masked_scatter_(mask, source)
+
+    compiled = torch.compile(f)
+    mask = torch.tensor(mask, dtype=torch.bool)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            left, right = [torch.arange(4.0).as_strided((2, 3), (1, 1)) for _ in range(2)]
+            assert torch.equal(
+                f(left, mask, torch.arange(10.0, 16.0)),
+                compiled(right, mask, torch.arange(10.0, 16.0)),
+            )

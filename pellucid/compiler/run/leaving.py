@@ -24,7 +24,7 @@ from ..trace.control_flow import Later
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .call import TracedCall, _uncast
-from .node import below, has_hooks, is_spent, place_of, view_of
+from .node import below, has_hooks, is_spent, keeps_all, place_of, view_of
 from .results import Given, New, Number, Output, ViewOf
 
 
@@ -67,6 +67,7 @@ class Leaving(TracedCall):
                 program.outputs.append(value)
             self.gradients.append((self._who(t), value))
         self.split = len(program.instructions)
+        self.keeps = False
         self.seeds: list[Value] = []
         self.wanted: list[Any] = []
         self.reached: list[list[int]] = []
@@ -194,7 +195,9 @@ class Leaving(TracedCall):
             return
         if tracer.refusal is not None:
             raise tracer.refusal
-        found_below = [below(t, {place_of(leaf) for leaf in leaves}) for t in outs]
+        ends = {place_of(leaf) for leaf in leaves}
+        self.keeps = keeps_all(outs, ends)
+        found_below = [below(t, ends) for t in outs]
         for t, g in zip(leaves, got, strict=True):
             if g is not None:
                 self.wanted.append(self._who(t))

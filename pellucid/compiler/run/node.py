@@ -38,11 +38,12 @@ def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
 
 
 @cache
-def _plan(read: int) -> Plan:
+def _plan(read: int, keeps: bool) -> Plan:
     """For a backward that uses the values of so many tensors, kept behind what it needs: who
-    overwrote one is told its shape.
+    overwrote one is told its shape. `keeps`: it can be repeated.
     """
     made = Plan([("aux", 0)] * (3 + read), _backward)
+    made.saves_nothing = keeps
     made.versioned = tuple(range(3, 3 + read))
     return made
 
@@ -77,11 +78,12 @@ def record(
     read: list[Tensor],
     saved: list[Any],
     extras: Any,
+    keeps: bool,
 ) -> None:
     """Make `results` the results of one node over `leaves`; `read` are tensors whose values its
-    backward uses.
+    backward uses. `keeps`: backward frees nothing.
     """
-    node = _node(leaves, results, _plan(len(read)))
+    node = _node(leaves, results, _plan(len(read), keeps))
     node.saved = (version, saved, extras, *[t._array for t in read])
     node.versions = tuple([version_of(t) for t in read])
     node.total = sum(v.count for v in node.versions)
@@ -148,6 +150,25 @@ def below(t: Tensor, ends: set[Any]) -> set[Any]:
             if key not in ends and isinstance(node, Node):
                 stack.extend(node.inputs)
     return found
+
+
+def keeps_all(results: list[Tensor], ends: set[Any]) -> bool:
+    """True when backward frees nothing between results and the places at the ends, so that it can
+    be repeated.
+    """
+    stack: list[Any] = [t._node for t in results]
+    seen = set()
+    while stack:
+        edge = stack.pop()
+        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
+        node = edge.node if type(edge) is OutputSlot else edge
+        if key in ends or id(node) in seen or not isinstance(node, Node):
+            continue
+        seen.add(id(node))
+        if node.saved is None or node.saved and not node.plan.saves_nothing:
+            return False
+        stack.extend(node.inputs)
+    return True
 
 
 def is_spent(t: Tensor) -> bool:

@@ -349,7 +349,15 @@ class _Tracing(Leaving):
             k for k, o in enumerate(self.outputs) if type(o) is New and o.value.buffer in reading
         ]
         return Backward(
-            run, kept, self.seeds, self.wanted, self.reached, self.returned, read, results
+            run,
+            kept,
+            self.seeds,
+            self.wanted,
+            self.reached,
+            self.returned,
+            read,
+            results,
+            self.keeps,
         )
 
     def _bases(self) -> dict[Buffer, Any]:

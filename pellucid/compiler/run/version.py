@@ -59,6 +59,7 @@ class Backward:
     returned: list[Value | None]  # the gradients
     read: list[Any]  # whose values it reads
     read_results: list[int]  # outputs whose values it reads
+    keeps: bool  # eager backward frees nothing
     # of what is returned, made when they are needed
     readers: list[Any] = field(default_factory=list)
 
@@ -351,7 +352,7 @@ class Version:
         read = [tensors[t] if isinstance(t, int) else t for t in backward.read]
         read += [made[k] for k in backward.read_results]
         kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in backward.saved]
-        record(self, roots, leaves, read, kept, extras)
+        record(self, roots, leaves, read, kept, extras, backward.keeps)
 
     def back(
         self, saved: list[Any], extras: Any, seeds: list[ndarray | None]

@@ -11,22 +11,6 @@ from ..bind import OPERANDS, common_dtype
 from ..primitive import PRIMITIVES
 from ..tensor import Tensor
 
-# Why the gradient of a write through a view would be another than one thinks, by the view's kind.
-_UNCLEAR = (
-    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-    "inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-    "tracked)."
-)
-_REFUSED = {
-    "no_grad": _UNCLEAR.format("no_grad"),
-    "inference": _UNCLEAR.format("inference_mode"),
-    "multi": " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one.",
-    "custom": " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is "
-    "forbidden. You can fix this by cloning the output of the custom Function.",
-}
-
 VIEW_OVERWRITTEN = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is "
     "not supported by the current autograd engine. You should either make sure the input is not a view (using .clone() for example) or make "
@@ -60,27 +44,6 @@ def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
         if old is not None and new is not None and new._array.shape != old._array.shape:
             raise OperationError(f"hook '{name}' has changed the size of value")
     return got
-
-
-def of_view(t: Tensor, kind: str) -> str:
-    """Why a view of this kind must not be written to while the write is recorded."""
-    node = t.grad_fn
-    told = (
-        "A view was created in"
-        if node is None
-        else f"Output {t.output_nr} of {node.name().partition('Backward')[0]} is a view"
-    )
-    if kind in ("multi", "custom") and node is not None:
-        told += " and is being modified inplace."
-    else:
-        told += " of a view which was created in" if node is not None else ""
-        mode = "inference mode and is being modified inplace in normal mode."
-        told += " " + (
-            mode
-            if kind == "inference"
-            else "no_grad mode and is being modified inplace with grad mode enabled."
-        )
-    return told + _REFUSED[kind]
 
 
 def within(g: Any, chain: tuple[tuple[Any, ...], ...]) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays.sparse.array import package
 from ...core import reverse, tracing
-from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
+from ...core.tensor import OutputSlot, Tensor, count_write, make_tensor, version_of
 from ...errors import GraphError, OperationError
 from ...futures import Future
 from .. import calls, collectives
@@ -466,7 +466,7 @@ class Reducer(tracing.Fixed):
             if tracer and grad is not None:  # compiled steps leave gradients in memory of their own
                 if not np.may_share_memory(grad._array, part):
                     tracer.moved(grad._array, part)
-                    version_of(grad).count += 1
+                    count_write(version_of(grad))
             elif self.as_view:
                 if grad is None or not np.may_share_memory(grad._array, part):
                     parameter._grad = make_tensor(part)
@@ -474,7 +474,7 @@ class Reducer(tracing.Fixed):
                 parameter._grad = make_tensor(part.copy())
             else:
                 np.copyto(grad._array, part)
-                version_of(grad).count += 1
+                count_write(version_of(grad))
 
     def shadow(self, divisor: int) -> None:
         """Take part in a backward of the others with zeros: this rank has no data left."""
@@ -535,7 +535,7 @@ def broadcast_coalesced(tensors: Sequence[Tensor], group: ProcessGroup, root: in
     tracing.communication(broadcast_all, arrays, group, root, writes=tuple(arrays))
     if group.rank() != root:
         for t in tensors:
-            version_of(t).count += 1
+            count_write(version_of(t))
 
 
 def broadcast_all(arrays: Sequence[np.ndarray], group: ProcessGroup, root: int) -> None:

@@ -12,7 +12,7 @@ from ...arrays import lists
 from ...core import tracing
 from ...core.modes import no_grad
 from ...core.public import FUNCTIONS
-from ...core.tensor import Tensor, make_tensor, version_of
+from ...core.tensor import Tensor, count_write, make_tensor, version_of
 from ...dtypes import from_numpy, promote_types
 from ...errors import OperationError, UnsupportedError, warn
 
@@ -157,7 +157,7 @@ def clip_grads_with_norm_(
         _scale, [_part(g) for g in grads], _value(total_norm), float(max_norm), writes=(0,)
     )
     for grad in grads:
-        version_of(grad).count += 1
+        count_write(version_of(grad))
 
 
 def clip_grad_norm_(
@@ -255,4 +255,4 @@ def clip_grad_value_(
     grads = [g for g in grads if not hasattr(g, "_local_tensor")]
     tracing.effect(_limit, [g._array for g in grads], float(clip_value), writes=(0,))
     for grad in grads:
-        version_of(grad).count += 1
+        count_write(version_of(grad))

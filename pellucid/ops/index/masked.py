@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
+from ...arrays.numpy_cpu import apart
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import overwrite
@@ -220,7 +221,8 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         masked_scatter_(reshape(self, (1,)), reshape(mask, (1,)), source)
         return self
     mask = expand(mask, shape)
-    if tracing.tracer():
+    # where elements share memory, it matters that the others are not written
+    if tracing.tracer() and apart(self._array):
         return overwrite(self, _scatter_in_order(self, mask, source), "masked_scatter_")
     return put_(self, [mask], (True,), _taken(mask, source), False, "masked_scatter_")
 
