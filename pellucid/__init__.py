@@ -22,6 +22,7 @@ from .arrays.sparse import array as _sparse_arrays
 from .core import modes as _modes
 from .core.display import nodes as _nodes
 from .core.tensor import Tensor as Tensor
+from .errors import warn as _warn
 
 _attach.publish(globals(), "torch")
 
@@ -276,6 +277,14 @@ _LAZY_NAMES = {
 }
 
 
+_MOVED = {  # questions that PyTorch asks elsewhere now
+    "has_mps": "mps.is_built",
+    "has_cuda": "cuda.is_built",
+    "has_cudnn": "cudnn.is_available",
+    "has_mkldnn": "mkldnn.is_available",
+}
+
+
 def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
         home = _importlib.import_module(f"{_HOME}.{_LAZY_NAMES[name]}")
@@ -288,6 +297,10 @@ def __getattr__(name: str) -> _Any:
             _LAZY_NAMES
         )
         return sorted(n for n in shown if not n.startswith("_") and n != "annotations")
+    if name in _MOVED:
+        part, function = _MOVED[name].split(".")
+        _warn(f"'{name}' is deprecated, please use 'torch.backends.{_MOVED[name]}()'")
+        return getattr(getattr(__getattr__("backends"), part), function)()
     if name == "torch":  # PyTorch's package holds itself by that name
         return _sys.modules[_HOME]
     if name in _dtypes.NAMED_ONLY:

@@ -10,6 +10,7 @@ from . import notebook as notebook
 from . import settings as settings
 from . import sharing as sharing
 from . import symbols as symbols
+from .create import borrowed as borrowed
 from .create import construct as construct
 from .create import legacy as legacy
 from .create import new as new

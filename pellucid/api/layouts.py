@@ -30,7 +30,35 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
+def _set_volatile(self: Tensor, value: Any) -> None:
+    warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+
+
+_volatile.setter = _set_volatile  # type: ignore[attr-defined]
 PROPERTIES["volatile"] = _volatile
+
+
+@method()
+def reinforce(self: Tensor, reward: Any) -> Any:
+    """Removed from PyTorch in 2017: always raises RuntimeError. Use `torch.distributions`.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2).reinforce(1.0)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: reinforce() was removed...
+    """
+    raise OperationError(
+        "reinforce() was removed.\nUse torch.distributions instead.\n"
+        "See https://pytorch.org/docs/main/distributions.html\n\n"
+        "Instead of:\n\nprobs = policy_network(state)\naction = probs.multinomial()\n"
+        "next_state, reward = env.step(action)\naction.reinforce(reward)\naction.backward()\n\n"
+        "Use:\n\nprobs = policy_network(state)\n"
+        "# NOTE: categorical is equivalent to what used to be called multinomial\n"
+        "m = torch.distributions.Categorical(probs)\naction = m.sample()\n"
+        "next_state, reward = env.step(action)\nloss = -m.log_prob(action) * reward\n"
+        "loss.backward()\n"
+    )
 
 
 @method()

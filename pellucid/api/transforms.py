@@ -32,8 +32,9 @@ def grad(
         seeds = (None,) * len(outputs)
     else:
         seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-    if len(seeds) != len(outputs):
+    if len(seeds) < len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients")
+    seeds = seeds[: len(outputs)]  # PyTorch ignores the others
     results: Any
     if is_grads_batched:
         results = _rows(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)

@@ -96,8 +96,9 @@ def backward(
     if grad_variables is not None:
         grad_tensors = grad_variables
     seeds = _overriding.seeds(roots) if grad_tensors is None else _tuple(grad_tensors)
-    if len(seeds) != len(roots):
+    if len(seeds) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
+    seeds = seeds[: len(roots)]  # PyTorch ignores the others
     if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
@@ -150,7 +151,8 @@ def grad(
     """
     if not only_inputs:
         _warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True).",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+            "gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
         )
     if materialize_grads and allow_unused is False:

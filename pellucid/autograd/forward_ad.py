@@ -67,6 +67,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """Close the dual level; the tangents made in it are gone."""
     if level is None:
         level = _open.level
+    if level < 0:
+        raise RuntimeError("Dual level must be a positive number.")
     if _open.level < 0 or level != _open.level:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."

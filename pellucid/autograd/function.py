@@ -33,3 +33,15 @@ def _legacy(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 setattr(Function, "__call__", _legacy)  # noqa: B010
+
+
+def _made(self: Any, *args: Any, **kwargs: Any) -> None:
+    FunctionCtx.__init__(self)
+    warn(
+        f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+        "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+        DeprecationWarning,
+    )
+
+
+setattr(Function, "__init__", _made)  # noqa: B010

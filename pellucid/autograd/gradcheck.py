@@ -315,10 +315,12 @@ def _check(
         )
         _no_outputs_depend(func, inputs, checked, values, eps)
         return
-    analytic = _jacobians(func, inputs, checked, len(outs)) if backward else None
+    with enable_grad():
+        graph = _tensors(func(*inputs)) if backward else ()
+    analytic = _jacobians(graph, checked) if backward else None
     numeric = _differences(func, inputs, checked, len(outs), eps)
     if backward:
-        again = _jacobians(func, inputs, checked, len(outs))
+        again = _jacobians(graph, checked)
         assert analytic is not None
         for (key, a), b in zip(analytic.items(), again.values(), strict=True):
             if a.size and float(np.nanmax(np.abs(a - b), initial=0.0)) > nondet_tol:
@@ -372,13 +374,9 @@ def _no_outputs_depend(
                 )
 
 
-def _jacobians(
-    func: Any, inputs: tuple[Any, ...], checked: list[Any], n_outs: int
-) -> dict[tuple[int, int], np.ndarray]:
+def _jacobians(outs: tuple[Tensor, ...], checked: list[Any]) -> dict[tuple[int, int], np.ndarray]:
     """(output elements, input elements) of each pair, by one backward per output element."""
     result = {}
-    with enable_grad():
-        outs = _tensors(func(*inputs))
     tensors = [x for _, x in checked]
     for i, out in enumerate(outs):
         rows: list[list[np.ndarray]] = [[] for _ in tensors]

@@ -16,6 +16,7 @@ from ..core import tracing
 from ..core.bind import wrap
 from ..core.display.nodes import AccumulateGrad, accumulator
 from ..core.interpret import pop, push, stack_of, thread
+from ..core.reverse import queue_callback
 from ..core.tape import Node as _Node
 from ..core.tape import Packed, RemovableHandle
 from ..core.tensor import OutputSlot, Tensor, count_write, version_of
@@ -72,7 +73,16 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
             stack_of(i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks)),
         )
         try:
-            return Packed(self.pack_hook(wrap(array)), self.unpack_hook)
+            given = wrap(array)
+            before_write = version_of(given).count
+            packed = self.pack_hook(given)
+            if version_of(given).count != before_write:
+                raise RuntimeError(
+                    "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                    "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                    "need to perform in-place operations on the input to a pack hook."
+                )
+            return Packed(packed, self.unpack_hook)
         finally:
             thread.stack = before
 
@@ -119,19 +129,22 @@ def register_multi_grad_hook(
     handles = []
     wanted = len(tensors)
 
+    def arrived() -> None:
+        grads = [held.get(k) for k in range(wanted)] if held else None
+        held.clear()
+        if grads is not None and mode == "all":
+            fn(grads)
+
     def make(index: int) -> Callable[[Tensor], None]:
         def hook(g: Tensor) -> None:
             first = not held
             held[index] = g
-            if mode == "any":
-                if first:
+            if first:
+                queue_callback(arrived)  # tensors that this backward does not reach have None
+                if mode == "any":
                     fn(g)
-                if len(held) == wanted:
-                    held.clear()
-            elif len(held) == wanted:
-                grads = [held[k] for k in range(wanted)]
-                held.clear()
-                fn(grads)
+            if len(held) == wanted:
+                arrived()
 
         return hook
 

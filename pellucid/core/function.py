@@ -82,11 +82,15 @@ class FunctionCtx:
 
     def mark_dirty(self, *args: Tensor) -> None:
         """Say which inputs `forward` overwrote; they must be among the results."""
-        self._dirty = args
+        self._dirty = refusals.only_tensors(
+            args, "mark_dirty can only accept variables, but argument "
+        )
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which results have no gradient."""
-        self._non_differentiable = args
+        self._non_differentiable = refusals.only_tensors(
+            args, "mark_non_differentiable only accepts variable arguments, but got "
+        )
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether `backward` gets zeros (True, the default) or None for results that no gradient
@@ -297,7 +301,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             "https://pytorch.org/docs/main/notes/extending.func.html"
         )
     if kwargs or (split and cls.forward.__defaults__):
-        bound = inspect.signature(cls.forward).bind(*(args if split else (ctx, *args)), **kwargs)
+        bound = refusals.bound(cls.forward, args if split else (ctx, *args), kwargs)
         bound.apply_defaults()
         args = bound.args if split else bound.args[1:]
     needs = tuple(isinstance(x, Tensor) and x._rg for x in args)

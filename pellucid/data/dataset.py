@@ -181,6 +181,12 @@ class ConcatDataset(Dataset[T_co]):
         before = self.cumulative_sizes[part - 1] if part else 0
         return self.datasets[part][idx - before]
 
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """The old spelling of `cumulative_sizes`."""
+        warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
+        return self.cumulative_sizes
+
 
 class ChainDataset(IterableDataset[Any]):
     """Chains several iterable datasets.

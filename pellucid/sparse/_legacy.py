@@ -7,7 +7,7 @@ from typing import Any
 from .. import devices, dtypes
 from ..api.convert import TYPE_NAMES
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError
+from ..errors import ArgumentTypeError, warn_once
 from ._convert import NAMES
 from ._create import sparse_coo_tensor
 from ._tensor import is_sparse, method
@@ -33,17 +33,28 @@ class _SparseType(type):
         return f"<class 'torch.sparse.{cls.__name__}'>"
 
 
+def _deprecated(old: str, new: str, device: str = "") -> None:
+    warn_once(
+        f"torch.sparse.SparseTensor({old}) is deprecated.  Please use torch.sparse_coo_tensor({new}dtype={device})."
+    )
+
+
 def _type(name: str, kind: dtypes.dtype) -> _SparseType:
     def new(cls: Any, *args: Any, device: Any = None) -> Any:
         if not args:
+            _deprecated("", "(0,), ")
             return sparse_coo_tensor(size=(0,), dtype=kind)
         if isinstance(args[0], int):
+            _deprecated("shape, *, device=", "shape, ", ", device=")
             return sparse_coo_tensor(size=args, dtype=kind)
         if len(args) == 1 and isinstance(args[0], (tuple, list)):
+            _deprecated("shape, *, device=", "shape, ", ", device=")
             return sparse_coo_tensor(size=tuple(args[0]), dtype=kind)
         if len(args) == 1 and isinstance(args[0], cls):
             return args[0].detach()
         if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
+            taken = "indices, values, " + "shape, " * (len(args) == 3)
+            _deprecated(taken + "*, device=", taken, ", device=")
             # PyTorch keeps the values' own type here.
             return sparse_coo_tensor(*args)
         raise ArgumentTypeError(

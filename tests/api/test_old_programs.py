@@ -4,6 +4,7 @@ does not.
 
 import io
 import pickle
+import re
 import warnings
 
 import pytest
@@ -38,7 +39,9 @@ def test_functions_of_old_style_are_refused():
             return x
 
     with pytest.raises(RuntimeError, match=r"^Legacy autograd function with non-static forward"):
-        Old()(torch.ones(1))
+        with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+            old = Old()
+        old(torch.ones(1))
 
 
 def test_tensor_types_of_a_device_are_refused_as_types():
@@ -99,3 +102,48 @@ def test_the_context_of_a_function_is_shown_with_its_module():
 
     y = Exp.apply(torch.ones(1, requires_grad=True))
     assert repr(y.grad_fn).startswith("<torch.autograd.function.ExpBackward object at 0x")
+
+
+def test_what_was_removed_says_so():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match=r"^reinforce\(\) was removed.\nUse torch.distributions"):
+        x.reinforce(1.0)
+    with pytest.warns(UserWarning, match="volatile was removed and now has no effect"):
+        x.volatile = True
+    with pytest.raises(RuntimeError, match="was renamed in `torch.linalg.matrix_rank"):
+        torch.matrix_rank(torch.eye(2))
+
+
+def test_old_names_answer_with_a_warning():
+    with pytest.warns(FutureWarning, match="`cummulative_sizes` attribute is renamed"):
+        assert torch.utils.data.ConcatDataset([[1, 2], [3]]).cummulative_sizes == [2, 3]
+    with pytest.warns(UserWarning, match=r"'has_cuda' is deprecated, please use 'torch.backends"):
+        assert torch.has_cuda is False
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        torch.autograd.Function()
+    x = torch.ones(1, requires_grad=True)
+    with pytest.warns(FutureWarning, match="please use torch.autograd.backward"):
+        torch.autograd.grad(x * 2, x, only_inputs=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda i, v: torch.sparse.FloatTensor(i, v), "SparseTensor(indices, values, *, device=)"),
+        (lambda i, v: torch.sparse.FloatTensor(2, 3), "torch.sparse_coo_tensor(shape, dtype=, "),
+        (lambda i, v: torch.sparse.FloatTensor(), "torch.sparse_coo_tensor((0,), dtype=)."),
+        (lambda i, v: torch.FloatStorage([1.0]), "TypedStorage is deprecated"),
+    ],
+)
+def test_old_constructors_warn(make, text):
+    torch.set_warn_always(True)
+    try:
+        with pytest.warns(UserWarning, match=re.escape(text)):
+            make(torch.tensor([[0, 1]]), torch.ones(2))
+    finally:
+        torch.set_warn_always(False)
+
+
+def test_a_label_without_a_batch_has_batch_size_zero():
+    with pytest.raises(ValueError, match=r"batch_size \(1\) to match target batch_size \(0\)"):
+        torch.nn.functional.cross_entropy(torch.ones(1, 3), torch.tensor(0))

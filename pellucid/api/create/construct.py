@@ -105,7 +105,7 @@ def _held_by(kind: Any) -> dtypes.dtype:
     return default.to_complex() if issubclass(kind, complex) else default
 
 
-def _check_lengths(data: Any, depth: int = 0) -> None:
+def _check_lengths(data: Any, kind: dtypes.dtype, depth: int = 0) -> None:
     """PyTorch's error for a ragged nested list."""
     if not isinstance(data, (list, tuple)) or not data:
         return
@@ -114,7 +114,12 @@ def _check_lengths(data: Any, depth: int = 0) -> None:
     for k, n in enumerate(lengths):
         if n != first:
             if first is None:
-                raise ArgumentTypeError(f"must be real number, not {type(data[k]).__name__}")
+                name = type(data[k]).__name__
+                raise ArgumentTypeError(
+                    f"'{name}' object cannot be interpreted as an integer"
+                    if kind.is_integral
+                    else f"must be real number, not {name}"
+                )
             if n is None:
                 raise ArgumentTypeError("not a sequence")
             raise ArgumentValueError(
@@ -123,7 +128,7 @@ def _check_lengths(data: Any, depth: int = 0) -> None:
                 "nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)",
             )
     for x in data:
-        _check_lengths(x, depth + 1)
+        _check_lengths(x, kind, depth + 1)
 
 
 def _check_arrays(data: Any) -> None:
@@ -175,15 +180,16 @@ def _no_number(value: Any, typed: bool) -> Exception:
     )
 
 
-def _check_elements(data: Any, typed: bool) -> None:
+def _check_elements(data: Any, dtype: dtypes.dtype | None) -> None:
     """Refuse nested lists in PyTorch's order: text that stands first, then what is not a number,
     then lengths that differ.
     """
     first = _scan(data)
     if isinstance(first, (str, bytes)) and first is not data:
         raise ArgumentValueError(f"too many dimensions '{type(first).__name__.removesuffix('_')}'")
-    if typed:
-        _check_lengths(data)
+    typed = dtype is not None
+    if dtype is not None:
+        _check_lengths(data, dtype)
     waiting = [data]
     while waiting:
         value = waiting.pop()
@@ -191,7 +197,7 @@ def _check_elements(data: Any, typed: bool) -> None:
             waiting += reversed(value)
         elif not isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)):
             raise _no_number(value, typed)
-    _check_lengths(data)
+    _check_lengths(data, _mixed(data) if dtype is None else dtype)
 
 
 def _scan(data: Any) -> Any:
@@ -230,11 +236,11 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             if kinds - scalars - _PLAIN:
                 _check_arrays(data)
             if not all(issubclass(kind, _NUMBERS) for kind in scalars):
-                _check_elements(data, dtype is not None)
+                _check_elements(data, dtype)
             wanted = dtype or reduce(dtypes.promote_types, map(_held_by, kinds))
             _check_kinds(scalars, wanted)
             if dtype is None:
-                return _array(data, False, wanted.numpy)
+                return _array(data, None, wanted.numpy)
     elif not isinstance(data, (bool, int, float, complex)):
         if not isinstance(data, (str, bytes)) and (
             hasattr(data, "__array__") or hasattr(data, "__array_interface__")
@@ -254,9 +260,9 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
                 ) from None
             return to_array(items, dtype)
         raise _no_number(data, dtype is not None and not isinstance(data, (str, bytes)))
-    array = _array(data, dtype is not None)
+    array = _array(data, dtype)
     if array.dtype.kind in "OUS":
-        _check_elements(data, dtype is not None)
+        _check_elements(data, dtype)
         wanted = dtype if dtype is not None else _mixed(data)
         if not wanted.is_integral:  # whole numbers of any size stand for the nearest float
             return np.array(data, np.complex128 if wanted.is_complex else np.float64).astype(
@@ -286,21 +292,23 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     return array
 
 
-def _array(data: Any, typed: bool, kind: np.dtype | None = None) -> np.ndarray:
+def _array(data: Any, dtype: dtypes.dtype | None, kind: np.dtype | None = None) -> np.ndarray:
     """NumPy's array of the data, or PyTorch's error for ragged lists."""
     try:
         return np.array(data, kind)
     except ValueError as error:
         ragged = error
     # after the handler, so that NumPy's error is not shown above ours
-    _check_elements(data, typed)
+    _check_elements(data, dtype)
     raise ragged
 
 
 def _mixed(data: Any) -> dtypes.dtype:
-    """The dtype of nested sequences of numbers of which one is too large for int64."""
+    """The dtype of nested sequences of numbers as they stand, also of uneven ones, or where one is
+    too large for int64.
+    """
     if isinstance(data, (list, tuple)):
-        return reduce(dtypes.promote_types, map(_mixed, data))
+        return reduce(dtypes.promote_types, map(_mixed, data), dtypes.bool_)
     if isinstance(data, complex):
         return dtypes.get_default_dtype().to_complex()
     return dtypes.get_default_dtype() if isinstance(data, float) else dtypes.int64
@@ -391,15 +399,8 @@ def _tensors_in(data: Any) -> Iterator[Tensor]:
             yield from _tensors_in(x)
 
 
-@public(names="as_tensor asarray")
-def as_tensor(
-    data: Any,
-    dtype: dtypes.dtype | None = None,
-    device: Any = None,
-    *,
-    copy: bool | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@public()
+def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) -> Tensor:
     """Convert `data` to a tensor. Memory is shared with a tensor or NumPy array where dtype and
     device allow it.
 
@@ -417,20 +418,16 @@ def as_tensor(
     """
     dtype = dtypes.check_dtype(dtype, "as_tensor")
     if isinstance(data, Tensor):
-        result = data.to(device=device, dtype=dtype, copy=bool(copy))
-    elif isinstance(data, np.ndarray) and not copy:
+        return data.to(device=device, dtype=dtype)
+    if isinstance(data, np.ndarray):
         result = from_numpy(data)
         if dtype is not None or device is not None or local.device is not None:
             result = result.to(device=check_device(device), dtype=dtype)
-    elif hasattr(data, "__dlpack__") and not isinstance(data, _NUMPYS):
+        return result
+    if hasattr(data, "__dlpack__") and not isinstance(data, _NUMPYS):
         result = from_dlpack(data)
-        if dtype is not None:
-            result = result.to(dtype=dtype)
-    else:
-        result = tensor(data, dtype=dtype, device=device)
-    if requires_grad:
-        result.requires_grad = True
-    return result
+        return result if dtype is None else result.to(dtype=dtype)
+    return tensor(data, dtype=dtype, device=device)
 
 
 @public()
@@ -569,54 +566,6 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         except ValueError:
             array = array.copy()
     return make_tensor(array)
-
-
-@public()
-def frombuffer(
-    buffer: Any,
-    *,
-    dtype: dtypes.dtype,
-    count: int = -1,
-    offset: int = 0,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A 1-d tensor that shares the memory of an object with the buffer protocol.
-
-    Raises:
-        ValueError: an offset or count outside the buffer.
-
-    >>> import pellucid as torch
-    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
-    tensor([1, 2], dtype=torch.int16)
-    """
-    dtype = dtypes.check_dtype(dtype, "frombuffer") or dtypes.get_default_dtype()
-    size = memoryview(buffer).nbytes
-    if size == 0 or count == 0:
-        raise ArgumentValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
-    if not 0 <= offset < size:
-        raise ArgumentValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
-        )
-    if count < 0 and (size - offset) % dtype.itemsize:
-        raise ArgumentValueError(
-            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
-        )
-    if count > 0 and offset + count * dtype.itemsize > size:
-        raise ArgumentValueError(
-            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater than actual "
-            f"buffer length ({size} bytes)"
-        )
-    array = np.frombuffer(buffer, dtype.numpy, count, offset)
-    if not array.flags.writeable:
-        warn_once(
-            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write to the "
-            "underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect its data or make "
-            "it writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
-        )
-    result = make_tensor(array)
-    if requires_grad:
-        set_requires_grad(result, True)
-    return result
 
 
 @public()

@@ -9,11 +9,14 @@ follow from the record, and are computed on demand.
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from ...errors import GraphError
 from ..bind import wrap
@@ -236,6 +239,16 @@ def _entry(node: Node, word: str) -> int | None:
     )
 
 
+def _may_keep(node: Node, word: str) -> bool:
+    """Whether a gradient rule of the operation names this argument, wanted here or not."""
+    place = _words(node).get(word, 0 if word == "self" else None)
+    rules = node.op.vjp
+    if not isinstance(place, int) or place >= len(node.op.args) or not isinstance(rules, dict):
+        return False
+    name = node.op.args[place]
+    return any(name in inspect.signature(rule).parameters for rule in rules.values())
+
+
 def _sizes(node: Node, word: str) -> Any:
     """`_saved_self_sym_sizes` and `_saved_self_sym_numel`: of an argument with a gradient."""
     stem, _, what = word.rpartition("_sym_")
@@ -269,7 +282,12 @@ def _getattr(self: Node, name: str) -> Any:
             return sizes
         position = _entry(self, word)
         if position is not None:
-            return saved_tensors(self)[position]
+            value = saved_tensors(self)[position]
+            # PyTorch's operators of two tensors keep a number as a tensor
+            number = word == "other" and isinstance(value, (int, float, complex))
+            return wrap(np.asarray(value)) if number else value
+        if _may_keep(self, word):
+            return None
     elif name.startswith(_RAW):
         position = _entry(self, name.removeprefix(_RAW))
         if position is not None:

@@ -1,11 +1,15 @@
-"""PyTorch's error messages for writes that would make gradients ambiguous, or that lose values."""
+"""PyTorch's error messages for writes that would make gradients ambiguous, or that lose values, and for
+what a Function is called with.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from ...dtypes import can_cast
-from ...errors import DtypeError, OperationError
+from ...errors import ArgumentTypeError, DtypeError, GraphError, OperationError
 from ...shapes import check_as_strided
 from ..bind import OPERANDS, common_dtype
 from ..primitive import PRIMITIVES
@@ -71,3 +75,22 @@ def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:
                 f"{t.dtype.scalar_type_name}",
                 op=name,
             ) from None
+
+
+def only_tensors(args: tuple[Any, ...], refusal: str) -> tuple[Any, ...]:
+    """The arguments of a ctx's method, all of which have to be tensors."""
+    others = [type(t).__name__ for t in args if not isinstance(t, Tensor)]
+    if others:
+        raise GraphError(refusal, notes=[f"given: {', '.join(others)}"])
+    return args
+
+
+def bound(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> inspect.BoundArguments:
+    """What a Function's `forward` is called with."""
+    try:
+        return inspect.signature(forward).bind(*args, **kwargs)
+    except TypeError as error:
+        text = str(error).replace("multiple values", "got multiple values")
+        raise ArgumentTypeError(f"forward() {text}") from None

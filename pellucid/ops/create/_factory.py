@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,12 +12,19 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.meta import MetaArray
-from ...arrays.numpy_cpu import NAMESPACES
+from ...arrays.numpy_cpu import NAMESPACES, resized
 from ...core.inplace import into
 from ...core.modes import local
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, DeviceError, OperationError, UnsupportedError, no_cuda
+from ...errors import (
+    ArgumentTypeError,
+    DeviceError,
+    OperationError,
+    UnsupportedError,
+    no_cuda,
+    warn,
+)
 from ...llvm import threads
 from ...shapes import channels_last_strides
 from .._rules import as_index
@@ -132,6 +140,24 @@ def _bad_size(function: str, position: int, value: Any) -> Exception:
     )
 
 
+def filled(
+    fill: Callable[[tuple[int, ...], Any], np.ndarray], shape: tuple[int, ...], kind: Any
+) -> np.ndarray:
+    """`fill(shape, kind)`.
+
+    Raises:
+        RuntimeError: more bytes than 64 bits count.
+    """
+    try:
+        return fill(shape, kind)
+    except ValueError:
+        if math.prod(shape) * kind.itemsize < 1 << 63:
+            raise
+        raise OperationError(
+            f"Storage size calculation overflowed with sizes={list(shape)}"
+        ) from None
+
+
 def build(
     shape: tuple[int, ...],
     kind: Any,
@@ -151,7 +177,7 @@ def build(
     if where.type == "meta":
         result = make_tensor(MetaArray(shape, kind, strides))
     else:
-        array = constant(fill(shape, kind))
+        array = constant(filled(fill, shape, kind))
         threads.expect(array.size)
         if strides is not None:
             held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
@@ -191,4 +217,13 @@ def deliver(result: Tensor, out: Tensor | None, function: str, dtype: Any = None
         raise OperationError(
             f"dtype {dtype.scalar_type_name} does not match dtype of out parameter ({out.dtype.scalar_type_name})"
         )
+    if isinstance(out, Tensor) and not out._rg and out._array.shape != result._array.shape:
+        if function == "arange" and out._array.size not in (0, result._array.size):
+            warn(
+                f"The number of elements in the out tensor of shape {list(out._array.shape)} is {out._array.size} which does not match "
+                f"the computed number of elements {result._array.size}. Note that this may occur as a result of rounding error. The "
+                f"out tensor will be resized to a tensor of shape ({result._array.size},)."
+            )
+        # what is filled takes its new size without a word
+        out._array = resized(out._array, result._array.shape, result._array)
     return into(out, result, function)

@@ -24,7 +24,7 @@ from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
 from .._unset import mark_unset, unset
-from ._factory import build, check_memory, deliver, sizes, want_gradient
+from ._factory import build, check_memory, deliver, filled, sizes, want_gradient
 
 SPARSE = (
     devices.sparse_coo,
@@ -64,7 +64,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
         ):
             # Nothing but a size, a dtype and the CPU: the common call.
             kind = dtypes.check_dtype(dtype, name) or dtypes.get_default_dtype()
-            made = constant(fill(sizes(size, name), kind.numpy))
+            made = constant(filled(fill, sizes(size, name), kind.numpy))
             threads.expect(made.size)
             return make_tensor(made)
         if kwargs:

@@ -26,7 +26,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, facts_of
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
-from ._factory import build, check_device, check_memory, deliver, sizes, want_gradient
+from ._factory import build, check_device, check_memory, deliver, filled, sizes, want_gradient
 from .basic import empty_like
 
 Fill = Callable[[random.Generator, Any, Any], Any]
@@ -183,8 +183,10 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             and not pin_memory
         ):
             made = make_tensor(
-                fill(
-                    default_generator, sizes(size, name), 0.0, 1.0, dtypes.get_default_dtype().numpy
+                filled(
+                    lambda shape, kind: fill(default_generator, shape, 0.0, 1.0, kind),
+                    sizes(size, name),
+                    dtypes.get_default_dtype().numpy,
                 )
             )
             return want_gradient(made) if requires_grad else made

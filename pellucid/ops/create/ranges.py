@@ -105,7 +105,7 @@ def arange(
     ):
         # Whole numbers on the CPU and nothing else: the common call.
         first, last = (0, start) if end is None else (start, end)
-        if last >= first:
+        if first <= last < 1 << 63:
             line = np.arange(first, last, step)
             threads.expect(line.size)
             return make_tensor(
@@ -132,6 +132,10 @@ def arange(
     if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
         start, end, step = int(start), int(end), int(step)
     n = _count(start, end, step)
+    if n >= 1 << 63:
+        raise OperationError("invalid size, possible overflow?")
+    if kind is dtypes.int64 and not -(1 << 63) <= max(start, end, step, key=abs) < 1 << 63:
+        raise OperationError("value cannot be converted to type int64_t without overflow")
     if kind is dtypes.bool_ and n > 2:
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     result = build(

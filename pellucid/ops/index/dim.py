@@ -17,7 +17,7 @@ from ...core.bind import wrap
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError
+from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError, warn_once
 from .._rules import filling, require_tensor, values
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
@@ -463,6 +463,7 @@ def _prepare_index_reduce(
     >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]), "prod")
     tensor([6., 1.])
     """
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise OperationError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."

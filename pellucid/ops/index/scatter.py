@@ -17,7 +17,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, OperationError, ShapeError
+from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .._numbers import number_array
 from .._rules import require_tensor
 from .._samples import Sample
@@ -211,6 +211,11 @@ def _scatter_arguments(
     source = _source(input, index, value if src is None else src, dim)
     if reduce is None:
         return scatter_op, (index, source), {"dim": dim}
+    if isinstance(src, Tensor):
+        warn_once(
+            "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. "
+            "Use torch.scatter_reduce instead for more reduction options."
+        )
     if reduce == "add":
         return scatter_add_op, (index, source), {"dim": dim}
     if reduce != "multiply":

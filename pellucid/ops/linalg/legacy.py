@@ -573,7 +573,12 @@ _removed(
     "The unpacking of the solution, as in\nX, _ = torch.lstsq(B, A).solution[:A.size(1)]\nshould be replaced with:\n"
     "X = torch.linalg.lstsq(A, B).solution",
 )
-_removed("matrix_rank", "", method=False)
+_removed(
+    "matrix_rank",
+    "\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
+    "`torch.linalg.matrix_rank()` to 'hermitian'.",
+    method=False,
+)
 _removed(
     "solve",
     " `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments reversed "

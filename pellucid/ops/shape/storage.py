@@ -20,14 +20,14 @@ from ...core.modes import local
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ...core.tensor import Tensor, hand_out_copies, version_of
-from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
+from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
 from .._rules import as_index, require_tensor
 from .._samples import cases
 from .._unset import unset
 from ._sizes import element_strides, sizes_of
 from .parts import part_op
 from .storages import StorageBase as StorageBase
-from .storages import TypedStorage, UntypedStorage
+from .storages import TypedStorage, UntypedStorage, typed_storage_deprecated
 
 # ---- where a tensor lies ---------------------------------------------------------------------
 WHERE = "where a tensor lies in memory"
@@ -465,11 +465,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage(self: Tensor) -> TypedStorage:
     """The storage counted in elements."""
     tracing.unkept(WHERE)
-    warn_once(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
-        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
-        "instead of tensor.storage()"
-    )
+    typed_storage_deprecated()
     return _typed_storage(self)
 
 
@@ -507,7 +503,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """
     if self._rg and not local.inference:
         raise OperationError("cannot resize variables that require grad")
-    shape = shapes.checked_sizes(sizes_of(sizes, "resize_"))
+    shape = sizes_of(sizes, "resize_")
+    if any(n < 0 for n in shape):
+        raise OperationError("numel: integer multiplication overflow")
     a = self._array
     if memory_format is dtypes.preserve_format:
         raise OperationError("Unsupported memory formatPreserve")

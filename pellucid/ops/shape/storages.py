@@ -24,6 +24,7 @@ from ...errors import (
     OperationError,
     UnsupportedError,
     no_pinned,
+    warn_once,
 )
 
 _SHARED_BY_TENSORS = (
@@ -315,6 +316,15 @@ _NEW = """{name}.__new__ received an invalid combination of arguments. Expected 
 """
 
 
+def typed_storage_deprecated() -> None:
+    """Warn of storages that count elements, once."""
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
+        "instead of tensor.storage()"
+    )
+
+
 class TypedStorage:
     """A storage that counts elements of a dtype instead of bytes; `UntypedStorage` is the newer form.
 
@@ -367,6 +377,7 @@ class TypedStorage:
                 _NEW.format(name=f"<class 'torch.{name}'>") + "Too many positional arguments"
             )
         given = args[0] if args else 0
+        typed_storage_deprecated()
         if wrap_storage is None and not isinstance(
             given, (int, Sequence, ndarray, UntypedStorage, TypedStorage)
         ):

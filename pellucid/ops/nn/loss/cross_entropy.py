@@ -66,7 +66,7 @@ def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_i
             )
         if x.shape[0] != (t.shape[0] if t.ndim else 1) or t.ndim == 0:
             raise ShapeValueError(
-                f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 1})."
+                f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 0})."
             )
     else:
         wanted = (x.shape[0], *x.shape[2:])
