@@ -62,7 +62,7 @@ def test_saved_arguments_that_nobody_wants_are_none():
     assert node._saved_self is None
     assert node._saved_other.item() == 2
     with pytest.raises(AttributeError):
-        (x + 2).grad_fn._saved_self  # noqa: B018
+        (x + 2).grad_fn._saved_self
 
 
 def test_levels_and_modes_say_what_they_are():
@@ -79,5 +79,5 @@ def test_gradcheck_runs_backward_twice_over_one_graph():
         calls.append(1)
         return x * float(len(calls))
 
-    with pytest.raises(torch.autograd.gradcheck.GradcheckError, match="^Jacobian mismatch"):
+    with pytest.raises(RuntimeError, match="^Jacobian mismatch"):
         torch.autograd.gradcheck(noisy, torch.ones(2, dtype=torch.double, requires_grad=True))
