@@ -699,6 +699,21 @@ def case_steps_that_repeat_are_not_recorded(torch, engine):
     assert all(0 <= g.loss < 100 for g in glimpses)
 
 
+def case_fewer_steps_of_many_operations_are_recorded(torch, engine):
+    """A rest begins after 24 steps where those have given events enough."""
+
+    def large(model):
+        x = torch.ones(2)
+        for _ in range(300):
+            x = x + 1
+
+    rule = watch(
+        engine, lambda: _trained(torch, 60, dict.fromkeys(range(60), large)), every_step=False
+    )
+    steps = [event.number for event in of(rule, "on_step")]
+    assert steps == [*range(24), *range(30, 34), *range(46, 50)]
+
+
 def case_every_step_is_recorded_unless_rests_are_allowed(torch, engine):
     rule = watch(engine, lambda: _trained(torch, 100))
     assert len(of(rule, "on_step")) == 100 and not of(rule, "on_glimpse")

@@ -1,11 +1,12 @@
 """Steps that are not recorded, because they only repeat what has been seen.
 
-Recording a step takes several times as long as running it. The first steps are recorded in full,
-then those around powers of two and halfway between them; in between, a program runs at its own
-speed. What is new ends such a rest at once: a block of the program that has never run, a batch of
-another shape, the first passes of a loader, an optimizer that is made, a loss that jumps. In the
-middle of a step, operations are recorded from there on, and backward and what follows it from the
-next step on. Losses are noted in every step.
+Recording a step takes several times as long as running it. The first steps are recorded in full
+(fewer where a step has many operations, because each of them costs time), then those around powers
+of two and halfway between them; in between, a program runs at its own speed. What is new ends such
+a rest at once: a block of the program that has never run, a batch of another shape, the first
+passes of a loader, an optimizer that is made, a loss that jumps. In the middle of a step,
+operations are recorded from there on, and backward and what follows it from the next step on.
+Losses are noted in every step.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from ..events import Glimpse, Site, Value
 
 FIRST = 64  # steps that are recorded before the first rest
+FEWEST, MANY = 24, 10_000  # ... or so few, once so many events have been recorded
 BEFORE, AFTER = 2, 2  # steps that are recorded before and after those that end a rest
 NEWS = 8  # steps that are recorded after something new
 FARTHEST = 2048  # steps of the longest rest
@@ -50,7 +52,8 @@ class Rest:
         self.every_step: Callable[[], bool] = lambda: False  # whether somebody needs every step
         self.touched = False  # whether gradients were cleared or computed in this step of a rest
         self.partial = False  # recording began in the middle of this step
-        self._until = FIRST
+        self.changes = 0  # how often something new has happened
+        self._until = FEWEST
         self._next = 0
         self._due = False  # the rest should end, as soon as it can
         self._anchor = 0  # the optimizer whose step began the rest
@@ -75,6 +78,7 @@ class Rest:
         recorder = self.recorder
         if recorder.elsewhere:
             return
+        self.changes += 1
         self._until = max(self._until, recorder.step + NEWS * self._round())
         if recorder.resting:
             if self.engine.position() - self._position > LITTLE:
@@ -92,7 +96,8 @@ class Rest:
             if self._due or past >= 0 and (optimizer == self._anchor or past > 64):
                 self._end()
         elif self.allowed and optimizer >= 0 and recorder.step >= self._until:
-            self._begin(optimizer)
+            if recorder.step >= FIRST or recorder.count >= MANY:
+                self._begin(optimizer)
 
     def _round(self) -> int:
         """Steps of one round of all optimizers."""

@@ -121,7 +121,9 @@ class GradientCut(Rule):
         """Cuts in what a loss is made of."""
         if event.how == "grad" and not event.create_graph and event.site is not None:
             self._bare.add(event.site.key)
-        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
+        # what the loss reaches may be another thing once the program has done something new
+        place = event.site, self.session.recorder.rest.changes
+        looked = self._looked[place] = self._looked.get(place, 0) + 1
         if looked <= _LOOKS or looked & (looked - 1) == 0:
             for cut in self._find(event.roots, event.site):
                 held = self._cuts.get(cut.site)
