@@ -283,10 +283,28 @@ def few_places(
     return index * step + starts
 
 
+def expanded_line(index: ndarray, dim: int) -> ndarray | None:
+    """The positions along `dim` of an index that was expanded in all other dimensions, as
+    `index.view(-1, 1).expand_as(x)` is; None for other indices.
+    """
+    if index.ndim < 2 or any(
+        step and size > 1
+        for d, (step, size) in enumerate(zip(index.strides, index.shape, strict=True))
+        if d != dim
+    ):
+        return None
+    return index[(*(0,) * dim, slice(None), *(0,) * (index.ndim - 1 - dim))]
+
+
 def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
     """`np.take_along_axis` in native code, or None. Raises IndexError for a position outside."""
     if not _alike(x, index, dim):
         return None
+    line = expanded_line(index, dim)
+    if line is not None:
+        if line.min() < 0:
+            raise IndexError("index out of range in self")
+        return x.take(line, dim)
     picks = np.ascontiguousarray(index, np.int64).reshape(_middle(index.shape, dim))
     out = kernels.indexing.along.gather_along(x.reshape(_middle(x.shape, dim)), picks)
     return None if out is None else out.reshape(index.shape)
@@ -302,6 +320,18 @@ def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: 
         or not _alike(out, index, dim, FEW if add else KERNEL_SIZE)
     ):
         return False
+    if add and dim == 0:
+        line = expanded_line(index, dim)
+        if line is not None:
+            width = math.prod(out.shape[1:])
+            done = kernels.indexing.embedding.scatter_add_rows(
+                np.ascontiguousarray(values).reshape(-1, width),
+                np.ascontiguousarray(line, np.int64),
+                len(out),
+                out=out.reshape(-1, width),
+            )
+            if done is not None:
+                return True
     middle = _middle(index.shape, dim)
     picks = np.ascontiguousarray(index, np.int64).reshape(middle)
     amounts = np.ascontiguousarray(values).reshape(middle)

@@ -22,6 +22,8 @@ def inside(index: Any, size: int) -> bool:
     if index.size <= 32:
         few = index.ravel().tolist() if index.ndim != 1 else index.tolist()
         return min(few) >= 0 and max(few) < size
+    if 0 in index.strides:  # each repeated position once
+        index = index[tuple(slice(None if step else 1) for step in index.strides)]
     if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
         return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)
     return bool(index.min() >= 0 and index.max() < size)

@@ -2,6 +2,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import pellucid as torch
+from pellucid.arrays.scatter import expanded_line
 from pellucid.kernels.indexing import along
 
 RNG = np.random.default_rng(11)
@@ -68,3 +70,27 @@ def test_elements_of_any_size_are_moved(dtype):
     if dtype in (np.int32, np.int64):
         assert along.scatter_along(out, index, x, add=True)
         np.testing.assert_array_equal(out, 2 * want)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_an_expanded_index_gives_what_its_copy_gives(dim, dtype):
+    # as message passing over a graph sums: one position for each row, expanded over its elements
+    line = torch.from_numpy(RNG.integers(0, 9, 70))
+    shape = (70, 40) if dim == 0 else (40, 70)
+    values = torch.from_numpy(RNG.integers(-9, 9, shape)).to(getattr(torch, dtype))
+    index = line.view(-1, 1).expand(shape) if dim == 0 else line.expand(shape)
+    copy = index.clone(memory_format=torch.contiguous_format)
+    assert expanded_line(index.numpy(), dim) is not None
+    assert expanded_line(copy.numpy(), dim) is None
+    table = values.narrow(dim, 0, 9).clone(memory_format=torch.contiguous_format)
+    assert torch.equal(torch.gather(table, dim, index), torch.gather(table, dim, copy))
+    sums = table.clone().scatter_add_(dim, index, values)
+    assert torch.equal(sums, table.clone().scatter_add_(dim, copy, values))
+    for bad in (-1, 9):
+        wrong = torch.where(line == line[7], bad, line)
+        wrong = wrong.view(-1, 1).expand(shape) if dim == 0 else wrong.expand(shape)
+        with pytest.raises(RuntimeError, match=f"index {bad} is out of bounds"):
+            torch.gather(table, dim, wrong)
+        with pytest.raises(RuntimeError, match=f"index {bad} is out of bounds"):
+            table.scatter_add_(dim, wrong, values)
