@@ -21,6 +21,12 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 LARGE = 1 << 12  # elements from which one pass over memory by a kernel beats several by NumPy
 
 
+@functools.lru_cache(256)
+def _number(kind: str, value: float) -> np.ndarray:
+    """A number but zero, which has two signs, as an array: a kernel takes longer to convert one."""
+    return np.array(value, kind)
+
+
 def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
     """Put down the formula of the operation `name`, which may be the word that its forward rule
     names; the forward rule.
@@ -42,6 +48,7 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     """
     function, numbers = formula.function, formula.numbers
     known: dict[Any, Any] = {}  # kernels that were used, by dtype
+    ready: dict[str, Any] = {}  # of these the ones that serve any size, by the dtype's character
 
     @functools.cache
     def lengthy(lines: int = 2) -> bool:
@@ -60,29 +67,39 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
         """The kernel for floats of this dtype; None where NumPy serves."""
         if kernel:
             x = arrays[0]
+            served = lengthy() or often(name)
             if (
                 kind in known
-                and x.size >= (1 if lengthy() or often(name) else SMALL)
+                and x.size >= (1 if served else SMALL)
                 and type(x) is np.ndarray
                 and config.kernels
             ):
+                if served:
+                    ready[kind.char] = known[kind]
                 return known[kind]
             run = fused(name, x, least=1 if lengthy() else SMALL)
             if run is not None:
                 known[kind] = run
             return run
         few = arrays[-1].size < LARGE and arrays[0].size < LARGE
-        if few and not long() and not often(name) or not worth():
+        served = long() or often(name)
+        if few and not served or not worth():
             return None
         for k, a in enumerate(arrays):
             if type(a) is not np.ndarray or a.dtype is not kind and k not in formula.masks:
                 return None
-        return fused(name, arrays[0], least=1)
+        run = fused(name, arrays[0], least=1)
+        if served and run is not None:
+            ready[kind.char] = run
+        return run
 
     if len(formula.values) == 1 and not numbers:
 
         def rule(xp: Any, x: Any) -> Any:
             kind = x.dtype
+            run = ready.get(kind.char)
+            if run is not None and type(x) is np.ndarray and x.size and config.kernels:
+                return run(x)
             if kind is _F32 or kind is _F64:
                 run = kernel_for(kind, x)
                 if run is not None:
@@ -97,6 +114,19 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
     def several(xp: Any, *arrays: Any, **given: Any) -> Any:
         first = arrays[0]
         kind = first.dtype
+        run = ready.get(kind.char)
+        if run is not None and first.size and config.kernels:
+            for a in arrays:
+                if type(a) is not np.ndarray or a.dtype is not kind:
+                    break
+            else:
+                if not numbers:
+                    return run(*arrays)
+                values = []
+                for n in numbers:
+                    v = given[n]
+                    values.append(_number(kind.char, v) if type(v) is float and v else v)
+                return run(*arrays, *values)
         if kind is _F32 or kind is _F64:
             if not kernel and first.size < LARGE and arrays[-1].size < LARGE and not long():
                 return function(xp, *arrays, **given)

@@ -27,6 +27,7 @@ __all__ = [
     "in_float32",
     "multiplied",
     "narrowed",
+    "nonzero_bits",
     "native_products",
     "widened",
 ]
@@ -50,7 +51,14 @@ def converted(x: Any, kind: Any) -> Any:
         run = _conversion(source, np.dtype(kind)) if source != kind else None
         if run is not None:
             return run(x)
+        if np.dtype(kind).kind == "b":
+            return nonzero_bits(x)
     return x.astype(kind)
+
+
+def nonzero_bits(x: np.ndarray) -> Any:
+    """Which two-byte floats are not zero: those with a bit other than the sign."""
+    return x.view(np.uint16) << 1 != 0
 
 
 def widened(x: Any) -> Any:

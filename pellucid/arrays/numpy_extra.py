@@ -48,13 +48,17 @@ def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[...,
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
         def function(*arrays: Any) -> Any:
-            kind = _kind(arrays)
-            if kind in HALVES:
-                return narrowed(asarray(compute(*map(_wide, arrays))), kind)
-            if kind.kind in "biu":
-                raise TypeError(f"not supported: {name} of {kind}")
+            kind = arrays[0].dtype if type(arrays[0]) is ndarray else _kind(arrays)
+            if kind.char not in "fd":
+                if kind in HALVES:
+                    x = arrays[0]
+                    if len(arrays) == 1 and x.size >= _MANY_HALVES and x.flags.c_contiguous:
+                        return _of_each(compute, kind).take(x.view(np.uint16))
+                    return narrowed(asarray(compute(*map(_wide, arrays))), kind)
+                if kind.kind in "biu":
+                    raise TypeError(f"not supported: {name} of {kind}")
             result = compute(*arrays)
-            return result if result.dtype == kind else asarray(result).astype(kind)
+            return result if result.dtype is kind else asarray(result, kind)
 
         function.__name__, function.__doc__ = name, doc
         globals()[name] = function
@@ -62,6 +66,16 @@ def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[...,
         return function
 
     return decorate
+
+
+_MANY_HALVES = 1 << 17  # two-byte floats from which all of them are computed and looked up
+
+
+@functools.lru_cache(32)
+def _of_each(compute: Callable[..., Any], kind: Any) -> ndarray:
+    """The values of a function at each of the two-byte floats, in the order of their bits."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(kind)
+    return narrowed(asarray(compute(_wide(every))), kind)
 
 
 def from_scipy(name: str, scipy_name: str, doc: str) -> None:
@@ -206,7 +220,22 @@ def logaddexp2(x: Any, y: Any) -> Any:
 def hypot(x: Any, y: Any) -> Any:
     """sqrt(x^2 + y^2) without overflow."""
     _floats("hypot", x)
+    if x.dtype in HALVES and y.dtype is x.dtype:
+        run = fused("hypot_scaled", x, y)
+        if run is not None:
+            return run(x, y)
     return ufuncs.hypot(x, y)
+
+
+def _hypot_scaled(m: Any, x: Any, y: Any) -> Any:
+    x, y = m.abs(x), m.abs(y)
+    large, small = m.maximum(x, y), m.minimum(x, y)
+    part = small / large
+    length = m.where(large > 0, large * m.sqrt(1 + part * part), large)
+    return m.where(m.isinf(x), x, m.where(m.isinf(y), y, length))
+
+
+FORMULAS["hypot_scaled"] = Formula(_hypot_scaled)
 
 
 @_export
@@ -287,7 +316,7 @@ _erf = globals()["erf"]
 @_export
 def erf(x: Any) -> Any:
     """2/sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-    run = fused("erf", x, least=_LARGE)
+    run = fused("erf", x, least=_LARGE) if x.size >= _LARGE else None
     return _erf(x) if run is None else run(x)
 
 
@@ -544,7 +573,7 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     if kind.itemsize > 2:
         run = (
             fused("addcmul", x, a, b, least=_LARGE)
-            if kind.kind == "f" and a.dtype is kind is b.dtype
+            if kind.kind == "f" and b.size >= _LARGE and a.dtype is kind is b.dtype
             else None
         )
         if run is not None:
@@ -569,6 +598,9 @@ def addcdiv(x: Any, a: Any, b: Any, value: Any) -> Any:
     """x + value * a / b, rounded once for two-byte floats."""
     kind = x.dtype
     if kind.kind in "fV" and a.dtype is kind is b.dtype:
+        if kind.itemsize > 2 and b.size < _LARGE:
+            quotient = a / b
+            return x + (quotient if value == 1 else quotient * value)
         run = fused("addcdiv", x, a, b, least=_LARGE if kind.itemsize > 2 else 1)
         if run is not None:
             return run(x, a, b, value)

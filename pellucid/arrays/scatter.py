@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from .halves import HALVES, narrowed, widened
 from .native import enabled, kernels
 
 KERNEL_SIZE = 2048  # values from which on a generated kernel is used
@@ -31,6 +32,11 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         return
     kind = out.dtype.kind
     wide = out.shape[1]
+    if values.size >= ROWS_SIZE and _in_float32(out, values):
+        total = widened(out)
+        add_rows(total, rows, widened(values))
+        out[...] = narrowed(total, out.dtype)
+        return
     if (
         values.size >= ROWS_SIZE
         and wide > 1
@@ -68,6 +74,13 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         for turn in range(int(rank.max()) + 1):
             chosen = order[rank == turn]
             out[rows[chosen]] += values[chosen]
+
+
+def _in_float32(out: ndarray, values: ndarray) -> bool:
+    """Whether two-byte floats are added to a copy in float32, which is rounded once: not where few
+    of many elements change.
+    """
+    return out.dtype in HALVES and values.dtype is out.dtype and values.size * 4 >= out.size
 
 
 def _sums_of_runs(values: ndarray, starts: ndarray, dtype: Any) -> ndarray:
@@ -141,6 +154,19 @@ def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
     kind = out.dtype
     if values.size <= _FEW and kind is values.dtype and kind.char in "fdlq":
         np.add.at(out, index, values)
+        return
+    picks = index[0]
+    if (
+        len(index) == 1 == picks.ndim
+        and out.ndim > 1
+        and out.flags.c_contiguous
+        and values.shape == (picks.size, *out.shape[1:])
+        and picks.min(initial=0) >= 0
+        and picks.max(initial=-1) < len(out)
+    ):  # rows, as a graph's nodes are
+        width = math.prod(out.shape[1:])
+        rows = np.ascontiguousarray(values).reshape(picks.size, width)
+        add_rows(out.reshape(-1, width) if width else out.reshape(len(out), 0), picks, rows)
         return
     dims, picked, flat = leading(out.shape, index)
     rest = [d for d in range(out.ndim) if d not in dims]
@@ -244,7 +270,9 @@ def short_way(x: ndarray, index: ndarray, dim: int) -> tuple[ndarray, int] | Non
     """What `take_by` needs to take few elements; None for many, and for shapes that do not differ
     in `dim` only.
     """
-    return _aligned(x.shape, index.shape, dim) if x.size <= 4096 >= index.size else None
+    if index.size > 4096 or x.size > 4096 and not x.flags.c_contiguous:
+        return None
+    return _aligned(x.shape, index.shape, dim)
 
 
 def take_by(x: ndarray, index: ndarray, way: tuple[ndarray, int]) -> ndarray:
@@ -255,7 +283,7 @@ def take_by(x: ndarray, index: ndarray, way: tuple[ndarray, int]) -> ndarray:
 
 def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:
     """`np.put_along_axis` into a new, C-ordered array, for an index without negative positions."""
-    few = out.size <= 4096 >= index.size and index.shape == values.shape
+    few = index.size <= 4096 and index.shape == values.shape and out.flags.c_contiguous
     known = _aligned(out.shape, index.shape, dim) if few else None
     if known is None:
         np.put_along_axis(out, index, values, dim)
@@ -320,6 +348,12 @@ def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: 
         or not _alike(out, index, dim, FEW if add else KERNEL_SIZE)
     ):
         return False
+    if add and _in_float32(out, values):
+        total = widened(out)
+        if not scatter_along(total, index, widened(values), dim, True):
+            return False
+        out[...] = narrowed(total, out.dtype)
+        return True
     if add and dim == 0:
         line = expanded_line(index, dim)
         if line is not None:

@@ -164,7 +164,7 @@ def titled(result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = ()
     the tensors that the function is one of, whose node is to show no more than edges to them.
     """
     node = getattr(result, "_node", None)
-    edges = tuple([(x._node or x) if x is not None and x._rg else None for x in of])
+    edges = of and tuple([(x._node or x) if x is not None and x._rg else None for x in of])
     # where it is an argument's, nothing was computed
     if isinstance(node, Node) and all(edge is not node for edge in edges):
         node.__class__ = named_type(title if "Backward" in title else title + "Backward0")

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import dtypes
+from ...arrays.halves import narrowed
 from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
@@ -216,9 +217,10 @@ def _spread(values: np.ndarray, low: float, high: float, kind: np.dtype) -> np.n
             return spread  # the largest of them stays below the end
     else:
         spread = values * span if low == 0.0 else fma(values, span, start)
-    spread = spread.astype(kind, copy=False)
     end = kind.type(high)
-    if spread.size and spread.max() >= end:
+    reached = bool(spread.size) and spread.max().astype(kind) >= end
+    spread = narrowed(spread, kind)
+    if reached:
         spread[spread == end] = kind.type(low)  # rounding may reach the open end
     return spread
 

@@ -337,9 +337,16 @@ def _layout(
     """
     if x.dtype not in KINDS or not x.flags.c_contiguous or not available(KINDS[x.dtype]):
         return None
-    shape, ndim = x.shape, x.ndim
+    return _arranged(x.shape, axis)
+
+
+@functools.lru_cache(1024)
+def _arranged(
+    shape: tuple[int, ...], axis: Axes
+) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
+    ndim = len(shape)
     if axis is None:
-        return 1, x.size, 1, (), (1,) * ndim
+        return 1, pymath.prod(shape), 1, (), (1,) * ndim
     if type(axis) is tuple and len(axis) == 1:
         axis = axis[0]
     if isinstance(axis, int):

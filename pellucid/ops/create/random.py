@@ -693,7 +693,7 @@ def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> 
             and generator is None
             and needed <= len(args) <= len(names)
             and is_written_directly(self)
-            and _NUMBERS.issuperset(map(type, args))
+            and (not args or _NUMBERS.issuperset(map(type, args)))
         ):
             fill(default_generator, self._array, *args, *usual[len(args) :])
             bump(self, name)

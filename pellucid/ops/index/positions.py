@@ -65,7 +65,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if a.ndim == 0:
         return wrap(np.empty((len(found[0]), 0), np.int64))
     # as it lies in PyTorch
-    return wrap(np.stack(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))
+    return wrap(np.array(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))
 
 
 _MANY = 1 << 12  # elements from which the positions are made of those in the flattened array

@@ -78,7 +78,8 @@ def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
 
 def _multiplier(name: str, value: Any, *tensors: Tensor) -> Any:
     """The number that the product is multiplied by."""
-    value = as_number(value, name, "value")
+    if type(value) is not int and type(value) is not float:
+        value = as_number(value, name, "value")
     if isinstance(value, complex) and not (kind := common_dtype(tensors)).is_complex:
         raise OperationError(f"value cannot be converted to type {kind.c_name} without overflow")
     if tensors[0]._array.dtype.kind in "iu" and (kind := common_dtype(tensors)).is_integral:
@@ -124,7 +125,10 @@ def addcdiv(
     """
     if rest:
         return former(addcdiv, input, tensor1, tensor2, *rest, numbers=("value",), value=value)
-    _three("addcdiv", input, tensor1, tensor2)
+    if not (
+        isinstance(input, Tensor) and isinstance(tensor1, Tensor) and isinstance(tensor2, Tensor)
+    ):
+        _three("addcdiv", input, tensor1, tensor2)
     if tensor1.dtype.is_integral and tensor2.dtype.is_integral:
         raise OperationError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "

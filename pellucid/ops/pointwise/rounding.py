@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays.halves import HALVES
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -146,6 +147,17 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 public(namespace="special", names="round", out=True)(round)
 
 
+def _all_finite(xp: Any, x: np.ndarray) -> Any:
+    infinity = _INFINITIES.get(x.dtype)
+    if infinity is None or not x.size:
+        return np.logical_and.reduce(xp.isfinite(x), None)
+    return np.maximum.reduce(x.view(np.uint16) & 0x7FFF, None) < infinity
+
+
+# the bits of two-byte infinities
+_INFINITIES = {kind: int(np.array(np.inf, kind).view(np.uint16)) for kind in HALVES}
+
+
 def _nan_to_num(
     xp: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None
 ) -> Any:
@@ -158,7 +170,7 @@ def _nan_to_num(
             for part in (x.real, x.imag)
         ]
         return xp.make_complex(*parts)
-    if type(x) is np.ndarray and np.logical_and.reduce(xp.isfinite(x), None):
+    if type(x) is np.ndarray and _all_finite(xp, x):
         return x.copy()  # as nearly always
     limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
     number = kind.type

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import config
-from ...arrays.halves import HALVES
+from ...arrays.halves import HALVES, narrowed, widened
 from ...arrays.native import SMALL, kernels
 from ...arrays.numpy_extra import comparable
 from ...arrays.scatter import take_few
@@ -76,8 +76,8 @@ def ordered(xp: Any, x: Any, dim: int, k: int, largest: bool, how: str) -> Any:
         return xp.take_along_axis(x, order, dim), order
     if how == "top" or how == "top unordered" or x.size >= SMALL or shape[dim] > FEW:
         if x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
-            values, order = ordered(xp, x.astype(np.float32), dim, k, largest, how)
-            return values.astype(x.dtype), order
+            values, order = ordered(xp, widened(x), dim, k, largest, how)
+            return narrowed(values, x.dtype), order
         made = _by_kernel(x, dim, k, largest, how) if k and config.kernels else None
         if made is not None:
             return made

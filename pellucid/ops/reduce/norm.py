@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays import numpy_cpu
+from ...arrays.halves import converted
 from ...arrays.native import kernels
 from ...core import tracing
 from ...core.modes import local
@@ -34,7 +35,7 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
         made = numpy_cpu.euclidean(x, dim, keepdim)
         if made is not None:
             return made
-    size = xp.abs(x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
+    size = xp.abs(converted(x, xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
     real = kind if kind.kind != "c" else size.dtype
     if ord == INF:
         made = xp.max(size, dim, keepdim) if x.size else xp.sum(size, dim, None, None, keepdim)

@@ -28,7 +28,7 @@ def _places(ordered: Any, values: Any, right: bool, kind: Any) -> Any:
     side = "right" if right else "left"
     ordered, values = comparable(ordered), comparable(values)
     if ordered.ndim == 1:
-        return np.asarray(np.searchsorted(ordered, values, side), kind)
+        return np.asarray(ordered.searchsorted(values, side), kind)
     n = math.prod(ordered.shape[:-1])
     rows, wanted = ordered.reshape(n, ordered.shape[-1]), values.reshape(n, values.shape[-1])
     made = [np.searchsorted(row, w, side) for row, w in zip(rows, wanted, strict=True)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import config, dtypes
 from ...arrays import numpy_fast
+from ...arrays.halves import HALVES, narrowed, widened
 from ...arrays.native import kernels
 from ...arrays.numpy_cpu import in_order
 from ...arrays.numpy_extra import comparable
@@ -133,15 +134,17 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
-        if name != "mode" and type(x) is np.ndarray and x.dtype.kind in "fi" and config.kernels:
-            made = kernels.ordering.select.select(
-                x, dim, "kth" if name == "kthvalue" else name, **params
-            )
+        served = name != "mode" and type(x) is np.ndarray and config.kernels
+        # Of many two-byte floats some are equal: no k-th of them stands alone.
+        if served and (x.dtype.kind in "fi" or x.dtype in HALVES and name != "kthvalue"):
+            way = "kth" if name == "kthvalue" else name
+            made = kernels.ordering.select.select(widened(x), dim, way, **params)
             if made is not None and (name != "kthvalue" or _alone(x, made[0])):
-                return made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
+                values, index = narrowed(made[0], x.dtype), made[1]
+                return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
         index = index_rule(x, dim, **params)
         values = take_few(x, index, dim)
-        return (values, index) if keepdim else (np.squeeze(values, dim), np.squeeze(index, dim))
+        return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
@@ -177,7 +180,7 @@ def _extreme_op(which: str) -> Any:
         if type(x) is np.ndarray and config.kernels:
             made = kernels.ordering.order.extreme(x, dim, which == "max")
             if made is not None:
-                made = made if keepdim else (np.squeeze(made[0], dim), np.squeeze(made[1], dim))
+                made = made if keepdim else (made[0].squeeze(dim), made[1].squeeze(dim))
                 return made if x.flags.c_contiguous else tuple(map(in_order, made))
         return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(
             x, dim, keepdims=keepdim
@@ -478,10 +481,11 @@ def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
     flat = x.reshape(-1)
     if not flat.size:
         return np.full((), np.iinfo(x.dtype).min if x.dtype.kind in "iu" else np.nan, x.dtype)
-    if type(flat) is np.ndarray and x.dtype.kind in "fi" and config.kernels:
-        made = kernels.ordering.select.select(flat, 0, "nanmedian" if ignore_nan else "median")
+    if type(flat) is np.ndarray and (x.dtype.kind in "fi" or x.dtype in HALVES) and config.kernels:
+        way = "nanmedian" if ignore_nan else "median"
+        made = kernels.ordering.select.select(widened(flat), 0, way)
         if made is not None:
-            return made[0].reshape(())
+            return narrowed(made[0], x.dtype).reshape(())
     return flat[_median_index(flat, 0, ignore_nan)].reshape(())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays.halves import HALVES, nonzero_bits
 from ...arrays.numpy_cpu import in_order
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
@@ -21,6 +22,8 @@ from .basic import OVER_DIMS, reduced_aval
 
 
 def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if x.dtype in HALVES and type(x) is np.ndarray:
+        x = nonzero_bits(x)
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         # the first False: a quarter of the cost, and the rest is not looked at
         return x.item(x.argmin())
@@ -28,6 +31,8 @@ def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
 
 
 def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
+    if x.dtype in HALVES and type(x) is np.ndarray:
+        x = nonzero_bits(x)
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         return x.item(x.argmax())
     return in_order(xp.logical_or.reduce(x, dim, None, None, keepdim))
@@ -160,14 +165,19 @@ def _onnx_count_nonzero(c: Any) -> Any:
     return c.reduce("ReduceSum", ones, c.dims, False)
 
 
+def _count_nonzero(xp: Any, x: Any, *, dim: Any) -> Any:
+    if dim is None and type(x) is np.ndarray:
+        if x.dtype in HALVES:
+            return np.count_nonzero(nonzero_bits(x))
+        if x.dtype.kind in "biufc":
+            return np.count_nonzero(x if x.size < 4096 or x.dtype.kind == "b" else x != 0)
+    return xp.sum(x != 0, dim, np.int64)
+
+
 count_nonzero_op = defop(
     "count_nonzero",
     "input",
-    forward=lambda xp, x, *, dim: (
-        np.count_nonzero(x if x.size < 4096 or x.dtype.kind == "b" else x != 0)
-        if dim is None and type(x) is np.ndarray and x.dtype.kind in "biufc"
-        else xp.sum(x != 0, dim, np.int64)
-    ),
+    forward=_count_nonzero,
     expand=_expand_truth,
     aval=lambda x, dim: (reduced_aval(x, dim=dim)[0], np.dtype(np.int64)),
     batch="dims",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import shapes
+from ....arrays.halves import HALVES, in_float32
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.primitive import defop
@@ -97,14 +98,18 @@ adaptive_max_op = defop(
 )
 
 
+def _adaptive_means(xp: Any, x: Any, *, output_size: Any) -> Any:
+    if not x.size:
+        return xp.zeros((*x.shape[:2], *output_size), x.dtype)
+    if x.dtype in HALVES:
+        return in_float32(_adaptive_means, xp, x, output_size=output_size)
+    return xp.adaptive_avg_pool(x, output_size)
+
+
 adaptive_avg_op = defop(
     "adaptive_avg_pool",
     "input",
-    forward=lambda xp, x, *, output_size: (
-        xp.adaptive_avg_pool(x, output_size)
-        if x.size
-        else xp.zeros((*x.shape[:2], *output_size), x.dtype)
-    ),
+    forward=_adaptive_means,
     vjp={"input": _adaptive_avg_back},
     jvp="linear",
     grad_name="AdaptiveAvgPool2D",
