@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
+_F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
 _FEW = 256  # elements up to which NumPy's conversion is as fast
 
 
@@ -48,11 +49,15 @@ def converted(x: Any, kind: Any) -> Any:
     """`x.astype(kind)`, always a new array."""
     source = x.dtype
     if (source in HALVES or kind in HALVES) and x.size > _FEW and type(x) is np.ndarray:
+        if kind == _BF16 and source == _F64:  # as NumPy's conversion, which goes through float32
+            x, source = x.astype(_F32), _F32
         run = _conversion(source, np.dtype(kind)) if source != kind else None
         if run is not None:
             return run(x)
         if np.dtype(kind).kind == "b":
             return nonzero_bits(x)
+        if source == _F16 and kind in (np.int64, np.int32):
+            return converted(x, _F32).astype(kind)
     return x.astype(kind)
 
 

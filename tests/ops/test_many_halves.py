@@ -132,3 +132,26 @@ def test_few_places_of_a_large_array():
         w = y.detach().clone().requires_grad_()
         w.max(1).values.sum().backward()
         assert w.grad.sum() == len(y) and torch.equal(w.grad.nonzero()[:, 1], index)
+
+
+@pytest.mark.parametrize("kind", (torch.bfloat16, torch.float16))
+def test_casts_draws_and_largest_elements(kind):
+    x = every(kind)
+    whole = x.float().nan_to_num(0).clamp(-60000, 60000).to(kind)
+    for to in (torch.int64, torch.int32):
+        assert torch.equal(whole.to(to), whole.float().to(to))
+    # as in PyTorch, both steps round: to float32, then to two bytes
+    wide = x.float().nan_to_num(1).double() * (1 + 2**-9) * (1 + 2**-40)
+    if kind is torch.bfloat16:
+        assert same_bits(wide.to(kind), wide.float().to(kind))
+    torch.manual_seed(0)
+    chances = torch.rand(300).to(kind)
+    torch.manual_seed(1)
+    drawn = torch.bernoulli(chances)
+    torch.manual_seed(1)
+    assert torch.equal(drawn.float(), torch.bernoulli(chances.float())) and drawn.dtype is kind
+    rows = x.view(256, 256)
+    for dim in (0, 1):
+        made, expected = rows.max(dim), rows.float().max(dim)
+        torch.testing.assert_close(made.values.float(), expected.values, equal_nan=True)
+        assert torch.equal(made.indices, expected.indices)

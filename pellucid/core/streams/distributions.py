@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.halves import HALVES, widened
 from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ..tracing import repeatable
@@ -97,6 +98,7 @@ def bernoulli_like(
         raise refuse("bernoulli_tensor_cpu_self_", kind)
     if name_of(p.dtype) not in DIGITS:
         raise refuse("bernoulli_tensor_cpu_p_", p.dtype)
+    p = widened(p)
     chances = p if p.shape == shape else np.broadcast_to(p, shape)
     if not (p.size and _minimum(p, None) >= 0 and _maximum(p, None) <= 1):  # NaN is not
         raise RuntimeError(
@@ -109,9 +111,10 @@ def bernoulli_like(
         uniforms = (
             generator.uniform53(count) if p.dtype == np.float64 else uniform24(generator, count)
         )
-    return deliver(
-        target, (uniforms < chances.reshape(-1).astype(uniforms.dtype, copy=False)).astype(kind)
-    )
+    drawn = uniforms < chances.reshape(-1).astype(uniforms.dtype, copy=False)
+    if kind in HALVES:
+        return deliver(target, np.multiply(drawn, np.ones((), kind).view(np.uint16)).view(kind))
+    return deliver(target, drawn.astype(kind))
 
 
 @repeatable

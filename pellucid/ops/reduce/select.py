@@ -178,8 +178,9 @@ def _extreme_op(which: str) -> Any:
             made = reduce(x, dim, None, None, keepdim), place(dim, keepdims=keepdim)
             return made if x.flags.c_contiguous else tuple(map(in_order, made))
         if type(x) is np.ndarray and config.kernels:
-            made = kernels.ordering.order.extreme(x, dim, which == "max")
+            made = kernels.ordering.order.extreme(widened(x), dim, which == "max")
             if made is not None:
+                made = narrowed(made[0], x.dtype), made[1]
                 made = made if keepdim else (made[0].squeeze(dim), made[1].squeeze(dim))
                 return made if x.flags.c_contiguous else tuple(map(in_order, made))
         return getattr(xp, which)(x, dim, keepdim), getattr(xp, "arg" + which)(
