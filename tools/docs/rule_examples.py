@@ -25,6 +25,7 @@ MARK = re.compile(r"\s*# <- finding.*")
 
 # The script shown on the page of each rule: buggy_NAME.py in the rule's folder.
 SHOWN = {
+    "accumulation-not-scaled": "counted",
     "average-swapped": "lerp",
     "backward-by-hand": "sign",
     "backward-without-step": "forgotten",
@@ -73,6 +74,7 @@ SHOWN = {
     "param-unused": "layer_left_out",
     "partial-batch-mean": "evaluate_function",
     "partners-apart": "two_losses",
+    "positions-of-the-batch": "buffer",
     "probs-as-logits": "policy_distribution",
     "ratio-always-one": "detached",
     "repeated-index": "messages",
@@ -89,13 +91,17 @@ SHOWN = {
     "state-carried-over": "attribute",
     "state-not-saved": "statistics",
     "step-without-backward": "forgotten",
+    "target-in-input": "windows",
     "target-not-detached": "target",
     "target-visible": "not_shifted",
     "terminal-not-masked": "q_learning",
+    "terms-reduced-apart": "mean_of_pixels",
     "train-in-eval-mode": "train_only_before_the_loop",
     "validation-augmented": "split",
     "validation-statistics": "tensors",
+    "value-changed-in-place": "sequential",
     "vanishing-gradient": "deep_sigmoids",
+    "weights-out-of-order": "most_common",
     "zero-between-backward-and-step": "order",
 }
 

@@ -9,9 +9,10 @@ from types import FrameType
 from ...events import VIEWS, Op, Read, Site, Value
 from ...recording.names import locals_of
 from ...rule import Rule
-from ..losses.means import average_of
+from ..losses.counted import added_as_they_are
+from ..losses.means import average_of, value_of
 
-_MEAN_LOSSES = frozenset(
+MEAN_LOSSES = frozenset(
     "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
     "poisson_nll_loss gaussian_nll_loss soft_margin_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss multi_margin_loss "
     "multilabel_margin_loss multilabel_soft_margin_loss triplet_margin_loss".split()
@@ -41,6 +42,7 @@ class PartialBatchMean(Rule):
     def __init__(self) -> None:
         self._runs: dict[Site, _Run] = {}
         self._done: set[Site] = set()
+        self._looked: set[Site] = set()
 
     def on_read(self, event: Read) -> None:
         """A mean over a batch becomes a number."""
@@ -74,9 +76,14 @@ class PartialBatchMean(Rule):
     def _note(self, value: Value, site: Site | None, step: int) -> None:
         if site is None or site in self._done:
             return
-        size = _size_of_mean(value) or _divided(value, site)
+        mean = _size_of_mean(value)
+        size = mean or _divided(value, site)
         if size is None:
             return
+        if mean is not None and mean > 1 and site not in self._looked:
+            self._looked.add(site)
+            if self._by_rows(site, mean):
+                return
         run = self._runs.get(site)
         if run is None or run.step != step:
             run = self._runs[site] = _Run(step)
@@ -84,6 +91,27 @@ class PartialBatchMean(Rule):
         first = run.sizes[0]
         if size < first and len(run.sizes) > 1 and len(run.sizes) - run.sizes.count(first) == 1:
             self._judge(site, run.sizes)
+
+    def _by_rows(self, site: Site, rows: int) -> bool:
+        """Means that are added up as they are, and divided by a number of rows."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code is not site.code:
+            frame = frame.f_back
+        if frame is None:
+            return False
+        names = {**frame.f_globals, **locals_of(frame)}
+        place = added_as_they_are(site.file, site.line, lambda node: value_of(node, names))
+        if place is None:
+            return False
+        self._done.add(site)
+        self.report(
+            place,
+            f"the mean of a batch of {rows} rows is added here as it is, and the sum is divided by the number of rows: the result is "
+            f"about {rows} times too small.",
+            evidence={"rows": rows, "mean_at": site},
+            fix="multiply the mean by the number of rows that it is over, or divide by the number of batches",
+        )
+        return True
 
     def _judge(self, site: Site, sizes: list[int]) -> None:
         """A smaller batch after full ones: is its mean put into a mean of means?"""
@@ -181,7 +209,7 @@ def _size_of_mean(value: Value) -> int | None:
         if (
             op.name == "mean"
             and op.args.get("dim") is None
-            or op.name in _MEAN_LOSSES
+            or op.name in MEAN_LOSSES
             and op.args.get("reduction") == "mean"
         ):
             return given.shape[0] if given.ndim else None

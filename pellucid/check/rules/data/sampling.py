@@ -12,7 +12,12 @@ from ...rule import Rule
 from ..source.places import assigned_before, chosen
 
 CLEARLY = 1.5  # times as many rows
-ROWS = 64  # labels that a loss has seen before it is judged
+ROWS = 64  # labels that a loss has seen at least
+# and those at which it is judged at once: all, and of each class
+MANY_ROWS, OF_EACH = 512, 24
+# of the range of the logarithms: what weights in the right order may be off the inverse of the
+# counts that were seen, and how far off they must be as they are
+NEAR, FAR = 0.12, 0.5
 
 
 def inverted(weights: Any, counts: Any) -> bool:
@@ -25,6 +30,27 @@ def inverted(weights: Any, counts: Any) -> bool:
     power, offset = np.polyfit(rows, given, 1)
     rest = np.abs(given - power * rows - offset).max()
     return bool(0.4 <= power <= 1.6 and rest <= 0.2 * np.ptp(given))
+
+
+def out_of_order(weights: Any, counts: Any) -> bool:
+    """Whether the weights are the inverse of the counts, but of those of other classes."""
+    if counts.size < 3 or counts.min() < 4 or weights.min() <= 0:
+        return False
+    rows, given = np.log(counts.astype(float)), np.log(weights.astype(float))
+    if np.ptp(rows) < np.log(CLEARLY) or np.ptp(given) < np.log(CLEARLY):
+        return False
+
+    def spread(logs: Any, power: float) -> float:
+        return float(np.ptp(logs + power * rows))
+
+    turned = np.empty_like(given)
+    turned[np.argsort(rows)] = np.sort(given)[::-1]
+    return any(
+        spread(turned, power) <= NEAR * np.ptp(given)
+        and spread(given, power) >= FAR * np.ptp(given)
+        and spread(given, -power) >= 2 * spread(turned, power)
+        for power in (1.0, 0.5)
+    )
 
 
 class SamplerWeights(Rule):
@@ -78,19 +104,27 @@ class SamplerWeights(Rule):
             )
 
 
-class ClassWeightsInverted(Rule):
-    """Class weights of a loss that are large for the frequent classes."""
+class _Seen:
+    """The weights of a loss, and how often each class was among its labels."""
 
-    slug = "class-weights-inverted"
-    id = "PL215"
-    severity = "error"
-    summary = "the class weights of a loss favor the frequent classes"
+    __slots__ = ("binary", "counts", "judged", "place", "ref", "site", "weights")
+
+    def __init__(self, op: Op, tensor: Any, classes: int, place: Any) -> None:
+        self.ref = weakref.ref(tensor)
+        self.binary = op.name == "binary_cross_entropy_with_logits"
+        self.counts = np.zeros(classes, np.int64)
+        self.site, self.place = op.site, place
+        self.weights: Any = None
+        self.judged = False
+
+
+class ClassWeights(Rule):
+    """What rules of class weights have in common: they count the labels that a loss gets."""
+
     ops = ("cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
 
     def __init__(self) -> None:
-        # by id of the weights: how often each class was seen
-        self._counts: dict[int, tuple[Any, Any]] = {}
-        self._done: set[int] = set()
+        self._seen: dict[int, _Seen] = {}  # by id of the weights
 
     def on_op(self, op: Op) -> None:
         """A loss with weights."""
@@ -100,9 +134,11 @@ class ClassWeightsInverted(Rule):
             not op.grad_enabled
             or not isinstance(weights, Value)
             or not isinstance(target, Value)
-            or weights.id in self._done
             or weights.requires_grad
         ):
+            return
+        held = self._seen.get(weights.id)
+        if held is not None and held.judged and held.ref() is weights.tensor:
             return
         given, labels = weights.numpy(), target.numpy()
         if given is None or labels is None or labels.size == 0:
@@ -116,23 +152,70 @@ class ClassWeightsInverted(Rule):
                 return
             classes, labels = given.size, labels.reshape(-1)
             labels = labels[(labels >= 0) & (labels < classes)]
-        ref, counts = self._counts.get(weights.id, (None, None))
-        if ref is None or ref() is not weights.tensor:
-            ref, counts = weakref.ref(weights.tensor), np.zeros(classes, np.int64)
-        counts = counts + np.bincount(labels, minlength=classes)[:classes]
-        self._counts[weights.id] = ref, counts
-        if counts.sum() < max(ROWS, 8 * classes) or op.step < 2:
-            return
-        self._done.add(weights.id)
-        wrong = odds(float(given.reshape(-1)[0]), counts) if binary else inverted(given, counts)
+        if held is None or held.ref() is not weights.tensor:
+            place = chosen(self.session.recorder, op)
+            held = self._seen[weights.id] = _Seen(op, weights.tensor, classes, place)
+        held.counts += np.bincount(labels, minlength=classes)[:classes]
+        held.weights = given.reshape(-1).copy()
+        if held.counts.sum() >= MANY_ROWS and held.counts.min() >= OF_EACH and op.step >= 2:
+            held.judged = True
+            self.judge(held)
+
+    def finish(self) -> None:
+        """Losses that have seen fewer labels."""
+        for held in self._seen.values():
+            if not held.judged and held.counts.sum() >= max(ROWS, 8 * held.counts.size):
+                self.judge(held)
+
+    def judge(self, held: _Seen) -> None:
+        """Say what is wrong with the weights."""
+        raise NotImplementedError
+
+
+class ClassWeightsInverted(ClassWeights):
+    """Class weights of a loss that are large for the frequent classes."""
+
+    slug = "class-weights-inverted"
+    id = "PL215"
+    severity = "error"
+    summary = "the class weights of a loss favor the frequent classes"
+
+    def judge(self, held: _Seen) -> None:
+        """Whether they grow with the counts."""
+        weights, counts = held.weights, held.counts
+        if held.binary:
+            wrong = odds(float(weights[0]), counts)
+        else:
+            wrong = inverted(weights, counts) and not out_of_order(weights, counts)
         if wrong:
-            name = "pos_weight" if binary else "weight"
+            name = "pos_weight" if held.binary else "weight"
             self.report(
-                chosen(self.session.recorder, op),
-                f"`{name}` {shown(given.reshape(-1))} is large where there are many rows already: the classes seen so far have "
+                held.place,
+                f"`{name}` {shown(weights)} is large where there are many rows already: the classes seen so far have "
                 f"{shown(counts)} rows.",
-                evidence={"weights": given.reshape(-1)[:8], "rows": counts[:8], "loss": op.site},
-                fix="negatives over positives" if binary else "the inverse of the counts",
+                evidence={"weights": weights[:8], "rows": counts[:8], "loss": held.site},
+                fix="negatives over positives" if held.binary else "the inverse of the counts",
+            )
+
+
+class WeightsOutOfOrder(ClassWeights):
+    """Class weights of a loss that fit the counts, but in another order than that of the classes."""
+
+    slug = "weights-out-of-order"
+    id = "PL217"
+    severity = "error"
+    summary = "the class weights of a loss are in another order than the classes"
+
+    def judge(self, held: _Seen) -> None:
+        """Whether they would fit in another order."""
+        weights, counts = held.weights, held.counts
+        if not held.binary and out_of_order(weights, counts):
+            self.report(
+                held.place,
+                f"the weights {shown(weights)} are the inverse of how frequent the classes are, but of other classes: the classes 0, 1, ... "
+                f"seen so far have {shown(counts)} rows.",
+                evidence={"weights": weights[:8], "rows": counts[:8], "loss": held.site},
+                fix="one weight for each class, in the order of their numbers: `torch.bincount(labels)` counts in that order",
             )
 
 

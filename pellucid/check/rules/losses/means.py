@@ -424,17 +424,19 @@ class _Reader:
         )
 
     def _value(self, node: ast.AST) -> Any:
-        """What a name or a chain of attributes is now."""
-        if isinstance(node, ast.Name):
-            return self.names.get(node.id)
-        if isinstance(node, ast.Attribute):
-            owner = self._value(node.value)
-            return (
-                vars(owner).get(node.attr)
-                if owner is not None and hasattr(owner, "__dict__")
-                else None
-            )
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            owner = self._value(node.value)
-            return owner.get(node.slice.value) if isinstance(owner, dict) else None
-        return None
+        return value_of(node, self.names)
+
+
+def value_of(node: ast.AST, names: dict[str, Any]) -> Any:
+    """What a name or a chain of attributes is now."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = value_of(node.value, names)
+        return (
+            vars(owner).get(node.attr) if owner is not None and hasattr(owner, "__dict__") else None
+        )
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        owner = value_of(node.value, names)
+        return owner.get(node.slice.value) if isinstance(owner, dict) else None
+    return None

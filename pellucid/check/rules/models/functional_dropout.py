@@ -7,6 +7,7 @@ from typing import Any
 
 from ...events import VIEWS, ModuleCall, Op, Read, Site, ancestors, lineage
 from ...rule import Rule
+from ..source.places import called_from, function_around
 from .modes import DROPOUT, alone
 
 
@@ -61,7 +62,7 @@ class FunctionalDropoutAlwaysOn(Rule):
         if op.direct:
             if call.training:
                 return
-            owner, site = call, op.site
+            owner, site = call, _left_out(op, self.session.recorder) or op.site
         else:
             owner = call.parent
             if owner is None or owner.training or not call.training or call.made is None:
@@ -175,6 +176,28 @@ class FunctionalDropoutAlwaysOn(Rule):
                 },
                 fix=fix,
             )
+
+
+def _left_out(op: Op, recorder: Any) -> Site | None:
+    """The call of a helper that hands its own `training`, True by default, to a dropout, when the
+    call leaves it out.
+    """
+    name = op.written("training")
+    function = (
+        function_around(op.site.file, op.site.line)
+        if op.site is not None and name is not None and name.isidentifier()
+        else None
+    )
+    if function is None or op.site is None:
+        return None
+    asked = [a.arg for a in (*function.args.args, *function.args.kwonlyargs) if a.arg != "self"]
+    if name not in asked:
+        return None
+    caller = called_from(op.site.code, recorder)
+    call = caller.call if caller is not None else None
+    if call is None or (call.function or "").rpartition(".")[2] != function.name:
+        return None
+    return caller if call.argument(name, asked, False) is None else None
 
 
 def _repeated_rows(root: ModuleCall) -> bool:

@@ -88,7 +88,13 @@ def mode_set(recorder: Any, root: Any, training: bool) -> Any:
             ]
             if name == "train" and any(c.args or c.keywords for c in switched):
                 continue  # it hands the mode on
-            return Place(code.co_filename, switched[0].lineno if switched else code.co_firstlineno)
+            assigned = [
+                n
+                for n in (ast.walk(function) if function is not None else ())
+                if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "self.training"
+            ]
+            lines = [n.lineno for n in (switched or assigned)]
+            return Place(code.co_filename, lines[0] if lines else code.co_firstlineno)
     for file in recorder.files():
         whole = tree(file)
         for node in ast.walk(whole) if whole is not None else ():

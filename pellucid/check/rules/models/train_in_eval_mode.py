@@ -52,6 +52,7 @@ class TrainInEvalMode(Rule):
         # by `Value.id` of the parameters that got a gradient through them
         self._waiting: dict[int, _EvalPass] = {}
         self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
+        self._led: dict[int, list[Site]] = {}  # the places that led there
         self._begun: dict[int, Site | None] = {}  # where it was put into train mode last
         self._once: set[int] = set()  # ids of modules that were ever put into train mode
         self._switches = Switches()
@@ -65,6 +66,7 @@ class TrainInEvalMode(Rule):
             self._once.add(id(event.module))
         else:
             self._evals[id(event.module)] = event.site
+            self._led[id(event.module)] = self.session.recorder.callers()
 
     def on_op(self, op: Op) -> None:
         """A layer that is off in a pass with gradients."""
@@ -173,7 +175,7 @@ class TrainInEvalMode(Rule):
                 and begun.code is call.site.code is not made.code
             ):
                 # once, before a loop in which another function puts it into eval mode
-                place = begun
+                place = _in_the_loop(self._led.get(id(call.module), []), call.site, begun) or begun
             if call.training and call.module is not None:
                 own = next(
                     (
@@ -205,6 +207,25 @@ class TrainInEvalMode(Rule):
                 fix=f"call `{call.path}.train()` before training (at the beginning of every epoch, if you evaluate in between)",
             )
         self._waiting = {i: p for i, p in self._waiting.items() if id(p) not in held}
+
+
+def _in_the_loop(led: list[Site], trained: Site, begun: Site) -> Site | None:
+    """The call that led to eval mode, when it stands in the loop that trains, and train mode is set
+    outside of that loop only: train mode belongs after the call.
+    """
+    around = function_around(trained.file, trained.line) or tree(trained.file)
+    loops = [
+        n for n in (ast.walk(around) if around is not None else ())
+        if isinstance(n, (ast.For, ast.While)) and n.lineno <= trained.line <= (n.end_lineno or 0)
+    ]  # fmt: skip
+    if not loops:
+        return None
+    inner = loops[-1]
+    for site in led:
+        if site.code is trained.code and inner.lineno <= site.line <= (inner.end_lineno or 0):
+            outside = not inner.lineno <= begun.line <= (inner.end_lineno or 0)
+            return site if outside else None
+    return None
 
 
 def _never_measured(op: Op) -> bool:

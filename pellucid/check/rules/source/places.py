@@ -747,3 +747,28 @@ def replaced_method(recorder: Any, name: str, values: list[Any]) -> Place | None
         if not asked and any(id(p) in wanted for p in module.parameters()):
             return Place(code.co_filename, code.co_firstlineno)
     return None
+
+
+def overridden_call(recorder: Any, name: str) -> Place | None:
+    """Where a class of the program's defines a method in the place of one that calls `name`, and
+    does not call it: that of an object whose method is running.
+    """
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        owner = (
+            locals_of(frame).get("self")
+            if code.co_varnames[:1] == ("self",) and not recorder.is_library(code.co_filename)
+            else None
+        )
+        kinds = type(owner).__mro__[:-1] if owner is not None else ()
+        for kind in kinds:
+            for method, held in vars(kind).items():
+                theirs = getattr(held, "__code__", None)
+                own = getattr(getattr(type(owner), method, None), "__code__", None)
+                if theirs is None or own is None or own is theirs:
+                    continue
+                if name in theirs.co_names and not {name, "super"} & set(own.co_names):
+                    return Place(own.co_filename, own.co_firstlineno)
+        frame = frame.f_back
+    return None

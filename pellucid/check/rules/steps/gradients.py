@@ -9,7 +9,7 @@ import numpy as np
 
 from ...events import Backward, Cleared, Failure, Op, Site, Step, Update, Value
 from ...rule import Rule
-from ..source.places import ended_at, replaced_method, uncalled
+from ..source.places import ended_at, overridden_call, replaced_method, uncalled
 
 
 class _Used:
@@ -172,6 +172,16 @@ class MissingZeroGrad(Rule):
                 "step uses the sum of all gradients so far.",
                 evidence={"step": self.step, "parameters": len(stale), "used_at": str(site)},
                 fix="call `super().zero_grad()` in it",
+            )
+            return
+        lost = overridden_call(self.session.recorder, "zero_grad")
+        if lost is not None:
+            self.report(
+                lost,
+                f"this method takes the place of one that clears the gradients, and does not call it: those of {who} are never cleared, so "
+                "each step uses the sum of all gradients so far.",
+                evidence={"step": self.step, "parameters": len(stale), "used_at": str(site)},
+                fix="call the method of the base class in it, `super()`, or clear the gradients here",
             )
             return
         wrong = self._wrong

@@ -1,4 +1,4 @@
-"""Learning rates: schedules that step at the wrong time, steps that are far too large or too small."""
+"""Learning rates: schedules in the wrong unit, steps that are far too large or too small."""
 
 from __future__ import annotations
 
@@ -24,81 +24,8 @@ from ...rule import Rule
 from ..source.origins import factor_at, number_called, written_at
 from ..source.places import Place, tree
 from .divided import AddedUp, DividedAgain
-from .units import Units, nested
+from .units import Units, first_group
 from .watched import Watched
-
-
-class _Schedule:
-    """The calls of one scheduler's `step` at one line."""
-
-    __slots__ = ("after_backward", "event")
-
-    def __init__(self, event: SchedulerStep, after_backward: bool) -> None:
-        self.event = event
-        self.after_backward = after_backward
-
-
-class SchedulerBeforeOptimizer(Rule):
-    """A schedule that is stepped before the optimizer leaves out its first value."""
-
-    slug = "scheduler-before-optimizer"
-    id = "PL310"
-    severity = "error"
-    summary = "scheduler.step() runs before optimizer.step()"
-
-    def __init__(self) -> None:
-        self._backward = -1  # number of the last backward
-        self._early: dict[tuple[int, Any], SchedulerStep] = {}  # before the optimizer's first step
-        self._between: dict[int, SchedulerStep] = {}  # after the last backward, by optimizer
-        self._told: set[Any] = set()
-
-    def on_backward(self, event: Backward) -> None:
-        """What comes next is to be seen."""
-        self._backward = event.number
-        self._between.clear()
-
-    def on_scheduler_step(self, event: SchedulerStep) -> None:
-        """Where the optimizer stands."""
-        info = event.optimizer
-        if info is None or event.scheduler == "ReduceLROnPlateau" or _absolute(event.site):
-            return
-        key = info.number, str(event.site)
-        if info.steps == 0:
-            if self._backward >= 0:
-                self._between[info.number] = event
-            else:
-                self._early.setdefault(key, event)
-        elif key in self._early:  # the same line again: it is the beginning of a loop
-            self._tell(self._early[key], info, "before the first step of the optimizer", None)
-
-    def on_step_begin(self, event: Step) -> None:
-        """The first step of an optimizer after its schedule has moved on since the backward."""
-        held = self._between.pop(event.optimizer.number, None)
-        if held is not None and not event.closure and event.optimizer.steps == 0:
-            self._tell(held, event.optimizer, "between backward and the step", event.site)
-
-    def _tell(
-        self, early: SchedulerStep, info: OptimizerInfo, when: str, site: Site | None
-    ) -> None:
-        title = info.name or "optimizer"
-        self.report(
-            early.site,
-            f"{early.scheduler} is stepped here {when}: the first learning rate of the schedule is skipped, and all others come one step early.",
-            evidence={
-                "first_lr": early.before,
-                "lr_of_first_step": early.after,
-                "optimizer_steps_before": 0,
-                "optimizer": title,
-                "used_at": str(site) if site is not None else None,
-            },
-            fix=f"step the schedule after `{title}.step()`: after each one, or at the end of each epoch",
-        )
-
-
-def _absolute(site: Site | None) -> bool:
-    """Whether `step(epoch)` says itself which epoch it means."""
-    call = site.call if site is not None else None
-    return call is not None and bool(call.arguments or call.keywords)
 
 
 class _Rates:
@@ -136,6 +63,7 @@ class LrAbsurd(Rule):
     summary = "updates far too large or too small for the weights"
     supersedes = ("exploding-gradient", "loss-at-chance", "dead-units", "vanishing-gradient")
     symptom_of = ("missing-zero-grad",)
+    covered = ("accumulation-not-scaled",)
     wants_updates = True
 
     TOO_LARGE = 1.0  # |update| / |weights|
@@ -263,6 +191,7 @@ class LrAbsurd(Rule):
                 self._curve.setdefault(info.number, []).append(self._loss)
             return
         self._infos[info.number] = info
+        self._units.used(event)
         rates = self._rates.setdefault(info.number, [])
         if len(rates) < 100_000:
             rates.append(max((abs(rate) for rate in info.lrs()), default=0.0))
@@ -371,6 +300,7 @@ class LrAbsurd(Rule):
                     "optimizer_at": info.site,
                 },
                 fix=f"divide each loss by the number of batches in a step: `(loss / {count}).backward()`",
+                covers=[place],
             )
             return
         self._rate(info, held, losses, message, "lower")
@@ -506,6 +436,7 @@ class LrAbsurd(Rule):
     def _in_other_units(self, info: OptimizerInfo) -> None:
         """A schedule in epochs that is stepped once per batch; one that begins anew."""
         early, anew = self._units.too_early(info), self._units.anew(info)
+        alone = self._first_alone(info)
         short = self._units.unfinished(info)
         if early is not None:
             event, last, steps, passes = early
@@ -538,6 +469,28 @@ class LrAbsurd(Rule):
                 fix="save the scheduler's state, too, and load it: `scheduler.load_state_dict(...)`",
                 severity="warning",
             )
+        elif alone is not None:
+            place, rates, largest = alone
+            self._told.add(info.number)
+            self.report(
+                place,
+                f"the schedule that is written here reaches the first of {len(rates)} parameter groups only: its rate went from "
+                f"{largest[0]:.3g} to {rates[0]:.3g}, and that of the others stayed {rates[1]:.3g}.",
+                evidence={"rates": rates, "largest": largest, "optimizer_at": info.site},
+                fix="set the rate of each group: `for group in optimizer.param_groups:`",
+            )
+
+    def _first_alone(self, info: OptimizerInfo) -> tuple[Place, list[float], list[float]] | None:
+        """(line, rates now, largest rates) of groups, when the program lowers the rate of the first
+        and names no other.
+        """
+        rates = info.lrs()
+        largest = [h.largest for (n, _), h in self._groups.items() if n == info.number]
+        if len(rates) < 2 or len(rates) != len(largest) or info.number in self._schedules:
+            return None
+        kept = all(rate == most > 0 for rate, most in zip(rates[1:], largest[1:], strict=True))
+        place = first_group(info.site) if kept and rates[0] < 0.5 * largest[0] else None
+        return None if place is None else (place, rates, largest)
 
     def _too_small_a_loss(self, info: OptimizerInfo) -> None:
         """A mean that is divided by the number of rows once more, before an optimizer whose steps
@@ -672,7 +625,7 @@ class LrAbsurd(Rule):
                 held is not None
                 and held.event.scheduler in _BY_EPOCH
                 and held.event.site is not None
-                and nested(held.event.site)
+                and self._units.per_batch(info, held.event.site)
             ):
                 # it stands in the loop over batches, and belongs into the one around it
                 place = held.event.site

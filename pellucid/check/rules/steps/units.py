@@ -7,8 +7,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...events import LoaderInfo, OptimizerInfo, SchedulerStep, Site
-from ..source.places import function_around, tree
+from ...events import LoaderInfo, OptimizerInfo, SchedulerStep, Site, Step
+from ..source.places import Place, function_around, tree
 
 _FINITE = ("MultiStepLR", "CosineAnnealingLR")
 
@@ -25,6 +25,21 @@ class Units:
         self._planned: dict[int, tuple[int, int]] = {}
         # by optimizer: rate before and after the first step of a schedule after a resume, where
         self._resumed: dict[int, tuple[float, float, Site | None, int]] = {}
+        self._used: dict[int, Site | None] = {}  # by optimizer: where it steps
+
+    def used(self, event: Step) -> None:
+        """An optimizer steps."""
+        self._used.setdefault(event.optimizer.number, event.site)
+
+    def per_batch(self, info: OptimizerInfo, site: Site) -> bool:
+        """Whether a schedule is stepped in the loop over batches: there, or in a function that is
+        called from it.
+        """
+        used = self._used.get(info.number)
+        held = self._steps.get(info.number)
+        if loops(site) or used is None or held is None:
+            return loops(site) > 1
+        return loops(used) > 1 and 0.9 * info.steps <= held[0] <= info.steps
 
     def passed(self, loader: LoaderInfo) -> None:
         """A pass begins."""
@@ -100,15 +115,31 @@ class Units:
         return None
 
 
-def nested(site: Site) -> bool:
-    """Whether a place is in a loop that is inside of another loop of the same function."""
+def loops(site: Site) -> int:
+    """In how many loops of its function a place is."""
     root = tree(site.file)
     function = function_around(site.file, site.line)
-    around = [
-        n for n in ast.walk(function if function is not None else root)
-        if isinstance(n, (ast.For, ast.While)) and n.lineno <= site.line <= (n.end_lineno or 0)
-    ]  # fmt: skip
-    return len(around) > 1
+    return sum(
+        isinstance(n, (ast.For, ast.While)) and n.lineno <= site.line <= (n.end_lineno or 0)
+        for n in ast.walk(function if function is not None else root)
+    )
+
+
+def first_group(site: Site | None) -> Place | None:
+    """The line that sets the rate of the first group of parameters, when no other group's is set:
+    `optimizer.param_groups[0]["lr"] = rate`.
+    """
+    root = tree(site.file) if site is not None else None
+    found, others = [], 0
+    for node in ast.walk(root) if root is not None else ():
+        if not isinstance(node, (ast.Assign, ast.AugAssign)):
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, ast.Subscript) and ast.unparse(target.slice) == "'lr'":
+                first = ast.unparse(target.value).endswith("param_groups[0]")
+                found += [node.lineno] if first else []
+                others += not first
+    return Place(site.file, found[0]) if site is not None and found and not others else None
 
 
 def _steps_taken(info: OptimizerInfo) -> int:

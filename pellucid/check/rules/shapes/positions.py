@@ -1,0 +1,111 @@
+"""Positions that are counted over the samples of a batch instead of the tokens of a sequence."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ...events import VIEWS, Op, Site, Value
+from ...rule import Rule
+
+LOSSES = ("cross_entropy", "nll_loss", "mse_loss", "binary_cross_entropy_with_logits")
+TIMES = 2
+
+
+class PositionsOfTheBatch(Rule):
+    """A table of positions is cut to the number of rows of a batch, and spread over the tokens."""
+
+    slug = "positions-of-the-batch"
+    id = "PL114"
+    severity = "error"
+    summary = "positional encodings run over the batch instead of the sequence"
+    ops = ("add", *LOSSES)
+
+    def __init__(self) -> None:
+        # sums of this step: the operation, the batch's size and the number of tokens, and whether batches come first
+        self._sums: list[tuple[Op, int, int, Any]] = []
+        self._seen: dict[Site | None, int] = {}
+        # by model: whether its batches come first
+        self._first: Any = weakref.WeakKeyDictionary()
+
+    def on_op(self, op: Op) -> None:
+        """Positions are added, or a loss says which axis is the batch."""
+        if op.name in LOSSES:
+            self._judge(op)
+        elif op.grad_enabled and len(op.inputs) == 2:
+            for x, p in (op.inputs, op.inputs[::-1]):
+                if (
+                    x.ndim == 3
+                    and p.ndim == 3
+                    and p.shape[1] == 1 < x.shape[1]
+                    and p.shape[0] == x.shape[0] > 1
+                    and p.shape[2] == x.shape[2]
+                    and _is_of_a_table(p)
+                ):
+                    root = op.module.root.module if op.module is not None else None
+                    self._sums = [
+                        *self._sums[-7:],
+                        (op, x.shape[0], x.shape[1], self._batches_first(root)),
+                    ]
+
+    def _judge(self, op: Op) -> None:
+        target, sums = op.args.get("target"), self._sums
+        self._sums = []
+        for added, rows, length, first in sums:
+            per_sample = isinstance(target, Value) and target.ndim == 1 and target.numel == rows
+            if not first and not (per_sample and rows != length):
+                continue
+            times = self._seen[added.site] = self._seen.get(added.site, 0) + 1
+            if times == TIMES:
+                self.report(
+                    added.site,
+                    f"the encodings that are added here differ from sample to sample ({rows} rows of the batch) and are the same for all {length} "
+                    "tokens of a sequence: the model is not told where a token stands.",
+                    evidence={"batch": rows, "tokens": length, "loss_at": op.site},
+                    fix="cut the table to the length of the sequence, the axis of the tokens: `pe[: x.size(1)]`, and let it spread over the batch",
+                )
+
+    def _batches_first(self, root: Any) -> bool:
+        """Whether all layers over sequences in a model take batches first."""
+        if root is None:
+            return False
+        known = self._first.get(root)
+        if known is None:
+            kinds = [
+                bool(m.batch_first)
+                for m in root.modules()
+                if isinstance(getattr(m, "batch_first", None), bool)
+            ]
+            known = self._first[root] = bool(kinds) and all(kinds)
+        return known
+
+
+def _is_of_a_table(value: Value) -> bool:
+    """Whether a value is cut from a table, or looked up in one for numbers in order."""
+    for _ in range(8):
+        made = value.producer
+        if made is None or not made.inputs:
+            return False
+        if made.name == "embedding":
+            index = made.args.get("input")
+            while (
+                isinstance(index, Value)
+                and index.producer is not None
+                and index.producer.name in VIEWS
+            ):
+                index = index.producer.inputs[0]
+            return (
+                isinstance(index, Value)
+                and index.producer is not None
+                and index.producer.name == "arange"
+            )
+        if made.name in ("getitem", "narrow") and (
+            made.inputs[0].producer is None or made.inputs[0].is_leaf
+        ):
+            index = made.args.get("index")
+            first = index[0] if isinstance(index, tuple) and index else index
+            return isinstance(first, slice) or made.name == "narrow"
+        if made.name not in VIEWS and made.name not in ("mul", "dropout"):
+            return False
+        value = made.inputs[0]
+    return False
