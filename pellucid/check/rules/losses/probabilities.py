@@ -8,7 +8,7 @@ from typing import Any
 
 from ...events import Backward, Failure, Op, Read, Site, Value, ancestors
 from ...rule import Rule, cause_site
-from ..source.places import aliased, handed_in, note_caller, promised
+from ..source.places import aliased, handed_in, note_caller, promised, use_of_helper
 from .by_hand import (
     complement,
     entered,
@@ -585,7 +585,8 @@ class ProbsAsLogits(Rule):
             if repeated
             else aliased(op.site)
             if name in ("logsumexp", "distribution")
-            else cause_site(made)
+            else (use_of_helper(made.site, op.site) if made.direct and op.direct else None)
+            or cause_site(made)
         )
         if repeated and op.direct:
             asked = self._asked.get(made.number)

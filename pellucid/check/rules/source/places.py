@@ -749,6 +749,27 @@ def replaced_method(recorder: Any, name: str, values: list[Any]) -> Place | None
     return None
 
 
+def use_of_helper(made: Any, used: Any) -> Place | None:
+    """The call of a helper, when other lines call it, too: where `used` is, or before it in the same
+    function. `made` is a line of the helper that is right for the others; None where it serves one.
+    """
+    if made is None or used is None or made.code is used.code or made.file != used.file:
+        return None
+    helper, root = function_around(made.file, made.line), tree(made.file)
+    scope = function_around(used.file, used.line) or root
+    if helper is None or root is None or helper.name == "forward" or helper is scope:
+        return None
+    calls = [
+        n for n in ast.walk(root)
+        if isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2] == helper.name
+    ]  # fmt: skip
+    own = {id(n) for n in ast.walk(scope)}
+    before = [n for n in calls if id(n) in own and n.lineno <= used.line]
+    at = [n for n in before if n.lineno <= used.line <= (n.end_lineno or 0)] or before
+    whole = len({n.lineno for n in calls}) > 1
+    return Place(used.file, at[0].lineno) if whole and len(at) == 1 else None
+
+
 def overridden_call(recorder: Any, name: str) -> Place | None:
     """Where a class of the program's defines a method in the place of one that calls `name`, and
     does not call it: that of an object whose method is running.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ...rule import Rule, cause_site
+from ..source.places import Place, use_of_helper
 from .cut_where import (
     MADE,
     THROUGH,
@@ -164,6 +165,7 @@ class GradientCut(Rule):
                     if cut[1].number in passed and not whole:
                         continue
                     (site, how), source = where_cut(cut[0]), cut[1]
+                    site = _of_a_helper(cut[0], site, term) or site
                 else:
                     read = self._numbers.source(op, term, self.step)
                     if read is None or read.value.number in passed:
@@ -560,3 +562,14 @@ class GradientCut(Rule):
             fix=way_on(cut.how),
             covers=(*covers, *registered_at(self.session.recorder, leaves)),
         )
+
+
+def _of_a_helper(cut: Op, site: Any, term: Value) -> Place | None:
+    """The call of the helper that cuts, when other lines use it, too, as those that evaluate do."""
+    if cut.site is None or site is not cut.site or not cut.direct:
+        return None
+    behind = [
+        o for o in ancestors([term], limit=200)
+        if o.number > cut.number and o.site is not None and o.site.code is not cut.site.code
+    ]  # fmt: skip
+    return use_of_helper(cut.site, min(behind, key=lambda o: o.number).site) if behind else None
