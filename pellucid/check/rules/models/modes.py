@@ -91,7 +91,9 @@ def mode_set(recorder: Any, root: Any, training: bool) -> Any:
             assigned = [
                 n
                 for n in (ast.walk(function) if function is not None else ())
-                if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "self.training"
+                if name == "train"
+                and isinstance(n, ast.Assign)
+                and ast.unparse(n.targets[0]) == "self.training"
             ]
             lines = [n.lineno for n in (switched or assigned)]
             return Place(code.co_filename, lines[0] if lines else code.co_firstlineno)

@@ -152,6 +152,7 @@ class GradientCut(Rule):
                 for v in o.inputs
             }
             for op, term in terms:
+                site: Any
                 if isinstance(term, Value) and (slope := self._slope(term)) is not None:
                     site, source = slope.site, term
                     how = "uses gradients that `autograd.grad` computes without a graph"
