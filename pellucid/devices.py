@@ -255,7 +255,10 @@ def _parse_device(text: str) -> tuple[str, int | None]:
         )
     if name not in DEVICE_TYPES:
         raise DeviceError(
-            f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}"
+            f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {name}",
+            hint="write 'cuda' for a GPU, 'cpu' for the processor"
+            if name.lower() in ("gpu", "cpus", "gpus")
+            else None,
         )
     return name, int(digits) if colon else None
 

@@ -353,8 +353,10 @@ def check_dtype(kind: Any, function: str) -> dtype | None:
         return kind
     found = _OF_PYTHON.get(kind) if isinstance(kind, type) else None
     if found is None:
+        name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
         raise ArgumentTypeError(
-            f"{function}(): argument 'dtype' must be torch.dtype, not {_type_name(kind)}"
+            f"{function}(): argument 'dtype' must be torch.dtype, not {_type_name(kind)}",
+            hint=f"write dtype=torch.{name}" if name in BY_NAME else None,
         )
     return found
 

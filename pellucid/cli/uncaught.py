@@ -19,6 +19,22 @@ _KEYWORD = re.compile(
     re.DOTALL,
 )
 _NOTHING = "an argument is None; if it is a model's output, does its forward() return anything?"
+# Python's words for objects that are used as something else, in a line of the user's.
+_MISTAKEN = (
+    (
+        r"'(?:float|int)' object has no attribute 'backward'",
+        "item() and float() make a Python number of the loss; call backward() on the tensor",
+    ),
+    (r"'Size' object is not callable", "shape is an attribute: write x.shape, or x.size()"),
+    (
+        r"'DataLoader' object is not subscriptable",
+        "a loader gives batches in turn: next(iter(loader)); for one sample, index the dataset",
+    ),
+    (
+        r"'NoneType' object has no attribute 'backward'",
+        "the loss is None; does your function return it?",
+    ),
+)
 _USUAL = ("dim", "keepdim", "dtype", "device", "requires_grad", "generator", "reduction", "out")
 _SYNONYMS = {"axis": "dim", "axes": "dim", "keepdims": "keepdim", "size_average": "reduction"}
 
@@ -44,7 +60,7 @@ def _nothing_given(error: Exception) -> str | None:
         asked = re.search(r"[\w.\[\]]+\.grad\b", frames[-1].line or "")
         if asked and "'NoneType'" in sentence:
             return f"{asked[0]} is None: `pellucid explain` with `--expr {asked[0]}` tells why"
-        return None
+        return next((hint for words, hint in _MISTAKEN if re.match(words, sentence)), None)
     if re.match(r"'NoneType' object (has no attribute|is not)", sentence):
         return _NOTHING
     sized = re.match(r"object of type '(\w+)' has no len\(\)", sentence)

@@ -375,11 +375,8 @@ def _sentence(name: str, module: ModuleType | None = None, loaded_modules: int =
         if module is not None
         else []
     )
-    by_lower = {entry.lower(): entry for entry in names}
-    close = [
-        by_lower[entry]
-        for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3, cutoff=0.7)
-    ]
+    by_lower = {entry.lower(): entry for entry in reversed(names)}
+    close = [by_lower[entry] for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3)]
     if close:
         return f"{sentence}; close names: {', '.join(f'{parent_name}.{entry}' for entry in close)}"
     return sentence

@@ -22,9 +22,12 @@ EPOCH_WARNING = (
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Refuse what is no Optimizer."""
+    """Refuse anything that is not an Optimizer."""
     if not isinstance(optimizer, Optimizer):
-        raise ArgumentTypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        raise ArgumentTypeError(
+            f"{type(optimizer).__name__} is not an Optimizer",
+            hint="a scheduler changes the learning rate of an optimizer: pass the optimizer",
+        )
 
 
 def values(optimizer: Any, key: str) -> list[Any]:

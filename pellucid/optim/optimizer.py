@@ -87,6 +87,9 @@ _OTHER_NAMES = {
 }
 
 
+_OF_MODEL = "an optimizer takes the model's parameters: pass model.parameters()"
+
+
 def _check_keywords(init: Callable[..., Any], given: dict[str, Any]) -> None:
     """Python's error for a keyword that an optimizer does not take, with the name that it has here.
 
@@ -159,7 +162,12 @@ class Optimizer:
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
-        groups = list(params)
+        try:
+            groups = list(params)
+        except TypeError as error:
+            if hasattr(params, "parameters"):
+                hinted(error, _OF_MODEL)
+            raise
         if not groups:
             raise ArgumentValueError(
                 "optimizer got an empty parameter list",
@@ -210,7 +218,8 @@ class Optimizer:
         for param in param_group["params"]:
             if not isinstance(param, Tensor):
                 raise ArgumentTypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}"
+                    f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}",
+                    hint=_OF_MODEL if hasattr(param, "parameters") else None,
                 )
             if not self.defaults.get("differentiable") and not (
                 param.is_leaf or param.retains_grad

@@ -219,7 +219,8 @@ def cat_shape(shapes: Sequence[Sequence[int]], dim: int = 0) -> Shape:
     for position, shape in enumerate(shapes):
         if not shape:
             raise ShapeError(
-                f"zero-dimensional tensor (at position {position}) cannot be concatenated"
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated",
+                hint="torch.stack joins single numbers to a vector",
             )
     kept = [(position, shape) for position, shape in enumerate(shapes) if tuple(shape) != (0,)]
     if not kept:

@@ -1,5 +1,6 @@
 """Errors that end a program get a hint where Python's words give none."""
 
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -43,6 +44,12 @@ CASES = {
         "does its forward() return anything?",
     ),
     "no length": (lambda: next(iter(DataLoader(Unsized()))), "define __len__(self) in Unsized"),
+    "number": (
+        lambda: torch.ones(2).sum().item().backward(),
+        "call backward() on the tensor",
+    ),
+    "shape": (lambda: torch.ones(2).shape(), "write x.shape"),
+    "loader indexed": (lambda: DataLoader([1])[0], "next(iter(loader))"),
     "no gradient": (gradient_of_nothing, "`pellucid explain` with `--expr w.grad`"),
 }
 
@@ -69,3 +76,44 @@ def test_words_of_numpy_are_no_cause_of_the_words_that_replace_them():
     with pytest.raises(RuntimeError) as caught:
         torch.stack([torch.zeros(2), torch.zeros(3)])
     assert caught.value.__suppress_context__ and caught.value.__cause__ is None
+
+
+WORDED = {
+    "a loss called": (
+        lambda: nn.MSELoss(torch.ones(3), torch.ones(3)),
+        "criterion = nn.MSELoss(); criterion(input, target)",
+    ),
+    "numbers stacked": (lambda: torch.stack([1.0, 2.0]), "torch.tensor([...])"),
+    "a dtype's name": (lambda: torch.zeros(2, dtype="float32"), "write dtype=torch.float32"),
+    "NumPy's dtype": (lambda: torch.zeros(2, dtype=np.int64), "write dtype=torch.int64"),
+    "a list of layers": (lambda: nn.Sequential([nn.Linear(2, 1)]), "nn.Sequential(*layers)"),
+    "a model for its parameters": (
+        lambda: torch.optim.SGD(nn.Linear(2, 1), lr=0.1),
+        "pass model.parameters()",
+    ),
+    "layers for parameters": (
+        lambda: torch.optim.SGD(nn.Sequential(nn.Linear(2, 1)), lr=0.1),
+        "pass model.parameters()",
+    ),
+    "a path for a state": (
+        lambda: nn.Linear(2, 1).load_state_dict("x.pt"),
+        "load_state_dict(torch.load(path))",
+    ),
+    "a model for its state": (
+        lambda: nn.Linear(2, 1).load_state_dict(nn.Linear(2, 1)),
+        "load_state_dict(other.state_dict())",
+    ),
+    "a model for its optimizer": (
+        lambda: torch.optim.lr_scheduler.StepLR(nn.Linear(2, 1), 1),
+        "pass the optimizer",
+    ),
+    "a GPU": (lambda: torch.ones(2).to("gpu"), "'cuda' for a GPU"),
+}
+
+
+@pytest.mark.parametrize("name", WORDED)
+def test_the_library_says_what_to_write(name):
+    run, expected = WORDED[name]
+    with pytest.raises((TypeError, RuntimeError)) as caught:
+        run()
+    assert expected in "\n".join(caught.value.__notes__)

@@ -460,3 +460,23 @@ def numpy_input(lib):
 @mistake
 def list_input(lib):
     return lib.nn.Linear(3, 2)([1.0, 2.0, 3.0])
+
+
+@mistake
+def embedding_negative(lib):
+    return lib.nn.Embedding(3, 2)(lib.torch.tensor([-1, 0]))
+
+
+@mistake
+def where_of_floats(lib):
+    return lib.torch.where(lib.ones(3), 1.0, 0.0)
+
+
+@mistake
+def index_by_quotient(lib):
+    return lib.ones(4)[4 / 2]
+
+
+@mistake
+def cat_of_numbers(lib):
+    return lib.torch.cat([lib.ones(3).sum(), lib.ones(3).mean()])

@@ -605,6 +605,8 @@ def _einsum(case: Case) -> str | None:
 
 @rule(r"index out of range in self|idx < num_embeddings|of input takes value")
 def _embedding(case: Case) -> str | None:
+    if any(bool((t._array < 0).any()) for t in case.tensors.values() if t.dtype.is_integral):
+        return "an index is negative: indices count from 0; for padding choose one, and say padding_idx="
     return "num_embeddings must be larger than every index: is the vocabulary smaller than the one the tokens come from?"
 
 
@@ -626,6 +628,11 @@ def _not_a_tensor(case: Case) -> str | None:
     if case.found[0] in ("list", "tuple", "float", "int"):
         return f"convert the {case.found[0]}: torch.tensor(x)"
     return None
+
+
+@rule(r"expected Tensor as element \d+ in argument \d+, but got (?:int|float)")
+def _numbers_for_tensors(case: Case) -> str | None:
+    return "for a list of numbers: torch.tensor([...])"
 
 
 @rule(r"split_with_sizes expects split_sizes to sum exactly to (\d+) .*split_sizes=\[([\d, ]+)\]")

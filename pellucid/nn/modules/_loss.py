@@ -5,21 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.tensor import Tensor
-from ...errors import warn
+from ...errors import OperationError
+from ...ops.nn.loss._reduction import flagged
 from .module import Module
-
-
-def _old_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """`reduction`, or what the two older arguments mean."""
-    if size_average is None and reduce is None:
-        return reduction
-    average = True if size_average is None else size_average
-    each = True if reduce is None else reduce
-    result = "none" if not each else "mean" if average else "sum"
-    warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.",
-    )
-    return result
 
 
 class _Loss(Module):
@@ -29,7 +17,15 @@ class _Loss(Module):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
-        self.reduction = _old_reduction(size_average, reduce, reduction)
+        for option in (size_average, reduce):
+            if isinstance(option, Tensor) and option.numel() > 1:
+                name = type(self).__name__
+                raise OperationError(
+                    "Boolean value of Tensor with more than one value is ambiguous",
+                    op=name,
+                    hint=f"make the loss first, then call it: criterion = nn.{name}(); criterion(input, target)",
+                )
+        self.reduction = flagged(size_average, reduce, reduction)
 
 
 class _WeightedLoss(_Loss):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -189,7 +190,15 @@ class StateMixin:
                 been copied.
         """
         if not isinstance(state_dict, Mapping):
-            raise ArgumentTypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            path = isinstance(state_dict, (str, os.PathLike))
+            raise ArgumentTypeError(
+                f"Expected state_dict to be dict-like, got {type(state_dict)}.",
+                hint="read the file first: load_state_dict(torch.load(path))"
+                if path
+                else "for another module's weights: load_state_dict(other.state_dict())"
+                if hasattr(state_dict, "state_dict")
+                else None,
+            )
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []

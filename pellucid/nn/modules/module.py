@@ -333,7 +333,12 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a child module."""
         if not isinstance(module, Module) and module is not None:
-            raise ArgumentTypeError(f"{typename(module)} is not a Module subclass")
+            raise ArgumentTypeError(
+                f"{typename(module)} is not a Module subclass",
+                hint="unpack the list: nn.Sequential(*layers)"
+                if isinstance(module, (list, tuple)) and type(self).__name__ == "Sequential"
+                else None,
+            )
         self._check_registered_name("module", name, self._modules)
         self._modules[name] = _hooks.on_registration("module", self, name, module)
 

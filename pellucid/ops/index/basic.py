@@ -292,7 +292,8 @@ def _index_tensor(item: Any) -> Tensor:
     else:
         raise IndexOutOfRangeError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{type(item).__name__})"
+            f"{type(item).__name__})",
+            hint="`/` gives a float: use `//`, or int(...)" if isinstance(item, float) else None,
         )
     return checked_index(tensor)
 

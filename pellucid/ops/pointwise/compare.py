@@ -523,7 +523,8 @@ def where(
     if kind != "b":
         if condition.dtype is not dtypes.uint8:
             raise DtypeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}"
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_type_name}",
+                hint="compare first, as in condition > 0, or convert: condition.bool()",
             )
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. "
