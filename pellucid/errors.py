@@ -386,7 +386,8 @@ def add(error: Exception, **facts: Any) -> Exception:
     The code that notices a mistake knows the fact; its caller knows the operation, the tensors and
     the line.
     """
-    known: Facts = error.facts  # type: ignore[attr-defined]
+    known = facts_of(error)
+    assert known is not None
     known.add(**facts)
     return _write(error, known)
 

@@ -51,6 +51,7 @@ def rebuild(
     like: Any, mapping: Callable[[], dict[Any, Any]], items: Callable[[], list[Any]]
 ) -> Any:
     """Converted contents in the type of the container `like`; `like` itself when it is none."""
+    kind: Any = type(like)
     if isinstance(like, Mapping):
         values = mapping()
         try:
@@ -58,11 +59,11 @@ def rebuild(
                 clone: Any = copy.copy(like)
                 clone.update(values)
                 return clone
-            return type(like)(values)  # type: ignore[call-arg]
+            return kind(values)
         except TypeError:  # a mapping that cannot be made from one
             return values
     if isinstance(like, tuple) and hasattr(like, "_fields"):
-        return type(like)(*items())
+        return kind(*items())
     if isinstance(like, tuple):
         return items()
     if isinstance(like, Sequence) and not isinstance(like, (str, bytes)):
@@ -73,7 +74,7 @@ def rebuild(
                 for i, element in enumerate(elements):
                     clone[i] = element
                 return clone
-            return type(like)(elements)  # type: ignore[call-arg]
+            return kind(elements)
         except TypeError:
             return elements
     return like

@@ -44,8 +44,8 @@ class PackedSequence(_Packed):
 
     def __new__(
         cls,
-        data: Tensor,
-        batch_sizes: Tensor | None = None,
+        data: Any,
+        batch_sizes: Any = None,
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> Any:
@@ -53,7 +53,7 @@ class PackedSequence(_Packed):
             data, batch_sizes = data
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
-        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)  # type: ignore[arg-type]
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def __reduce__(self) -> Any:
         return PackedSequence, tuple(self)

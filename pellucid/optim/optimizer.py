@@ -402,7 +402,8 @@ def _adapted(param: Tensor, value: Any, key: str | None = None) -> Any:
     if isinstance(value, dict):
         return {k: _adapted(param, v, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
-        return type(value)(_adapted(param, v) for v in value)  # type: ignore[call-arg]
+        kind: Any = type(value)
+        return kind(_adapted(param, v) for v in value)
     return value
 
 

@@ -60,7 +60,8 @@ class ActivationWrapper(nn.Module):
             return getattr(super().__getattr__(_INNER), name)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._checkpoint_wrapped_module[key]  # type: ignore[index]
+        inner: Any = self._checkpoint_wrapped_module
+        return inner[key]
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Parameter]]:
         """As the module's, whose names have no prefix."""

@@ -16,10 +16,10 @@ def text_at(code: CodeType, instruction: int) -> str | None:
     not tell.
     """
     places = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
-    if places is None or None in places:
+    first, last, start, end = places or (None, None, None, None)
+    if first is None or last is None or start is None or end is None:
         return None
-    first, last, start, end = places
-    lines = [line.encode() for line in linecache.getlines(code.co_filename)[first - 1 : last]]  # type: ignore[operator]
+    lines = [line.encode() for line in linecache.getlines(code.co_filename)[first - 1 : last]]
     if not lines:
         return None
     lines[-1] = lines[-1][:end]  # columns are counted in bytes

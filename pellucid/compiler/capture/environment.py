@@ -393,13 +393,13 @@ class CapturedEnvironment:
                 self._slot("item", held, name, value, path, name)
 
     def _object(self, value: Any, path: str) -> None:
-        held = getattr(value, "__dict__", None)
+        held: Any = getattr(value, "__dict__", None)
         mine = module_of(type(value)).partition(".")[0] not in ("pellucid", "builtins", "numpy")
         # its dictionary is this thread's, and calls may be another's
         if isinstance(value, threading.local):
-            for name, v in list(held.items()):  # type: ignore[union-attr]
+            for name, v in list(held.items()):
                 self._slot("attr", value, name, v, f"{path}.{name}", name)
-            self._guard("names", value, None, [*held], path)  # type: ignore[misc]
+            self._guard("names", value, None, [*held], path)
         elif isinstance(held, dict):
             for name, v in list(held.items()):
                 if name == "_last_lr" and type(v) is list and not mine:
@@ -644,9 +644,9 @@ class CapturedEnvironment:
                     elif name is None or name in used or witness.dynamic and isinstance(name, str):
                         if guard is not None:
                             found.append(guard)
-                        elif child not in seen:
-                            seen.add(child)  # type: ignore[arg-type]
-                            queue.append(child)  # type: ignore[arg-type]
+                        elif child is not None and child not in seen:
+                            seen.add(child)
+                            queue.append(child)
             if root == 0:
                 self.aliased = (self.given | self.containers) & seen
                 reached = [self.seen[k] for k in seen if isinstance(self.seen.get(k), Tensor)]

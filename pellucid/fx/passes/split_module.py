@@ -152,9 +152,9 @@ def _assembled(
         attributes[part.submod_name] = GraphModule(part.targets, part.graph)
         called = base.call_module(part.submod_name, tuple(values[name] for name in part.inputs))
         if len(results) > 1 or results and tuple_return:
-            proxy = Proxy(called)
+            proxy: Any = Proxy(called)
             for at, name in enumerate(part.outputs):
-                values[name] = proxy[at].node  # type: ignore[index]
+                values[name] = proxy[at].node
         elif results:
             values[next(iter(part.outputs))] = called
     for node in m.graph.nodes:

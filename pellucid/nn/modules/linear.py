@@ -101,12 +101,14 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         own = self._parameters
+        weight: Any
+        bias: Any
         try:  # a third of the time of looking them up as attributes
             weight, bias = own["weight"], own["bias"]
         except KeyError:
             # reparametrized or pruned: what stands in for them is an ordinary attribute
-            weight, bias = self.weight, self.bias  # type: ignore[assignment]
-        return F.linear(input, weight, bias)  # type: ignore[arg-type]
+            weight, bias = self.weight, self.bias
+        return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

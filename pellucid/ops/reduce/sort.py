@@ -167,7 +167,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     tensor([1, 2, 0])
     """
     if isinstance(dim, bool):
-        dim, descending = -1, dim  # type: ignore[assignment]
+        descending, dim = dim, -1
     how = "stable" if stable else "sort"
     return _sorted(
         *F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending), how=how)
@@ -193,7 +193,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     tensor([1, 2, 0])
     """
     if isinstance(dim, bool):
-        dim, descending = -1, dim  # type: ignore[assignment]
+        descending, dim = dim, -1
     how = "stable" if stable else "sort"
     return F.sort(input, dim=_dim(input, "argsort", dim), descending=bool(descending), how=how)[1]
 

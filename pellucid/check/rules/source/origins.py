@@ -133,15 +133,15 @@ def number_called(files: list[str], value: float, name: Any) -> Place | None:
     several."""
     found: set[tuple[str, int]] = set()
 
-    def note(file: str, title: Any, node: ast.AST | None) -> None:
+    def note(file: str, title: Any, node: ast.expr | None) -> None:
         number = _number(node) if node is not None else None
         if (
             isinstance(title, str)
             and name.match(title.lstrip("-").replace("-", "_"))
             and isinstance(number, (int, float))
         ):
-            if math.isclose(number, value, rel_tol=1e-9):
-                found.add((file, node.lineno))  # type: ignore[union-attr]
+            if node is not None and math.isclose(number, value, rel_tol=1e-9):
+                found.add((file, node.lineno))
 
     for file in files:
         for n in ast.walk(tree(file) or ast.Module([], [])):
