@@ -44,6 +44,8 @@ def test_the_problem_matcher_finds_a_finding():
     assert found[pattern["severity"]] == "error" and found[pattern["message"]] == "mutual-broadcast"
     (finding,) = result.findings
     assert int(found[pattern["line"]]) == finding.line
+    of_ranks = "train.py:7: error D001 [collectives-differ]"
+    assert re.search(pattern["regexp"], of_ranks)[pattern["code"]] == "D001"
 
 
 def test_hooks_and_action_run_commands_that_exist():

@@ -81,10 +81,9 @@ def as_text(result: Any, colour: bool = False) -> str:
             for line in f.message.splitlines()
         ]
         if f.evidence:
-            seen = ", ".join(f"{k.replace('_', ' ')}: {_short(v)}" for k, v in f.evidence.items())
             lines.append(
                 textwrap.fill(
-                    f"seen: {seen}", 100, initial_indent="    ", subsequent_indent="          "
+                    f"seen: {_seen(f)}", 100, initial_indent="    ", subsequent_indent="          "
                 )
             )
         if f.fix:
@@ -114,6 +113,12 @@ def as_text(result: Any, colour: bool = False) -> str:
     return "\n\n".join(parts)
 
 
+def _seen(finding: Any) -> str:
+    """The evidence on one line, with paths below the current folder shown relative to it."""
+    parts = [f"{k.replace('_', ' ')}: {_short(v)}" for k, v in finding.evidence.items()]
+    return ", ".join(parts).replace(os.getcwd() + os.sep, "")
+
+
 def as_html(result: Any) -> str:
     """The findings as a notebook shows them."""
     colours = {"error": "#c62828", "warning": "#b26a00", "info": "#00695c"}
@@ -121,7 +126,7 @@ def as_html(result: Any) -> str:
     for f in result.findings:
         where = place(f.file, f.line, shown_path(f.file))
         source = html.escape(linecache.getline(f.file, f.line).strip())
-        seen = ", ".join(f"{k.replace('_', ' ')}: {_short(v)}" for k, v in f.evidence.items())
+        seen = _seen(f)
         parts.append(
             f"<div style='border-left:4px solid {colours[f.severity]};padding:2px 10px;margin:8px 0'>"
             f"<b style='color:{colours[f.severity]}'>{f.severity} {f.rule}</b> {html.escape(f.name)} "

@@ -45,9 +45,7 @@ def located_op(error: Exception, op: Primitive, tensors: list[Any]) -> Exception
 
 def located(error: Exception, name: str, operands: list[Operand]) -> Exception:
     """Add the function, the user's line, the module that is running and the operands to an error."""
-    known = facts_of(error)
-    placed = known is not None and known.notes
-    notes = [f"in module {module}"] if (module := module_path()) and not placed else []
+    notes = [f"in module {module}"] if (module := module_path()) and not error.facts.notes else []  # type: ignore[attr-defined]
     return add(
         error, op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes
     )

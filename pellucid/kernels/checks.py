@@ -34,6 +34,7 @@ class Condition:
         return ("step", len(self.steps) - 1)
 
     def both(self, *conditions: Any) -> Any:
+        """All of the conditions at once."""
         made = conditions[0]
         for other in conditions[1:]:
             made = self("logical_and", made, other)
@@ -48,6 +49,7 @@ class Condition:
         )
 
     def between(self, low: Any, high: Any) -> list[Any]:
+        """The conditions that `x` is from `low` to `high`, both included."""
         return [self("ge", self.x, low), self("le", self.x, high)]
 
 

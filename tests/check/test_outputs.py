@@ -495,3 +495,10 @@ def test_measures():
     keys = {n.key for n in nodes}
     assert all(e.source in keys and e.target in keys for e in seen.graph.edges())
     assert {e.argument for e in seen.graph.edges()} == {"input", "weight", "bias", "target"}
+
+
+def test_evidence_shows_paths_relative_to_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    here = str(tmp_path / "train.py")
+    result = CheckResult([finding(file=here, evidence={"used at": f"{here}:7"})])
+    assert "seen: used at: train.py:7" in render(result, "text")

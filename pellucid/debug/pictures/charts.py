@@ -304,7 +304,7 @@ class Chart:
         )
         if hidden:
             out.append(
-                f'<text x="{LEFT:.0f}" y="{32 if self.categories else floor + 32:.1f}">{hidden} values of 0 or less are not shown</text>'
+                f'<text x="{LEFT:.0f}" y="33">{hidden} values of 0 or less are not shown</text>'
             )
         return out
 

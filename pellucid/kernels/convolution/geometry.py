@@ -111,34 +111,42 @@ class ConvGeometry:
 
     @property
     def itemsize(self) -> int:
+        """Bytes of an element."""
         return ITEMSIZE[self.real]
 
     @property
     def c_group(self) -> int:
+        """Input channels of a group."""
         return self.c // self.groups
 
     @property
     def o_group(self) -> int:
+        """Output channels of a group."""
         return self.o // self.groups
 
     @property
     def taps(self) -> int:
+        """Positions of the kernel."""
         return prod(self.k)
 
     @property
     def x_shape(self) -> tuple[int, ...]:
+        """Shape of the input, `(N, C, *spatial)`."""
         return (self.n, self.c, *self.x)
 
     @property
     def w_shape(self) -> tuple[int, ...]:
+        """Shape of the weight, `(O, C / groups, *kernel)`."""
         return (self.o, self.c_group, *self.k)
 
     @property
     def out_shape(self) -> tuple[int, ...]:
+        """Shape of the result, `(N, channels, *spatial)`."""
         return (self.n, self.o, *self.out)
 
     @property
     def multiply_adds(self) -> int:
+        """Multiplications of the forward pass, each with an addition."""
         return self.n * self.o * self.c_group * self.taps * prod(self.out)
 
 
@@ -295,14 +303,17 @@ class PoolGeometry:
 
     @property
     def x(self) -> tuple[int, ...]:
+        """Spatial sizes of the input."""
         return self.x_shape[2:]
 
     @property
     def out_shape(self) -> tuple[int, ...]:
+        """Shape of the result, `(N, channels, *spatial)`."""
         return (*self.x_shape[:2], *self.out)
 
     @property
     def padded(self) -> tuple[int, ...]:
+        """Spatial sizes of the input with padding, as far as the windows reach."""
         sizes = zip(self.x, self.pad, self.out, self.stride, self.dilation, self.k, strict=True)
         return tuple(
             max(x + p, (out - 1) * s + d * (k - 1) + 1 - p) + p for x, p, out, s, d, k in sizes

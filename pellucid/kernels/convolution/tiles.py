@@ -677,6 +677,7 @@ def _emit_correlate(module: Module) -> None:
 
 
 def clear(f: Function, pointer: Value, count: Value) -> None:
+    """Write zeros: `count` bytes from `pointer` on."""
     f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     f.line(f"call void @llvm.memset.p0.i64(ptr {pointer.name}, i8 0, i64 {count.name}, i1 false)")
 

@@ -354,10 +354,12 @@ class Finite:
 
 
 def word(f: Function, index: int, table: Value | None = None) -> Value:
+    """The 64-bit integer at a place of a table; by default of the descriptor."""
     return f.load("i64", table or f.desc, index)
 
 
 def pointer(f: Function, index: int, table: Value | None = None) -> Value:
+    """The pointer at a place of a table; by default of the descriptor."""
     return f.load("ptr", f.at(table or f.desc, index, "i64"))
 
 

@@ -152,9 +152,11 @@ class Job:
         self.f, self.block = f, block
 
     def set(self, name: str, value: Value) -> None:
+        """Write a field of the job, by name."""
         self.f.store(value, self.f.at(self.block, _JOB.index(name), "i64"))
 
     def get(self, name: str) -> Value:
+        """Read a field of the job, by name."""
         kind = "ptr" if name in ("a", "b", "out", "bias", "packed") else "i64"
         return self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
 

@@ -133,6 +133,7 @@ ACCUMULATE, BIAS, RELU, PACKED = 1, 2, 4, 8
 
 
 def micro_name(packed: bool, rows: int, vectors: int) -> str:
+    """The name of a micro-kernel: is its first operand packed, and how many rows and vectors has its tile."""
     return f"micro.{'packed' if packed else 'plain'}.{rows}.{vectors}"
 
 

@@ -36,6 +36,7 @@ class Tile:
 
     @property
     def columns(self) -> int:
+        """Columns of a tile."""
         return self.vectors * self.lanes
 
 

@@ -35,14 +35,17 @@ class Kind(NamedTuple):
 
     @property
     def floating(self) -> bool:
+        """Whether the elements are floating-point numbers."""
         return self.ctype in ("float", "double")
 
     @property
     def bits(self) -> int:
+        """Bits of an element."""
         return 8 * BYTES[self.ctype]
 
     @property
     def key(self) -> str:
+        """The LLVM type of the integers that elements are compared as."""
         return f"i{self.bits}"
 
     @property
@@ -52,6 +55,7 @@ class Kind(NamedTuple):
 
     @property
     def width(self) -> int:
+        """Lanes of a vector of the processor."""
         return target.host().lanes("double" if self.bits == 64 else "float")
 
     def better(self, largest: bool) -> str:

@@ -75,10 +75,12 @@ class Plan:
 
     @property
     def operands(self) -> list[Operand]:
+        """All arrays of the loop: read, written, then reduced."""
         return self.reads + self.writes + self.reduces
 
     @property
     def last(self) -> int:
+        """The position of the innermost dimension."""
         return len(self.sizes) - 1
 
     def kept(self, k: int) -> list[tuple[int, int]]:
@@ -107,6 +109,7 @@ class Plan:
         return strides
 
     def slot_size(self, k: int) -> int:
+        """Elements of a dense partial result of reduction `k`."""
         return math.prod(n for n, _ in self.kept(k))
 
 

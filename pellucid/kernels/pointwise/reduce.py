@@ -39,6 +39,7 @@ class Kind:
         self.vector = vector(self.scalar, self.width)
 
     def at(self, f: Function, pointer: Value, index: Value) -> Value:
+        """The address of an element."""
         return f.at(pointer, index, self.memory)
 
     def load(

@@ -40,6 +40,7 @@ class Gather(NamedTuple):
         return m.number(_identity(self.kind, kind), kind)
 
     def combine(self, m: Maker, a: Num, b: Num) -> Num:
+        """Two partial results as one."""
         if self.kind in ("sum", "mean"):
             return a + b
         if self.kind == "prod":
@@ -69,6 +70,7 @@ class Gather(NamedTuple):
         )
 
     def final(self, m: Maker, total: Num) -> Num:
+        """The result of all terms, in the dtype of the reduction: a mean is divided here."""
         return m.cast(total / float(self.terms) if self.kind == "mean" else total, self.dtype)
 
 

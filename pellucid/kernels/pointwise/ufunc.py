@@ -61,6 +61,7 @@ class Signature(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, ...]:
+        """The dtypes of all arguments, then of all results."""
         return self.inputs + self.outputs
 
     @property
@@ -141,9 +142,11 @@ class Later:
 
     @property
     def address(self) -> int:
+        """The address of the loop that NumPy calls."""
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
     def first(self, args: int, dimensions: int, steps: int, cell: int) -> None:
+        """The loop at its first call: compile it, then run it."""
         signature, kind, _, formula, _ = self.about
         try:
             aside = _for_numpy(kind, formula)
@@ -495,6 +498,7 @@ def save_flags(f: Function) -> Value | None:
 
 
 def restore_flags(f: Function, slot: Value | None) -> None:
+    """Restore the flags of floating-point errors from where they were kept."""
     if slot is not None:
         f.module.declarations.add("declare void @llvm.x86.sse.ldmxcsr(ptr)")
         f.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {slot.name})")

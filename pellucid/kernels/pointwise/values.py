@@ -26,18 +26,22 @@ __all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", 
 
 
 def itemsize(kind: str) -> int:
+    """Bytes of an element in memory, by dtype."""
     return BYTES[MEMORY[kind]]
 
 
 def is_float(kind: str) -> bool:
+    """Whether a dtype is floating point, of two bytes included."""
     return kind in ("float32", "float64", "float16", "bfloat16")
 
 
 def is_half(kind: str) -> bool:
+    """Whether a dtype is a two-byte float."""
     return kind in ("float16", "bfloat16")
 
 
 def numpy_dtype(kind: str) -> np.dtype[Any]:
+    """NumPy's dtype of a name; ml_dtypes' for bfloat16."""
     return np.dtype(ml_dtypes.bfloat16) if kind == "bfloat16" else np.dtype(kind)
 
 
@@ -130,12 +134,15 @@ class Num:
         return self._compare("ge", other)
 
     def eq(self, other: Any) -> Num:
+        """Where equal; false where one is NaN."""
         return self._compare("eq", other)
 
     def ne(self, other: Any) -> Num:
+        """Where not equal; true where one is NaN."""
         return self._compare("ne", other)
 
     def isnan(self) -> Num:
+        """Where NaN."""
         return Num(self.make, self.value.compare("uno", self.value), "bool")
 
 
@@ -154,6 +161,7 @@ class Maker:
         self.f, self.width = f, width
 
     def ctype(self, kind: str) -> str:
+        """The LLVM type of a register with elements of a dtype."""
         return vector(REGISTER[kind], self.width)
 
     def number(self, value: Any, kind: str) -> Num:
@@ -184,6 +192,7 @@ class Maker:
     # Functions as NumPy has them.
 
     def where(self, condition: Num, yes: Any, no: Any) -> Num:
+        """`yes` where the condition holds, else `no`."""
         kind = yes.kind if isinstance(yes, Num) else no.kind
         yes, no = self.cast(yes, kind), self.cast(no, kind)
         return Num(
@@ -209,6 +218,7 @@ class Maker:
         return self.where(Num(self, x.value.compare("u" + how, number.value), "bool"), x, number)
 
     def abs(self, x: Num) -> Num:
+        """The absolute value."""
         if is_float(x.kind):
             return Num(self, self.f.fabs(x.value), x.kind)
         return x if x.kind.startswith("u") or x.kind == "bool" else self.where(x < 0, -x, x)
@@ -217,21 +227,27 @@ class Maker:
         return self.rounded(self.f.intrinsic(name, x.value.ctype, x.value), x.kind)
 
     def sqrt(self, x: Num) -> Num:
+        """The square root."""
         return self._plain("sqrt", x)
 
     def floor(self, x: Num) -> Num:
+        """Rounded down; integers as they are."""
         return self._plain("floor", x) if is_float(x.kind) else x
 
     def ceil(self, x: Num) -> Num:
+        """Rounded up; integers as they are."""
         return self._plain("ceil", x) if is_float(x.kind) else x
 
     def trunc(self, x: Num) -> Num:
+        """Rounded towards zero; integers as they are."""
         return self._plain("trunc", x) if is_float(x.kind) else x
 
     def rint(self, x: Num) -> Num:
+        """Rounded to the nearest whole number, halves to even; integers as they are."""
         return self._plain("rint", x) if is_float(x.kind) else x
 
     def copysign(self, x: Num, y: Num) -> Num:
+        """The size of `x` with the sign of `y`."""
         return Num(self, self.f.copysign(x.value, y.value), x.kind)
 
     def function(self, name: str, *args: Num) -> Num:

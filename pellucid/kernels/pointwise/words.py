@@ -48,27 +48,35 @@ class Words(Maker):
 
     # ---- arithmetic ---------------------------------------------------------------------------
     def add(self, x: Num, y: Num) -> Num:
+        """`x + y`."""
         return x + y
 
     def subtract(self, x: Num, y: Num) -> Num:
+        """`x - y`."""
         return x - y
 
     def multiply(self, x: Num, y: Num) -> Num:
+        """`x * y`."""
         return x * y
 
     def true_divide(self, x: Num, y: Num) -> Num:
+        """`x / y`."""
         return x / y
 
     def negative(self, x: Num) -> Num:
+        """`-x`."""
         return -x
 
     def absolute(self, x: Num) -> Num:
+        """The absolute value."""
         return self.abs(x)
 
     def square(self, x: Num) -> Num:
+        """`x * x`."""
         return x * x
 
     def reciprocal(self, x: Num) -> Num:
+        """`1 / x`."""
         return 1 / x
 
     def fma(self, x: Num, y: Num, z: Num) -> Num:
@@ -80,6 +88,7 @@ class Words(Maker):
         return self.where((x >= y) | self.isnan(y), x, y)
 
     def fmin(self, x: Num, y: Num) -> Num:
+        """The smaller one; the other one where one is NaN."""
         return self.where((x <= y) | self.isnan(y), x, y)
 
     def real_sign(self, x: Num) -> Num:
@@ -106,12 +115,14 @@ class Words(Maker):
         return self.where(minus, self.number(1, y.kind), y), minus
 
     def fmod(self, x: Num, y: Num) -> Num:
+        """The remainder with the sign of `x`."""
         if is_float(x.kind):
             return self.function("fmod", x, y)
         safe, minus = self._whole(x, y)
         return self.where(minus, self.number(0, x.kind), self._integers("rem", x, safe))
 
     def remainder(self, x: Num, y: Num) -> Num:
+        """The remainder with the sign of `y`."""
         if is_float(x.kind):
             rest = self.function("fmod", x, y)
             moved = self.where((y < 0) ^ (rest < 0), rest + y, rest)
@@ -125,6 +136,7 @@ class Words(Maker):
         return self.where(minus, self.number(0, x.kind), moved)
 
     def floor_divide(self, x: Num, y: Num) -> Num:
+        """The quotient, rounded down."""
         if is_float(x.kind):
             rest = self.function("fmod", x, y)
             exact = (x - rest) / y
@@ -142,6 +154,7 @@ class Words(Maker):
         return self.where(minus, -x, quotient)
 
     def trunc_divide(self, x: Num, y: Num) -> Num:
+        """The quotient, rounded towards zero."""
         if is_float(x.kind):
             return self.trunc(x / y)
         safe, minus = self._whole(x, y)
@@ -150,28 +163,36 @@ class Words(Maker):
 
     # ---- rounding -----------------------------------------------------------------------------
     def round_half_even(self, x: Num) -> Num:
+        """Rounded to the nearest whole number, halves to even."""
         return self.rint(x)
 
     def frac(self, x: Num) -> Num:
+        """`x` without its whole part, with the sign of `x`."""
         return x - self.trunc(x)
 
     # ---- bits ---------------------------------------------------------------------------------
     def bitwise_and(self, x: Num, y: Num) -> Num:
+        """`x & y`."""
         return x & y
 
     def bitwise_or(self, x: Num, y: Num) -> Num:
+        """`x | y`."""
         return x | y
 
     def bitwise_xor(self, x: Num, y: Num) -> Num:
+        """`x ^ y`."""
         return x ^ y
 
     def invert(self, x: Num) -> Num:
+        """`~x`."""
         return ~x
 
     def left_shift(self, x: Num, y: Num) -> Num:
+        """`x << y`."""
         return self._shift(x, y, "shl")
 
     def right_shift(self, x: Num, y: Num) -> Num:
+        """`x >> y`, which keeps the sign."""
         return self._shift(x, y, "lshr" if x.kind.startswith("u") else "ashr")
 
     def _shift(self, x: Num, y: Num, op: str) -> Num:
@@ -184,45 +205,59 @@ class Words(Maker):
 
     # ---- comparisons and logic ----------------------------------------------------------------
     def equal(self, x: Num, y: Num) -> Num:
+        """Where equal; false where one is NaN."""
         return x.eq(y)
 
     def not_equal(self, x: Num, y: Num) -> Num:
+        """Where not equal; true where one is NaN."""
         return x.ne(y)
 
     def less(self, x: Num, y: Num) -> Num:
+        """`x < y`."""
         return x < y
 
     def less_equal(self, x: Num, y: Num) -> Num:
+        """`x <= y`."""
         return x <= y
 
     def greater(self, x: Num, y: Num) -> Num:
+        """`x > y`."""
         return x > y
 
     def greater_equal(self, x: Num, y: Num) -> Num:
+        """`x >= y`."""
         return x >= y
 
     def logical_and(self, x: Num, y: Num) -> Num:
+        """Where neither is zero."""
         return self.cast(x, "bool") & self.cast(y, "bool")
 
     def logical_or(self, x: Num, y: Num) -> Num:
+        """Where one is not zero."""
         return self.cast(x, "bool") | self.cast(y, "bool")
 
     def logical_xor(self, x: Num, y: Num) -> Num:
+        """Where exactly one is not zero."""
         return self.cast(x, "bool") ^ self.cast(y, "bool")
 
     def logical_not(self, x: Num) -> Num:
+        """Where zero."""
         return ~self.cast(x, "bool")
 
     def isnan(self, x: Num) -> Num:
+        """Where NaN; nowhere for integers."""
         return x.isnan() if is_float(x.kind) else self.number(False, "bool")
 
     def isinf(self, x: Num) -> Num:
+        """Where infinite; nowhere for integers."""
         return self.abs(x).eq(math.inf) if is_float(x.kind) else self.number(False, "bool")
 
     def isfinite(self, x: Num) -> Num:
+        """Where neither NaN nor infinite; everywhere for integers."""
         return self.abs(x) < math.inf if is_float(x.kind) else self.number(True, "bool")
 
     def signbit(self, x: Num) -> Num:
+        """Where the sign is minus, that of -0.0 too."""
         if is_float(x.kind):
             return self.copysign(self.number(1, x.kind), x) < 0
         return self.number(False, "bool") if x.kind.startswith("u") or x.kind == "bool" else x < 0
@@ -234,6 +269,7 @@ class Words(Maker):
 
     # ---- elementary functions -----------------------------------------------------------------
     def pow(self, x: Num, y: Num | float) -> Num:
+        """`x ** y`."""
         if not is_float(x.kind):
             if isinstance(y, Num) or int(y) != y or not 0 <= y <= 64:
                 raise NotImplementedError(
@@ -258,6 +294,7 @@ class Words(Maker):
         return self.function("pow", x, self.cast(y, x.kind))
 
     def logaddexp(self, x: Num, y: Num) -> Num:
+        """`log(exp(x) + exp(y))`, without overflow."""
         gap = x - y
         top = self.where(gap > 0, x, y)
         made = top + self.log1p(self.exp(-self.abs(gap)))
@@ -265,9 +302,11 @@ class Words(Maker):
         return self.where(gap.isnan() & x.ne(y), gap, made)
 
     def xlogy(self, x: Num, y: Num) -> Num:
+        """`x * log(y)`, 0 where `x` is 0."""
         return self._times("log", x, y)
 
     def xlog1py(self, x: Num, y: Num) -> Num:
+        """`x * log1p(y)`, 0 where `x` is 0."""
         return self._times("log1p", x, y)
 
     def _times(self, name: str, x: Num, y: Num) -> Num:

@@ -67,19 +67,23 @@ def gru_backward(
 
 
 def rnn_tanh(m: Any, x: Any, h: Any) -> tuple[Any, ...]:
+    """The next state of a cell with tanh."""
     return (m.tanh(x + h),)
 
 
 def rnn_tanh_backward(m: Any, h_new: Any, dh: Any, back: Any) -> tuple[Any, ...]:
+    """The gradient of the sum, from the new state and its two gradients."""
     return ((dh + back) * (1.0 - h_new * h_new),)
 
 
 def rnn_relu(m: Any, x: Any, h: Any) -> tuple[Any, ...]:
+    """The next state of a cell with ReLU."""
     total = x + h
     return (m.where(total <= 0.0, 0.0, total),)  # NaN is not below zero and passes through
 
 
 def rnn_relu_backward(m: Any, h_new: Any, dh: Any, back: Any) -> tuple[Any, ...]:
+    """The gradient of the sum, from the new state and its two gradients."""
     return (m.where(h_new <= 0.0, 0.0, dh + back),)
 
 

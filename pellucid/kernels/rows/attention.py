@@ -44,9 +44,11 @@ class Head:
             self.base[name] = f.at(getattr(f, name), offset)
 
     def row(self, name: str, i: Value) -> Value:
+        """The address of row `i` of an operand of this head."""
         return self.f.at(self.base[name], i * self.pitch(name))
 
     def pitch(self, name: str) -> Value:
+        """The distance between two rows of an operand, in elements."""
         return getattr(self.f, f"{name}_t")
 
 

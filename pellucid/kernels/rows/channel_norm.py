@@ -148,10 +148,12 @@ class Block:
         self.masks = [f.tail_mask(f.larger(f.channels - o, 0), self.width) for o in self.offsets]
 
     def load(self, pointer: Value, row: Value | None = None) -> list[Value]:
+        """The vectors of a block of channels; of a row, if one is given."""
         start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         return [self.f.load(self.kind, start, o, mask=m) for o, m in zip(self.offsets, self.masks)]
 
     def load_or(self, pointer: Value, default: float) -> list[Value]:
+        """The vectors at a pointer; `default` everywhere if the pointer is null."""
         made = [self.f.var(self.kind, default) for _ in self.offsets]
         with self.f.when(given(self.f, pointer)):
             for var, value in zip(made, self.load(pointer)):
@@ -159,6 +161,7 @@ class Block:
         return [var.get() for var in made]
 
     def store(self, values: list[Value], pointer: Value, row: Value | None = None) -> None:
+        """Write the vectors of a block of channels; to a row, if one is given."""
         start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         for value, offset, mask in zip(values, self.offsets, self.masks):
             self.f.store(value, start, offset, mask=mask)
@@ -183,6 +186,7 @@ class Block:
         return [[total.get() for total in row] for row in totals]
 
     def narrow(self, values: list[Value]) -> list[Value]:
+        """The vectors in the dtype of the arrays."""
         return [self.f.trunc(v, self.kind) for v in values]
 
 

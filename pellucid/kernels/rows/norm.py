@@ -25,6 +25,7 @@ UNROLL = 4
 
 
 def grain_of(columns: int) -> int:
+    """How many rows a thread takes at a time."""
     return GRAIN // columns or 1 if columns else GRAIN
 
 
@@ -43,6 +44,7 @@ class Sums:
         self.parts = [[f.var(self.kind) for _ in range(count)] for _ in range(UNROLL)]
 
     def clear(self) -> None:
+        """Set all partial sums to zero."""
         for part in chain(*self.parts):
             part.set(0.0)
 
@@ -86,9 +88,11 @@ class Sums:
             self.flush()
 
     def get(self, k: int = 0) -> Value:
+        """A total, as a number."""
         return self.totals[k].get()
 
     def splat(self, value: Value) -> Value:
+        """A number in all lanes of a vector of the dtype of the arrays."""
         return self.f.splat(self.f.trunc(value, self.real), self.kind)
 
 
@@ -105,6 +109,7 @@ def store_map(
 
 
 def given(f: Function, pointer: Value) -> Value:
+    """Whether a pointer is not null."""
     return f.emit(f"icmp ne ptr {pointer.name}, null", "i1")
 
 
@@ -119,6 +124,7 @@ def load_or(
 
 
 def inverse_root(f: Function, variance: Value, eps: Value) -> Value:
+    """`1 / sqrt(variance + eps)`."""
     return 1.0 / f.sqrt(variance + eps)
 
 
@@ -260,6 +266,7 @@ def native(name: str, dtype: str = "float32") -> int | None:
 
 
 def good(*arrays: np.ndarray | None, kind: np.dtype = _F32) -> bool:
+    """Whether all arrays have the dtype and are contiguous; None stands for one that is left out."""
     for a in arrays:
         if a is not None and (a.dtype != kind or not a.flags.c_contiguous):
             return False

@@ -48,9 +48,11 @@ class Row:
         self.functions = math if real == "float" else math64
 
     def exp(self, x: Value) -> Value:
+        """The exponential of each lane."""
         return self.functions.exp(self.f, x)
 
     def log(self, x: Value) -> Value:
+        """The logarithm of each lane."""
         return self.functions.log(self.f, x)
 
     def accumulate(self, initial: float, combine, *pointers: Value, other: float = 0.0) -> Value:
@@ -76,9 +78,11 @@ class Row:
         self.f.vector_loop(self.count, self.width, body)
 
     def splat(self, value: Value) -> Value:
+        """A number in all lanes of a vector."""
         return self.f.splat(value, self.kind)
 
     def total(self, value: Value) -> Value:
+        """The sum of the lanes."""
         return self.f.total(value)
 
     def maximum(self, x: Value) -> Value:

@@ -45,6 +45,7 @@ class Table:
 
     @property
     def outputs(self) -> int:
+        """How many outputs there are."""
         return len(self.counts)
 
     @functools.cached_property
@@ -178,6 +179,7 @@ def _build(name: str) -> str:
         base, to = f.at(f.x, o * f.size), f.at(f.out, o * f.outputs)
 
         def outputs(j: Value, mask: Value | None, base: Value = base, to: Value = to) -> None:
+            """How many outputs there are."""
             counts = f.load(ints, f.counts, j, mask=mask)
             most = f.extend(f.fold(counts, f.larger), "i64")
             total = f.var(floats, f.const(0.0, floats))

@@ -133,7 +133,7 @@ class StepPlayer {
   describe(step) {
     const n = step.i >= 0 ? this.view.data.nodes[step.i] : null;
     const panel = el("div", { class: "step" }, el("div", { class: "phase " + step.p }, step.p === "forward" ? "Forward" : "Backward"),
-      el("h2", { class: "mono" }, step.h));
+      el("h2", { class: "mono" }, step.h.replace(/\s+\(\)$/, "")));
     if (n && n.l) panel.append(el("h3", {}, baseName(n.l[0]) + ":" + n.l[1] + (n.g >= 0 ? " in " + this.view.paths[n.g] : "")), this.source(n.l));
     const table = (title, rows, total) => {
       if (!rows || !rows.length) return;
@@ -158,10 +158,10 @@ class StepPlayer {
   // The lines of the program around a step's, that one marked.
   source([file, line, text]) {
     const known = this.sources[file] || { [line]: text }, block = el("pre", { class: "lines" });
-    for (let k = line - 4; k <= line + 4; k++) {
-      if (known[k] === undefined) continue;
-      block.append(el("span", k === line ? { class: "hit", "aria-current": "step" } : {}, el("span", { class: "no" }, String(k)), known[k] || " "));
-    }
+    const shown = [-4, -3, -2, -1, 0, 1, 2, 3, 4].map((d) => line + d).filter((k) => known[k] !== undefined);
+    const indent = Math.min(...shown.filter((k) => known[k].trim()).map((k) => known[k].search(/\S/)));
+    for (const k of shown)
+      block.append(el("span", k === line ? { class: "hit", "aria-current": "step" } : {}, el("span", { class: "no" }, String(k)), known[k].slice(indent) || " "));
     return block;
   }
 
