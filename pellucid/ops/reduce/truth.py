@@ -207,6 +207,6 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 @method("count_nonzero")
-def _count_nonzero_of_tensor(self: Tensor, dim: Any = None, *more: int) -> Tensor:
+def _count_nonzero_of_tensor(self: Tensor, dim: Dims = None, *more: int) -> Tensor:
     """`count_nonzero(0, 2)` is `count_nonzero((0, 2))`."""
-    return count_nonzero(self, (dim, *more) if more else dim)
+    return count_nonzero(self, (dim, *more) if more else dim)  # type: ignore[arg-type]

@@ -89,11 +89,11 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     torch.Size([3, 1])
     """
     shape = require_tensor(input, "squeeze")._array.shape
-    several = not isinstance(dim, int) and isinstance(dim, Sequence)
+    several = type(dim) is not int and isinstance(dim, Sequence)
     if dim is None:
         wanted: Iterable[int] = range(len(shape))
-    elif not isinstance(dim, int) and isinstance(dim, Sequence):
-        wanted = shapes.normalize_dims(dim, len(shape))
+    elif several:
+        wanted = shapes.normalize_dims(dim, len(shape))  # type: ignore[arg-type]
     else:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
@@ -102,9 +102,9 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
 
 
 @method("squeeze")
-def squeeze_of_tensor(self: Tensor, dim: Any = None, *more: int) -> Tensor:
+def squeeze_of_tensor(self: Tensor, dim: int | Sequence[int] | None = None, *more: int) -> Tensor:
     """`squeeze(0, 2)` is `squeeze((0, 2))`."""
-    return squeeze(self, (dim, *more) if more else dim)
+    return squeeze(self, (dim, *more) if more else dim)  # type: ignore[arg-type]
 
 
 @public(methods="=")
