@@ -41,3 +41,34 @@ def test_texts(call, text):
     with pytest.raises((TypeError, RuntimeError)) as info:
         call()
     assert str(info.value) == text
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda: torch.histc(torch.arange(3), 3),
+            NotImplementedError,
+            "\"histogram_cpu\" not implemented for 'Long'",
+        ),
+        (
+            lambda: torch.histogram(torch.ones(3), 2, range=(4.0, 0.5)),
+            RuntimeError,
+            "torch.histogramdd: min should not exceed max, but got min 4 max 0.5 for dimension 0",
+        ),
+        (
+            lambda: torch.histogram(torch.tensor([1.0, float("inf")]), 2),
+            RuntimeError,
+            "torch.histogramdd: dimension 0's range [1, inf] is not finite",
+        ),
+        (
+            lambda: torch.tensor([1, 2]).repeat_interleave(torch.tensor([1.0, 2.0])),
+            NotImplementedError,
+            "\"repeat_interleave_cpu\" not implemented for 'Float'",
+        ),
+    ],
+)
+def test_counts_and_histograms_of_other_types(call, kind, text):
+    with pytest.raises(kind) as info:
+        call()
+    assert str(info.value) == text

@@ -279,6 +279,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if bins <= 0:
         raise OperationError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     fitting(min, input.dtype), fitting(max, input.dtype)
+    if input.dtype.is_integral:
+        raise UnsupportedError(
+            f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
     return make_tensor(tracing.effect(_bars, x, bins, float(min), float(max)))
 
 
@@ -305,30 +310,32 @@ _histogram = return_types.make("histogram", "hist bin_edges")
 _histogramdd = return_types.make("histogramdd", "hist bin_edges")
 
 
-def _edges(x: Any, bins: Any, low_high: Any, name: str) -> Any:
+def _edges(x: Any, bins: Any, low_high: Any, name: str, dim: int = 0) -> Any:
     """The bins' edges: given, or `bins` equal parts of a range (the data's own by default)."""
     if isinstance(bins, Tensor):
         return bins._array
     if bins <= 0:
-        raise OperationError(f"torch.{name}(): bins must be > 0, but got {bins}")
-    return tracing.effect(_parts_of_range, x, bins, low_high, x.dtype, name)
+        raise OperationError(
+            f"torch.{name}(): bins must be > 0, but got {bins} for dimension {dim}"
+        )
+    return tracing.effect(_parts_of_range, x, bins, low_high, x.dtype, dim)
 
 
-def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, name: str) -> Any:
+def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, dim: int) -> Any:
     if low_high is not None:
         low, high = low_high
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise OperationError(f"torch.{name}(): dimension range [{low}, {high}] is not finite")
-        if low > high:
-            raise OperationError(
-                f"torch.histogramdd: min should not exceed max, but got min {low} max {high}"
-            )
     elif x.size:
         low, high = float(x.min()), float(x.max())
-        if not (math.isfinite(low) and math.isfinite(high)):
-            raise OperationError(f"torch.{name}(): dimension input range is not finite")
     else:
         low, high = 0.0, 1.0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise OperationError(
+            f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite"
+        )
+    if low > high:
+        raise OperationError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
+        )
     if low == high:
         low, high = low - 0.5, high + 0.5
     # In the element type, from both ends towards the middle, as PyTorch's linspace.
@@ -475,7 +482,7 @@ def histogramdd(
             f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"
         )
     pairs = [None if range is None else (range[2 * k], range[2 * k + 1]) for k in np.arange(d)]
-    edges = [_edges(x[..., k], b, pairs[k], "histogramdd") for k, b in enumerate(each)]
+    edges = [_edges(x[..., k], b, pairs[k], "histogramdd", k) for k, b in enumerate(each)]
     weights = _weights(weight, x.shape[:-1], input.dtype, "histogramdd")
     made = tracing.effect(_count, x, d, edges, weights, bool(density))
     kernel = "aten::_histogramdd_from_bin_" + ("tensors" if isinstance(each[0], Tensor) else "cts")

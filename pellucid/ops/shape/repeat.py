@@ -13,7 +13,7 @@ from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import DimensionError, OperationError, ShapeError
+from ...errors import DimensionError, OperationError, ShapeError, UnsupportedError
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from ._sizes import sizes_of
@@ -201,7 +201,10 @@ def repeat_interleave(
 
 def _check_repeats(repeats: Tensor) -> None:
     if repeats._array.dtype not in (np.int32, np.int64):
-        raise OperationError("repeats has to be Long or Int tensor")
+        raise UnsupportedError(
+            f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.scalar_type_name}'",
+            hint="counts are whole numbers: repeats.long()",
+        )
     tracing.check(_check_not_negative, repeats._array)
 
 
