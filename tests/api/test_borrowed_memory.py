@@ -60,3 +60,13 @@ def test_uneven_sequences_by_the_type_of_their_numbers(data, text):
     with pytest.raises(TypeError) as info:
         torch.tensor(data)
     assert str(info.value) == text
+
+
+def test_what_is_filled_resizes_out_without_a_word():
+    out = torch.ones(2)
+    assert torch.zeros(3, out=out) is out
+    assert out.tolist() == [0.0, 0.0, 0.0]
+    with pytest.warns(UserWarning, match="The number of elements in the out tensor of shape"):
+        torch.arange(4.0, out=out)
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        torch.complex(torch.ones(2), torch.ones(2), out=torch.zeros(3, dtype=torch.complex64))

@@ -13,7 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...arrays.meta import MetaArray
 from ...core import observe
-from ...core.inplace import bump, is_written_directly, write
+from ...core.inplace import bump, into, is_written_directly, write
 from ...core.modes import local
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, method, public
@@ -514,20 +514,19 @@ def normal(
         for parameter in (mean, std):
             if isinstance(parameter, Tensor) and parameter._rg:
                 made = sample_op.call(parameter, made)
-        return deliver(_drawn("normal", (mean, std), made), out, "normal")
+        made = _drawn("normal", (mean, std), made)
+        return made if out is None else into(out, made, "normal")
     check_memory(layout, pin_memory)
     kind = dtypes.check_dtype(dtype, "normal") or (
         out.dtype if out is not None else dtypes.get_default_dtype()
     )
     m, s = float(mean), float(std)
-    result = build(
-        sizes((size,), "normal"),
-        kind,
-        device,
-        requires_grad,
-        lambda shape, k: random_fill.normal(source, shape, m, s, k),
-    )
-    return deliver(result, out, "normal")
+
+    def fill(shape: Any, k: Any) -> Any:
+        return random_fill.normal(source, shape, m, s, k)
+
+    made = build(sizes((size,), "normal"), kind, device, requires_grad, fill)
+    return deliver(made, out, "normal")
 
 
 @public()

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.numpy_cpu import element_offset
+from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public, tensor_property
@@ -19,7 +20,6 @@ from ...errors import DtypeError, ShapeError
 from ...ir.formula import Formula
 from .._rules import full_precision, require_tensor
 from .._samples import REAL, Sample, draw, elementwise
-from ..create._factory import deliver
 from ._unary import unary
 
 
@@ -182,7 +182,7 @@ def _deliver(result: Tensor, out: Tensor | None, name: str) -> Tensor:
             f"Expected object of scalar type {result.dtype.scalar_type_name} but got scalar type "
             f"{out.dtype.scalar_type_name} for argument 'out'"
         )
-    return deliver(result, out, name)
+    return result if out is None else into(out, result, name)
 
 
 @public()
