@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     own, rest = split(parser, argv)
     options = parser.parse_args(own)
     if options.nproc_per_node is not None:
-        from pellucid.distributed.run import main as launch
+        from pellucid.distributed.run import status as launch
 
         kind, name = target(options, parser)
         if kind == "code":

@@ -43,9 +43,9 @@ _COMMAND = f"""\
 # `pellucid stand-in install` wrote this file.
 import sys
 
-from pellucid.distributed.run import main
+from pellucid.distributed.run import status
 
-sys.exit(main())
+sys.exit(status())
 """
 _EPILOG = """\
 With the stand-in, `pip install transformers` downloads no PyTorch, and every

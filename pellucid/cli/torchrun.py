@@ -16,9 +16,9 @@ examples:
 
 def main(argv: Sequence[str]) -> int:
     """Run what the command line names; returns the exit status."""
-    from pellucid.distributed.run import run
+    from pellucid.distributed.run import Job
 
-    return run(_parser().parse_args(list(argv)))
+    return Job(_parser().parse_args(list(argv))).run()
 
 
 def _parser() -> argparse.ArgumentParser:

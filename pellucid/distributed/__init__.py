@@ -92,6 +92,7 @@ from .objects import recv_object_list as recv_object_list
 from .objects import scatter_object_list as scatter_object_list
 from .objects import send_object_list as send_object_list
 from .rendezvous import DEFAULT_TIMEOUT as default_pg_timeout  # noqa: N811
+from .rendezvous import register_rendezvous_handler as register_rendezvous_handler
 from .transport.reductions import RedOpType as RedOpType
 from .transport.reductions import ReduceOp as ReduceOp
 from .transport.work import Work as Work

@@ -29,17 +29,33 @@ _composable: contract()
 _composable.fsdp:
 _composable.fsdp.fully_shard:
 _composable.replicate:
+_composable_state: _State _get_module_state() _insert_module_state()
+_dist2: new_group() current_process_group() process_group() register_backend()
 _functional_collectives: AsyncCollectiveTensor<Tensor
 _tensor:
+_tensor.api:
+_tensor.device_mesh:
 _tensor.experimental: context_parallel()
 _tensor.placement_types:
-_shard: ShardedTensor
-_shard.sharded_tensor: ShardedTensor
+_shard: ShardedTensor shard_parameter() shard_module() load_with_process_group()
+_shard.sharded_tensor: ShardedTensor ShardedTensorBase Shard ShardMetadata ShardedTensorMetadata TensorProperties empty() full() ones() zeros()
+    rand() randn() init_from_local_shards()
+_state_dict_utils: _offload_state_dict_to_cpu() _gather_state_dict() _copy_state_dict() _create_cpu_state_dict() _broadcast_state_dict()
+_symmetric_memory: empty() rendezvous() enable_symm_mem_for_group() is_symm_mem_enabled_for_group() get_symm_mem_workspace() set_backend()
+    get_backend() is_nvshmem_available()
+_tools:
+_tools.mem_tracker: MemTracker
+_tools.fsdp2_mem_tracker: FSDPMemTracker
+_tools.memory_tracker: MemoryTracker
+_tools.runtime_estimator: RuntimeEstimator
 algorithms:
 algorithms._checkpoint.checkpoint_wrapper:
 algorithms.ddp_comm_hooks:
 algorithms.ddp_comm_hooks.default_hooks:
+algorithms.ddp_comm_hooks.ddp_zero_hook: hook_with_zero_step() hook_with_zero_step_interleaved()
 algorithms.ddp_comm_hooks.debugging_hooks:
+algorithms.ddp_comm_hooks.mixed_precision_hooks:
+algorithms.ddp_comm_hooks.quantization_hooks: quantization_pertensor_hook() quantization_perchannel_hook()
 algorithms.ddp_comm_hooks.post_localSGD_hook:
 algorithms.ddp_comm_hooks.powerSGD_hook:
 algorithms.ddp_comm_hooks.optimizer_overlap_hooks:
@@ -48,28 +64,61 @@ algorithms.model_averaging:
 algorithms.model_averaging.averagers:
 algorithms.model_averaging.hierarchical_model_averager:
 algorithms.model_averaging.utils:
-autograd: backward() context()
-checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter load_sharded_optimizer_state_dict()
+argparse_util: env check_env
+autograd: backward() context() get_gradients() DistAutogradContext
+c10d_logger:
+checkpoint: HuggingFaceStorageReader HuggingFaceStorageWriter QuantizedHuggingFaceStorageReader load_sharded_optimizer_state_dict() LoadPlan
+    SavePlan ReadItem WriteItem
 checkpoint._consolidate_hf_safetensors: consolidate_safetensors_files()
 checkpoint.api:
-checkpoint.default_planner:
-checkpoint.filesystem:
-checkpoint.format_utils: _EmptyStateDictLoadPlanner<DefaultLoadPlanner _load_state_dict()
+checkpoint.default_planner: create_default_global_load_plan() create_default_global_save_plan() create_default_local_load_plan()
+    create_default_local_save_plan() LoadPlan SavePlan ReadItem WriteItem
+checkpoint.filesystem: FileSystem<FileSystemBase FileSystemBase SerializationFormat{TORCH_SAVE,SAFETENSORS}
+checkpoint.format_utils: BroadcastingTorchSaveReader DynamicMetaLoadPlanner _EmptyStateDictLoadPlanner<DefaultLoadPlanner _load_state_dict()
 checkpoint.hf_storage: HuggingFaceStorageReader HuggingFaceStorageWriter
 checkpoint.metadata:
 checkpoint.optimizer: load_sharded_optimizer_state_dict()
-checkpoint.planner:
-checkpoint.state_dict:
+checkpoint.planner: BytesIOWriteData TensorWriteData LoadItemType{TENSOR,BYTE_IO} WriteItemType{TENSOR,SHARD,BYTE_IO} LoadPlan SavePlan ReadItem
+    WriteItem
+checkpoint.staging: AsyncStager BlockingAsyncStager DefaultStager StagingOptions
+checkpoint.state_dict: DictValueType FQNS_T ListDictValueType OptimizerStateType PrimitiveType ValueType
 checkpoint.state_dict_loader: _load_state_dict()
-checkpoint.state_dict_saver:
-checkpoint.stateful: Stateful
+checkpoint.state_dict_saver: AsyncCheckpointerType{THREAD,PROCESS} AsyncSaveResponse
+checkpoint.stateful: Stateful StatefulT
+checkpoint.storage:
+checkpoint.utils:
+collective_utils: broadcast() all_gather() all_gather_object_enforce_type()
 constants:
 device_mesh:
-distributed_c10d: ProcessGroupGloo<ProcessGroup _new_process_group_helper()
+distributed_c10d: _new_process_group_helper() AllgatherOptions
 elastic:
-elastic.multiprocessing: start_processes()
+elastic.agent:
+elastic.agent.server: ElasticAgent WorkerSpec Worker WorkerGroup WorkerState{UNKNOWN,INIT,HEALTHY,UNHEALTHY,STOPPED,SUCCEEDED,FAILED} RunResult
+    SimpleElasticAgent
+elastic.agent.server.api: ElasticAgent WorkerSpec
+elastic.agent.server.local_elastic_agent: LocalElasticAgent<SimpleElasticAgent
+elastic.events: Event EventSource{AGENT,WORKER} record() get_logging_handler() construct_and_record_rdzv_event()
+elastic.metrics: MetricHandler ConsoleMetricHandler<MetricHandler NullMetricHandler<MetricHandler MetricsConfig MetricData configure() prof()
+    profile() put_metric() publish_metric() getStream() initialize_metrics() get_elapsed_time_ms()
+elastic.multiprocessing: start_processes() DefaultLogsSpecs<LogsSpecs LogsSpecs LogsDest MultiprocessContext<PContext SubprocessContext<PContext
+    PContext RunProcsResult
+    SignalException<Exception Std{NONE,OUT,ERR,ALL} to_map()
+elastic.multiprocessing.api: SignalException<Exception
+elastic.multiprocessing.redirects: redirect() redirect_stdout() redirect_stderr()
+elastic.rendezvous: RendezvousError<Exception RendezvousClosedError<RendezvousError RendezvousTimeoutError<RendezvousError
+    RendezvousConnectionError<RendezvousError RendezvousStateError<RendezvousError RendezvousGracefulExitError<RendezvousError RendezvousHandler
+    RendezvousHandlerCreator RendezvousHandlerRegistry RendezvousInfo RendezvousParameters RendezvousStoreInfo
+elastic.rendezvous.api: RendezvousConnectionError<RendezvousError RendezvousHandler RendezvousParameters
+elastic.rendezvous.dynamic_rendezvous: create_handler()
+elastic.timer: TimerClient TimerServer TimerRequest RequestQueue LocalTimerClient<TimerClient LocalTimerServer<TimerServer
+    FileTimerClient<TimerClient
+    FileTimerServer FileTimerRequest<TimerRequest configure() expires()
+elastic.utils: get_env_variable_or_raise() get_socket_with_port() macros
+elastic.utils.distributed: create_c10d_store() get_free_port()
+elastic.utils.store: barrier() get_all() synchronize()
 elastic.multiprocessing.errors:
-fsdp: BackwardPrefetch{BACKWARD_PRE,BACKWARD_POST} ShardingStrategy{FULL_SHARD,SHARD_GRAD_OP,NO_SHARD,HYBRID_SHARD,_HYBRID_SHARD_ZERO2}
+fsdp: DataParallelMeshDims FlatParameter<Tensor LocalOptimStateDictConfig<OptimStateDictConfig StateDictSettings
+    BackwardPrefetch{BACKWARD_PRE,BACKWARD_POST} ShardingStrategy{FULL_SHARD,SHARD_GRAD_OP,NO_SHARD,HYBRID_SHARD,_HYBRID_SHARD_ZERO2}
     StateDictType{FULL_STATE_DICT,LOCAL_STATE_DICT,SHARDED_STATE_DICT} OptimStateKeyType{PARAM_NAME,PARAM_ID} FullyShardedDataParallel
     CPUOffload MixedPrecision StateDictConfig
     FullStateDictConfig<StateDictConfig LocalStateDictConfig<StateDictConfig ShardedStateDictConfig<StateDictConfig OptimStateDictConfig
@@ -82,20 +131,30 @@ fsdp._runtime_utils:
 fsdp._common_utils: _FSDPState
 fsdp.sharded_grad_scaler: ShardedGradScaler
 fsdp.wrap: enable_wrap() wrap()
-launcher: LaunchConfig elastic_launch
-launcher.api: LaunchConfig elastic_launch
-optim: DistributedOptimizer
+launcher: LaunchConfig elastic_launch launch_agent()
+launcher.api: LaunchConfig elastic_launch launch_agent()
+logging_handlers:
+optim: DistributedOptimizer as_functional_optim()
 optim.post_localSGD_optimizer:
 optim.zero_redundancy_optimizer:
-pipelining: ScheduleGPipe PipelineStage SplitPoint{BEGINNING,END} pipeline() pipe_split()
-rpc: RRef BackendType{TENSORPIPE} TensorPipeAgent TensorPipeRpcBackendOptions get_worker_info() init_rpc() rpc_async() rpc_sync() remote() shutdown()
+pipelining: ScheduleGPipe Pipe Schedule1F1B ScheduleDualPipeV ScheduleInterleaved1F1B ScheduleInterleavedZeroBubble ScheduleLoopedBFS
+    ScheduleZBVZeroBubble
+    build_stage() PipelineStage SplitPoint{BEGINNING,END} pipeline() pipe_split()
+pipelining.microbatch: TensorChunkSpec split_args_kwargs_into_chunks() merge_chunks()
+pipelining.schedules: ScheduleGPipe Schedule1F1B ScheduleInterleaved1F1B get_schedule_class()
+pipelining.stage: PipelineStage build_stage()
+remote_device: _remote_device
+rpc: AllGatherStates PyRRef RpcAgent RpcBackendOptions WorkerInfo BackendValue backend_registered() construct_rpc_backend_options()
+    enable_gil_profiling()
+    get_rpc_timeout() init_backend() register_backend() new_method() method_factory() RRef BackendType{TENSORPIPE} TensorPipeAgent
+    TensorPipeRpcBackendOptions get_worker_info() init_rpc() rpc_async() rpc_sync() remote() shutdown()
 rpc.api: _all_gather()
 tensor:
 tensor._api:
 tensor._dtensor_spec:
 tensor._utils:
 tensor.device_mesh:
-tensor.experimental: context_parallel()
+tensor.experimental: context_parallel() register_sharding()
 tensor.experimental._attention: set_rotate_method() context_parallel()
 tensor.parallel:
 tensor.parallel.api:
@@ -103,8 +162,8 @@ tensor.parallel.loss:
 tensor.parallel.style:
 tensor.placement_types:
 utils: _sync_module_states() _verify_param_shape_across_processes() _to_kwargs()
-: shrink_group() rendezvous()
-    register_rendezvous_handler()
+: shrink_group() record_comm() AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig BarrierOptions BroadcastOptions
+    GatherOptions ReduceOptions ReduceScatterOptions ScatterOptions ProcessGroupGloo<ProcessGroup Reducer
 """
 # Modules whose names a module of `sharded` has, which is loaded when one of them is asked for. What
 # it lacks the table has.
@@ -119,6 +178,8 @@ _LENT = {
     **dict.fromkeys(
         (
             "_tensor",
+            "_tensor.api",
+            "_tensor.device_mesh",
             "_tensor.experimental",
             "_tensor.placement_types",
             "tensor",
@@ -142,6 +203,7 @@ _LENT = {
             "checkpoint.planner",
             "checkpoint.state_dict_loader",
             "checkpoint.state_dict_saver",
+            "checkpoint.storage",
         ),
         "checkpoint",
     ),
@@ -172,6 +234,7 @@ _OWN: dict[str, tuple[ModuleType, str]] = {
         averaging,
         "PostLocalSGDState post_localSGD_hook",
     ),
+    "elastic.multiprocessing": (failures, "ProcessFailure"),
     "elastic.multiprocessing.errors": (failures, "ChildFailedError ProcessFailure record"),
     "algorithms.model_averaging.averagers": (averaging, "ModelAverager PeriodicModelAverager"),
     "algorithms.model_averaging.hierarchical_model_averager": (

@@ -88,7 +88,7 @@ class ProcessFailure:
             self.message = said if isinstance(said, str) else said["extraInfo"]["py_callstack"]
             self.timestamp = 0 if isinstance(said, str) else int(said["extraInfo"]["timestamp"])
             return
-        self.error_file = self.error_file or "<N/A>"
+        self.error_file = "<N/A>"
         self.timestamp = int(time.time())
         self.message = (
             f"Signal {-self.exitcode} ({self.signal_name()}) received by PID {self.pid}"
@@ -118,10 +118,25 @@ class ChildFailedError(Exception):
     def __init__(self, name: str, failures: dict[int, ProcessFailure]) -> None:
         self.name, self.failures = name, failures
         first, failure = self.get_first_failure()
-        lines = [f"{name} FAILED", "Failures:"]
-        lines += [_described(k, f) for k, f in failures.items() if k != first]
-        lines += ["Root Cause (first observed failure):", _described(first, failure)]
+        numbers = {k: i for i, k in enumerate(failures)}
+        others = [_described(numbers[k], k, f) for k, f in failures.items() if k != first]
+        lines = [
+            "",
+            "=" * 60,
+            f"{name} FAILED",
+            "-" * 60,
+            "Failures:",
+            *(others or ["  <NO_OTHER_FAILURES>"]),
+            "-" * 60,
+            "Root Cause (first observed failure):",
+            _described(numbers[first], first, failure),
+            "=" * 60,
+        ]
         super().__init__("\n".join(lines))
+
+    def format_msg(self) -> str:
+        """The text of the error."""
+        return str(self)
 
     def get_first_failure(self) -> tuple[int, ProcessFailure]:
         """(rank, failure) of the one that failed first."""
@@ -129,13 +144,14 @@ class ChildFailedError(Exception):
         return rank, self.failures[rank]
 
 
-def _described(rank: int, failure: ProcessFailure) -> str:
+def _described(number: int, rank: int, failure: ProcessFailure) -> str:
+    ended = f" ({failure.signal_name()})" if failure.exitcode < 0 else ""
     rows = {
         "time": failure.timestamp_isoformat(),
         "host": socket.gethostname(),
         "rank": f"{rank} (local_rank: {failure.local_rank})",
-        "exitcode": f"{failure.exitcode} (pid: {failure.pid})",
+        "exitcode": f"{failure.exitcode} (pid: {failure.pid}) {ended}",
         "error_file": failure.error_file,
         "traceback": failure.message,
     }
-    return "\n".join(f"  {name:<10}: {value}" for name, value in rows.items())
+    return "\n".join([f"[{number}]:", *(f"  {name:<10}: {value}" for name, value in rows.items())])

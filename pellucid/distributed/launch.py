@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .run import main as main
+from .run import status
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status())

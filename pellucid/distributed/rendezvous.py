@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import numbers
 import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 from ..errors import ArgumentValueError, ContractError, OperationError
-from .job.stores import FileStore, Store, listen
+from .job.stores import FileStore, Store, TCPStore, listen
 
 DEFAULT_TIMEOUT = timedelta(minutes=30)
 _MANAGERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")  # set by mpiexec and srun
@@ -79,6 +80,17 @@ def meet(
             raise ArgumentValueError("rank must be non-negative if using store")
         return _through(store, rank, size, timeout)
     method = init_method or "env://"
+    scheme = urlsplit(method).scheme
+    if scheme in _handlers:
+        return _through(*next(rendezvous(method, rank, size, timeout=timeout)), timeout)
+    place = _place(method, rank, size)
+    if scheme == "file":
+        return _through(FileStore(place.host, place.size), place.rank, place.size, timeout)
+    return _checked(place)
+
+
+def _place(method: str, rank: int, size: int) -> Meeting:
+    """What an address says; of a file, its path is the host."""
     url = urlsplit(method)
     query = {key: values[-1] for key, values in parse_qs(url.query).items()}
     rank = int(query.get("rank", rank))
@@ -91,9 +103,7 @@ def meet(
             raise ArgumentValueError(
                 f"Error initializing torch.distributed using env:// rendezvous: {_expected('MASTER_ADDR')}"
             )
-        return _checked(
-            Meeting(host, _number("MASTER_PORT", -1, _expected("MASTER_PORT")), rank, size)
-        )
+        return Meeting(host, _number("MASTER_PORT", -1, _expected("MASTER_PORT")), rank, size)
     if url.scheme == "tcp":
         if url.port is None:
             raise ArgumentValueError(
@@ -107,7 +117,7 @@ def meet(
             raise ArgumentValueError(
                 "Error initializing torch.distributed using tcp:// rendezvous: world size parameter missing"
             )
-        return _checked(Meeting(url.hostname or "127.0.0.1", url.port, rank, size))
+        return Meeting(url.hostname or "127.0.0.1", url.port, rank, size)
     if url.scheme == "file":
         path = (url.netloc + url.path) if url.netloc else url.path
         if not path:
@@ -122,7 +132,7 @@ def meet(
             raise ArgumentValueError(
                 "Error initializing torch.distributed using file:// rendezvous: world size parameter missing"
             )
-        return _through(FileStore(path, size), rank, size, timeout)
+        return Meeting(path, 0, rank, size)
     raise OperationError(f"No rendezvous handler for {url.scheme}://")
 
 
@@ -145,4 +155,65 @@ def _through(store: Store, rank: int, size: int, timeout: timedelta) -> Meeting:
     return _checked(Meeting(host, int(port), rank, size, None, store))
 
 
-_handlers: dict[str, Callable[..., Iterator[tuple[Store, int, int]]]] = {}
+Handler = Callable[..., Iterator[tuple[Store, int, int]]]
+_handlers: dict[str, Handler] = {}  # by the scheme of the address, what programs registered
+
+
+def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
+    """Have `init_process_group` find the other ranks by a function of the program's.
+
+    Args:
+        scheme: of the address, as "env" in "env://".
+        handler: called with the address; yields (store, rank, world size).
+
+    >>> register_rendezvous_handler("env", lambda url, **options: iter(()))
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Rendezvous handler for env:// already registered
+    """
+    if scheme in _handlers or scheme in ("env", "tcp", "file"):
+        raise OperationError(f"Rendezvous handler for {scheme}:// already registered")
+    _handlers[scheme] = handler
+
+
+def rendezvous(
+    url: str, rank: int = -1, world_size: int = -1, **kwargs: Any
+) -> Iterator[tuple[Store, int, int]]:
+    """The store at an address, this process's rank and the number of ranks, as
+    `init_process_group` finds them.
+
+    Raises:
+        RuntimeError: nothing is known about such addresses.
+        ValueError: a number is missing.
+
+    >>> store, rank, size = next(rendezvous("tcp://127.0.0.1:0", 0, 1))
+    >>> rank, size
+    (0, 1)
+    """
+    if not isinstance(url, (str, bytes)):
+        raise OperationError(f"`url` must be a string. {type(url)}: {url}")
+    if not isinstance(rank, numbers.Integral):
+        raise OperationError(f"`rank` must be an integer. {rank}")
+    if not isinstance(world_size, numbers.Integral):
+        raise OperationError(f"`world_size` must be an integer. {world_size}")
+    method = url.decode() if isinstance(url, bytes) else url
+    parts = urlsplit(method)
+    if parts.scheme in _handlers:
+        if rank != -1 or world_size != -1:
+            given = {**dict(parse_qsl(parts.query)), "rank": rank, "world_size": world_size}
+            query = urlencode({key: value for key, value in given.items() if value != -1})
+            method = urlunsplit(parts._replace(query=query))
+        return _handlers[parts.scheme](method, **kwargs)
+    place = _place(method, int(rank), int(world_size))
+    store: Store = (
+        FileStore(place.host, place.size)
+        if parts.scheme == "file"
+        else TCPStore(
+            place.host,
+            place.port,
+            place.size,
+            place.rank == 0,
+            kwargs.get("timeout", DEFAULT_TIMEOUT),
+        )
+    )
+    return iter([(store, place.rank, place.size)])

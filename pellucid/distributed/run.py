@@ -24,9 +24,9 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentValueError, UnsupportedError
-from . import rendezvous
-from .failures import ERROR_FILE, ProcessFailure
+from .failures import ERROR_FILE, ChildFailedError, ProcessFailure
 from .job.stores import DistError, DistNetworkError, DistStoreError, PrefixStore, TCPStore
+from .rendezvous import token as token_of
 
 _GRACE = 1.0  # seconds in which the other ranks may say what they know of a failure
 _KILL_AFTER = 10.0  # seconds after SIGTERM
@@ -199,6 +199,7 @@ class Job:
         self.shown = {int(k) for k in shown.split(",")} if shown else set(range(self.local))
         self.folder = tempfile.mkdtemp(prefix="torchelastic_") if not options.log_dir else ""
         self.ranks: list[Rank] = []
+        self.failures: dict[int, ProcessFailure] = {}  # by rank, the first one first
         self.store: TCPStore | None = None  # of the launchers that meet
 
     # ---- the other machines ------------------------------------------------------------------
@@ -226,7 +227,7 @@ class Job:
         )
         patience = timedelta(seconds=float(settings.get("join_timeout", 600)))
         if self.store is None:
-            token = rendezvous.token(self.id)
+            token = token_of(self.id)
             try:
                 self.store = TCPStore(host, port, is_master=True, timeout=patience, token=token)
             except DistNetworkError:  # another one listens there, or it is another machine's
@@ -395,6 +396,9 @@ class Job:
             rank.process.wait()
             for thread in rank.threads:
                 thread.join(1.0)
+            for pipe in (rank.process.stdout, rank.process.stderr):
+                if pipe is not None and not any(thread.is_alive() for thread in rank.threads):
+                    pipe.close()
 
     def run(self) -> int:
         """Run to the end; the exit status."""
@@ -416,6 +420,13 @@ class Job:
                     return 0
                 self.stop()
                 if self.restarts >= self.options.max_restarts:
+                    self.failures = {
+                        rank.number: ProcessFailure(
+                            rank.local, rank.process.pid, rank.process.returncode, rank.error_file
+                        )
+                        for rank in sorted(self.ranks, key=lambda rank: rank is not failed)
+                        if rank.process.returncode
+                    }
                     self._report(failed)
                     return (
                         failed.process.returncode
@@ -458,7 +469,7 @@ class Job:
             file=sys.stderr,
         )
         sys.stderr.flush()
-        said = ProcessFailure(failed.local, failed.process.pid, 0, failed.error_file)
+        said = self.failures[failed.number]
         if said.error_file_data is not None and not failed.tail:  # `record` has written it
             print(said.message, file=sys.stderr)
         tail = b"".join(failed.tail).decode(errors="replace")
@@ -503,17 +514,33 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Run a parsed command line."""
-    return Job(args).run()
+def run(args: argparse.Namespace) -> None:
+    """Run a parsed command line.
 
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Run a command line (default: the process's own); returns, and as a program ends with, the
-    exit status.
+    Raises:
+        ChildFailedError: a rank failed.
     """
-    return run(get_args_parser().parse_args(args))
+    job = Job(args)
+    code = job.run()
+    if job.failures:
+        raise ChildFailedError(args.training_script, job.failures)
+    if code:
+        raise SystemExit(code)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command line (default: the process's own).
+
+    Raises:
+        ChildFailedError: a rank failed.
+    """
+    run(get_args_parser().parse_args(args))
+
+
+def status(args: Sequence[str] | None = None) -> int:
+    """Run a command line as a command does; the exit status."""
+    return Job(get_args_parser().parse_args(args)).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(status())

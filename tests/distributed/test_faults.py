@@ -132,12 +132,17 @@ def test_rank_0_is_killed(tmp_path):
 
 @thorough
 def test_the_server_is_killed(tmp_path):
-    started = start("faulty.py", 3, "server killed", folder=tmp_path)
+    killed = tmp_path / "killed"
+    started = start("faulty.py", 3, "server killed", killed, folder=tmp_path)
     end = time.monotonic() + 40
     while "fault at" not in (tmp_path / "rank2.txt").read_text() and time.monotonic() < end:
         time.sleep(0.05)
-    for line in leftovers():
-        os.kill(int(line.split()[0]), signal.SIGKILL)
+    ranks = {str(process.pid) for process, _ in started}
+    listed = subprocess.run(["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True).stdout
+    servers = [line.split() for line in listed.splitlines() if server.__file__ in line]
+    (pid,) = [pid for pid, parent, *_ in servers if parent in ranks]
+    os.kill(int(pid), signal.SIGKILL)
+    killed.touch()
     results = collect(started, 60)
     for result in results:
         assert (

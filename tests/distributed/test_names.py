@@ -2,6 +2,7 @@
 loaded.
 """
 
+import importlib
 import importlib.util
 import json
 import os
@@ -203,3 +204,72 @@ def test_streams_of_ranks():
     assert _streams("3", 2) == [3, 3] and _streams("0:1,1:2", 3) == [1, 2, 0]
     with pytest.raises(ValueError, match="0 to 3, or RANK:0 to RANK:3 for ranks below 2"):
         _streams("2:1", 2)
+
+
+def test_a_rendezvous_gives_store_rank_and_size(monkeypatch, tmp_path):
+    from pellucid.distributed.rendezvous import register_rendezvous_handler, rendezvous
+
+    port = free_port()
+    store, rank, size = next(rendezvous(f"tcp://127.0.0.1:{port}?rank=0&world_size=1"))
+    store.set("key", "value")
+    assert (rank, size, store.port, store.get("key")) == (0, 1, port, b"value")
+    store, rank, size = next(rendezvous(f"file://{tmp_path}/store", 1, 2))
+    assert (rank, size, type(store)) == (1, 2, dist.FileStore)
+    for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ValueError, match="environment variable RANK expected, but not set"):
+        next(rendezvous("env://"))
+    with pytest.raises(RuntimeError, match="`rank` must be an integer. 1.5"):
+        rendezvous("env://", 1.5)
+    with pytest.raises(RuntimeError, match="No rendezvous handler for ftp://"):
+        rendezvous("ftp://here", 0, 1)
+    asked = []
+
+    def own(url, **options):
+        asked.append((url, options))
+        yield dist.HashStore(), 0, 1
+
+    register_rendezvous_handler("own", own)
+    assert next(rendezvous("own://here?rank=3", 0, 1, timeout=5))[1:] == (0, 1)
+    assert asked == [("own://here?rank=0&world_size=1", {"timeout": 5})]
+    with pytest.raises(RuntimeError, match="Rendezvous handler for own:// already registered"):
+        register_rendezvous_handler("own", own)
+
+
+@pytest.mark.parametrize("name", [
+    "_tensor.device_mesh.init_device_mesh", "tensor.experimental.register_sharding", "checkpoint.storage.StorageReader",
+    "elastic.rendezvous.RendezvousTimeoutError", "elastic.agent.server.WorkerSpec", "pipelining.schedules.Schedule1F1B",
+    "_symmetric_memory.empty", "algorithms.ddp_comm_hooks.ddp_zero_hook.hook_with_zero_step", "collective_utils.broadcast",
+])  # fmt: skip
+def test_modules_that_libraries_import(name):
+    module, _, last = name.rpartition(".")
+    assert callable(getattr(importlib.import_module(f"pellucid.distributed.{module}"), last))
+
+
+def test_options_that_nothing_knows_are_refused():
+    from pellucid.distributed import checkpoint as dcp
+
+    for make in (dcp.DefaultSavePlanner, lambda **k: dcp.FileSystemWriter("x", **k)):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'compress'"):
+            make(compress=True)
+    with pytest.raises(NotImplementedError, match="async_save in another process"):
+        dcp.async_save(
+            {}, async_checkpointer_type=dcp.state_dict_saver.AsyncCheckpointerType.PROCESS
+        )
+
+
+def test_states_of_an_optimizer_without_a_rate():
+    from pellucid.distributed.checkpoint.state_dict import _init_optim_state
+
+    class Plain(torch.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"scale": 2.0})
+
+        def step(self, closure=None):
+            for p in self.param_groups[0]["params"]:
+                self.state[p]["seen"] = p.grad.clone()
+
+    p = torch.nn.Parameter(torch.tensor([1.0, float("nan")]))
+    made = Plain([p])
+    _init_optim_state(made)
+    assert made.state[p]["seen"].tolist() == [0.0, 0.0] and p.grad is None

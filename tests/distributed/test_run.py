@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
+from pellucid.distributed.failures import ChildFailedError
 from pellucid.distributed.job.stores import DistNetworkError, DistStoreError
-from pellucid.distributed.run import Job, get_args_parser
+from pellucid.distributed.run import Job, get_args_parser, main
 
 
 def job(*options):
@@ -101,3 +102,18 @@ def test_a_launcher_alone_ends_with_a_sentence():
     assert ended.returncode == 1
     assert "torchrun: the machines could not meet: 1 of 2 machines came" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_program_that_starts_ranks_gets_their_failure(capfd):
+    """Accelerate calls `run`, and took a failure for success."""
+    started = ["--nproc_per_node", "2", "--no-python", "--standalone", "sh", "-c"]
+    main([*started, "exit 0"])
+    with pytest.raises(ChildFailedError) as failed:
+        main([*started, "test $RANK = 0 || exit 3; exec sleep 60"])
+    rank, failure = failed.value.get_first_failure()
+    assert (rank, failure.exitcode, failure.error_file) == (1, 3, "<N/A>")
+    assert failed.value.failures[0].signal_name() == "SIGTERM"
+    lines = str(failed.value).splitlines()
+    assert lines[1:4] == ["=" * 60, "sh FAILED", "-" * 60] and lines[-1] == "=" * 60
+    assert f"  exitcode  : 3 (pid: {failure.pid}) " in lines
+    assert "rank 1" in capfd.readouterr().err

@@ -1,6 +1,7 @@
 """The stores, and the server that they and the ranks talk to: what it refuses from strangers."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -19,6 +20,7 @@ from pellucid.distributed import (
 )
 from pellucid.distributed.job import server as server_module
 from pellucid.distributed.job.stores import connect, listen
+from pellucid.distributed.job.watch import Watch
 
 
 @pytest.fixture(params=["hash", "file", "tcp", "prefix"])
@@ -193,7 +195,13 @@ def test_strangers():
         store.set("still", "there")
         assert store.get("still") == b"there"
         store.close()
-        first.close()
+        watch = Watch(first, 1, 2, lambda: "")
+        assert re.fullmatch(
+            r"1/2 clients joined\. Missing: rank 0\. A program that speaks another protocol tried to join: "
+            r"does a rank run on PyTorch\?.*",
+            watch.wait_for_all(0.05),
+        )
+        watch.close()
     finally:
         server.stop()
 

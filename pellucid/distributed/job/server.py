@@ -87,6 +87,7 @@ class Server:
         self.in_barrier: list[Connection] = []
         self.gone = ""  # a rank that ended with an error, in words
         self.watchers: dict[int, Connection] = {}
+        self.strangers = 0  # connections that speak another protocol
         self.records: dict[str, dict[int, Any]] = {}
         self.connections: set[Connection] = set()
         self.selector = selectors.DefaultSelector()
@@ -151,6 +152,9 @@ class Server:
         if not data:
             return self._gone(connection)
         connection.buffer += data
+        if connection.service is None and not connection.buffer.startswith(b"{"):
+            self.strangers += 1
+            return self._gone(connection)
         if len(connection.buffer) > (_LONGEST_LINE if connection.service else _LONGEST_HELLO):
             return self._gone(connection)
         while b"\n" in connection.buffer:
@@ -323,7 +327,10 @@ class Server:
                 if watcher is not connection:
                     watcher.say(back=connection.rank)
         elif do == "missing":
-            connection.say(missing=[rank for rank in range(self.size) if rank not in self.watchers])
+            connection.say(
+                missing=[rank for rank in range(self.size) if rank not in self.watchers],
+                strangers=self.strangers,
+            )
         elif do == "record":
             found = self.records.setdefault(said["key"], {})
             found[connection.rank or 0] = said["me"]

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 from ...core import source
 
+SLOW = 10.0  # seconds of waiting after which a warning says whom for
+
 
 class Loss(NamedTuple):
     """A rank that takes part no more."""
@@ -58,6 +60,7 @@ class Watch:
         self._places: dict[int, str] = {}
         self._records: dict[str, list[Any]] = {}
         self._missing: list[int] | None = None
+        self._strangers = 0  # connections to the server that speak another protocol
         self.all_here = False
         self.pids: list[int] = []
         self.broken = False  # no server any more
@@ -100,7 +103,7 @@ class Watch:
             elif "records" in said:
                 self._records[said["records"]] = said["found"]
             elif "missing" in said:
-                self._missing = said["missing"]
+                self._missing, self._strangers = said["missing"], said["strangers"]
             elif "all" in said:
                 self.all_here, self.pids = True, said["all"]
             self._news.notify_all()
@@ -145,22 +148,46 @@ class Watch:
         self.say(do="left", why=why, final=final)
 
     # ---- questions ---------------------------------------------------------------------------
-    def wait_for_all(self, seconds: float) -> list[int]:
-        """Wait for all ranks to come; returns the ranks that have not."""
+    def wait_for_all(self, seconds: float) -> str:
+        """Wait for all ranks to come; returns what to say of those that have not: how many came,
+        and who is missing; "" if all came. After ten seconds it is said on standard error, too.
+        """
+        if seconds <= 2 * SLOW:
+            return self._wait_for_all(seconds)
+        missing = self._wait_for_all(SLOW)
+        if missing and not (self.losses or self.broken):
+            print(
+                f"[rank {self.rank}] init_process_group waits for {SLOW:.0f} s. {missing}",
+                file=sys.stderr,
+                flush=True,
+            )
+            missing = self._wait_for_all(seconds - SLOW)
+        return missing
+
+    def _wait_for_all(self, seconds: float) -> str:
         with self._news:
             self._news.wait_for(lambda: self.all_here or self.losses or self.broken, seconds)
             if self.all_here:
-                return []
+                return ""
             self._missing = None
             self.say(do="missing")
             self._news.wait_for(
                 lambda: self._missing is not None or self.all_here or self.broken, 5.0
             )
-            return (
-                []
-                if self.all_here
-                else self._missing or [r for r in range(self.size) if r != self.rank]
+            if self.all_here:
+                return ""
+            missing = self._missing or [r for r in range(self.size) if r != self.rank]
+            strangers = self._strangers
+        said = (
+            f"{self.size - len(missing)}/{self.size} clients joined. "
+            f"Missing: rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+        )
+        if strangers:
+            said += (
+                ". A program that speaks another protocol tried to join: does a rank run on PyTorch? Start it with `pellucid run`, "
+                "or let `pellucid stand-in install` put Pellucid in PyTorch's place"
             )
+        return said
 
     def ask_where(self, ranks: list[int], seconds: float = 2.0) -> dict[int, str]:
         """Where ranks are, of those that answer in time."""

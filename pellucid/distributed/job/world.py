@@ -74,10 +74,8 @@ class World:
         self.watch = Watch(sock, self.rank, self.size, lambda: self.engine.position())
         missing = self.watch.wait_for_all(seconds)
         if missing:
-            came = self.size - len(missing)
             raise DistStoreError(
-                f"Timed out after {round(seconds)} seconds waiting for clients. {came}/{self.size} clients joined. "
-                f"Missing: rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+                f"Timed out after {round(seconds)} seconds waiting for clients. {missing}"
             )
         if comm is None:
             _check_memory(self.size)
@@ -87,7 +85,7 @@ class World:
             if comm.size != self.size:
                 raise DistBackendError(
                     f"MPI was initialised in this process before (a world of {comm.size}), so it cannot join one of {self.size}: "
-                    "import mpi4py.MPI after init_process_group"
+                    "import mpi4py.MPI after init_process_group, or start the ranks with `pellucid torchrun` where a library imports it"
                 )
         self.mpi = mpi
         self.engine = Engine(mpi, self.watch)

@@ -23,13 +23,12 @@ import numpy as np
 from ...core import source
 from ...errors import UnsupportedError
 from ..job.stores import DistBackendError
-from ..job.watch import Watch, place
+from ..job.watch import SLOW, Watch, place
 from .shared import Board, Meeting
 
 _MASK = (1 << 62) - 1
 _ENDED_GRACE = 2.0  # seconds in which what a rank sent before it left may still arrive
 _LOST_GRACE = 0.3
-_SLOW = 10.0  # seconds of waiting after which a warning says whom for
 
 Steps = Generator[Any, None, Any]
 
@@ -342,7 +341,7 @@ class Engine:
             elif now - begin > limit:
                 waited = f"Timed out waiting {round(limit * 1000)}ms for {task.call}"
                 error = DistBackendError(f"{waited}. {self._whom(task)}")
-            elif not task.warned and now - begin > _SLOW and limit > 2 * _SLOW:
+            elif not task.warned and now - begin > SLOW and limit > 2 * SLOW:
                 task.warned = True
                 import sys
 

@@ -118,7 +118,14 @@ class DefaultSavePlanner(SavePlanner):
     torch.float16
     """
 
-    def __init__(self, flatten_state_dict: bool = True, **options: Any) -> None:
+    def __init__(
+        self,
+        flatten_state_dict: bool = True,
+        flatten_sharded_tensors: bool = True,
+        dedup_replicated_tensors: bool | None = None,
+        dedup_save_to_lowest_rank: bool = False,
+        enable_plan_caching: bool = False,
+    ) -> None:
         if not flatten_state_dict:
             raise UnsupportedError(
                 "torch.distributed.checkpoint: DefaultSavePlanner(flatten_state_dict=False) is not supported"
@@ -444,10 +451,14 @@ def async_save(
     storage_writer: Any = None,
     planner: Any = None,
     process_group: Any = None,
+    async_checkpointer_type: Any = None,
+    async_stager: Any = None,
     no_dist: bool = False,
-    **options: Any,
+    use_collectives: bool = True,
 ) -> Future[Any]:
     """Save a copy of a state in a thread; otherwise as `save`. All ranks call it, and wait for the future before the next call.
+
+    Another process (`AsyncCheckpointerType.PROCESS`) and other ways to copy (`async_stager`) are not supported.
 
     With several ranks, pass a separate `process_group`: the collectives of a group must have the same order on all ranks.
 
@@ -466,6 +477,10 @@ def async_save(
     tensor([1., 1.])
     >>> folder.cleanup()
     """
+    if getattr(async_checkpointer_type, "name", "THREAD") != "THREAD" or async_stager is not None:
+        raise UnsupportedError(
+            "torch.distributed.checkpoint: async_save in another process, and async_stager=, are not supported"
+        )
     held = copied(_states(state_dict))
     future: Future[Any] = Future()
     own = process_group
@@ -482,6 +497,7 @@ def async_save(
                     planner=planner,
                     process_group=own,
                     no_dist=no_dist,
+                    use_collectives=use_collectives,
                 )
             )
         except BaseException as error:

@@ -126,27 +126,28 @@ def _optimizers(optimizers: Any) -> list[Any]:
     return [optimizers] if not isinstance(optimizers, Iterable) else list(optimizers)
 
 
-def _begin(optimizer: Any) -> None:
+def _init_optim_state(optim: Any) -> None:
     """Have the optimizer make its state, by a step that changes nothing."""
-    if optimizer.state:
+    if optim.state:
         return
-    params = [p for group in optimizer.param_groups for p in group["params"]]
+    params = [p for group in optim.param_groups for p in group["params"]]
     if any(p.grad is not None for p in params):
         return
-    rates = [group["lr"] for group in optimizer.param_groups]
+    rated = [group for group in optim.param_groups if "lr" in group]
+    rates = [group["lr"] for group in rated]
     held = [p.detach().clone() for p in params]
     for p in params:
         if p.requires_grad:
-            p.grad = p.detach() * 0
-    for group in optimizer.param_groups:
+            p.grad = p.detach().clone().zero_()
+    for group in rated:
         group["lr"] = 0.0 if not isinstance(group["lr"], Tensor) else group["lr"] * 0
-    optimizer.step()
-    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+    optim.step()
+    for group, rate in zip(rated, rates, strict=True):
         group["lr"] = rate
     with no_grad():
         for p, old in zip(params, held, strict=True):
             p.copy_(old)
-    optimizer.zero_grad(set_to_none=True)
+    optim.zero_grad(set_to_none=True)
 
 
 def get_optimizer_state_dict(
@@ -162,7 +163,7 @@ def get_optimizer_state_dict(
     state: dict[str, Any] = {}
     param_groups: list[dict[str, Any]] = []
     for optimizer in _optimizers(optimizers):
-        _begin(optimizer)
+        _init_optim_state(optimizer)
         for group in optimizer.param_groups:
             own = [
                 (names[id(p)], p)
@@ -298,7 +299,7 @@ def set_optimizer_state_dict(
     if not given:
         return
     for optimizer in every:
-        _begin(optimizer)
+        _init_optim_state(optimizer)
     if "param_groups" not in given:
         given = _unflat(given, every, names)
     by_name = {name: group for group in given["param_groups"] for name in group["params"]}

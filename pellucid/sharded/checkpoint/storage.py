@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import OperationError
+from ...errors import OperationError, UnsupportedError
 from ...serialization import load as load_file
 from ...serialization import save as save_file
 from . import metadata as form
@@ -75,8 +75,13 @@ class FileSystemWriter(StorageWriter):
         per_thread_copy_ahead: int = 10_000_000,
         cache_staged_state_dict: bool = False,
         overwrite: bool = True,
-        **other: Any,
+        _extensions: Any = None,
+        serialization_format: Any = None,
     ) -> None:
+        if _extensions or getattr(serialization_format, "name", "TORCH_SAVE") != "TORCH_SAVE":
+            raise UnsupportedError(
+                "torch.distributed.checkpoint: FileSystemWriter writes torch.save's format only, without extensions"
+            )
         self.path, self.sync_files, self.overwrite = Path(path), sync_files, overwrite
         self.save_id = str(uuid.uuid4())
 
