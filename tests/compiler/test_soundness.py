@@ -883,3 +883,23 @@ def test_attention_of_one_query_to_one_key_has_no_gradient_for_the_scores(dtype)
         dq, dk, dv = torch.autograd.grad(compiled(*leaves), leaves)
         expected = torch.autograd.grad(step(*leaves), leaves)
         assert dq.abs().max() == dk.abs().max() == 0 and torch.equal(dv, expected[2])
+
+
+HOLDERS = {
+    "alone": lambda p, x: p.grad,
+    "in a list": lambda p, x: [p.grad, x * 2],
+    "written to": lambda p, x: p.grad.mul_(2),
+    "before backward": lambda p, x: (p.grad, (p * x).sum().backward())[0],
+}
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("held", HOLDERS.values(), ids=HOLDERS)
+def test_a_gradient_that_leaves_is_that_of_the_call(held, given):
+    p = torch.ones(3, requires_grad=True)
+    run = torch.compile((lambda p, x: held(p, x)) if given else (lambda x: held(p, x)))
+    for k in range(4):
+        p.grad = torch.full((3,), float(k))
+        result = run(p, torch.ones(3)) if given else run(torch.ones(3))
+        result = result[0] if isinstance(result, list) else result
+        assert result is p.grad

@@ -981,3 +981,30 @@ def test_numbers_without_dimensions_give_way_in_block_diag():
     made = torch.block_diag(torch.ones(2, 2), torch.tensor(2.0, dtype=torch.float64))
     assert made.dtype == torch.float32
     assert torch.block_diag(torch.ones(1, 1), torch.tensor(1j)).dtype == torch.complex64
+
+
+def test_ravel_copies_what_is_not_contiguous():
+    x = torch.zeros(1).expand(2, 1)
+    made = x.ravel()
+    assert made.stride() == (1,) and made.data_ptr() != x.data_ptr()
+    made.add_(1)
+    assert x.tolist() == [[0.0], [0.0]]
+    y = torch.zeros(2, 3)
+    assert y.ravel().data_ptr() == y.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("lead", "rows", "told"),
+    [
+        ((), 1, "expected scalar type Double but found Float"),
+        ((2,), 1, "expected scalar type Double but found Float"),
+        ((), 30, "expected m1 and m2 to have the same dtype, but got: double != float"),
+        ((2,), 30, "expected scalar type Float but found Double"),
+    ],
+)
+def test_cdist_of_two_dtypes_is_refused(lead, rows, told):
+    x, y = torch.ones(*lead, rows, 4, dtype=torch.float64), torch.ones(*lead, rows, 4)
+    with pytest.raises(RuntimeError) as error:
+        torch.cdist(x, y)
+    assert str(error.value) == told
+    assert torch.cdist(x[..., :0, :], y).dtype == torch.float64

@@ -244,3 +244,12 @@ def test_sums_with_products_of_two_byte_floats_under_autocast_and_backward():
     alone.sum().backward()
     for t, h in zip((z, x, y), half):
         assert h.grad.dtype is torch.bfloat16 and torch.equal(t.grad, h.grad.float())
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "int32", "int64"])
+def test_einsum_sums_integers_in_int64(dtype):
+    x = torch.full((3, 3), 100).to(getattr(torch, dtype))
+    for equation, wanted in {"ij->i": x.sum(1), "ii->": x.diagonal().sum()}.items():
+        made = torch.einsum(equation, x)
+        assert made.dtype == torch.int64 and torch.equal(made, wanted)
+    assert torch.einsum("ij,i->i", x, x[0]).dtype == torch.int64

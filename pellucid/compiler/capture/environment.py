@@ -84,6 +84,8 @@ class CapturedEnvironment:
         logs: Iterable[Guard] = (),
     ) -> None:
         self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
+        # those that are gradients, and whose
+        self.gradients: list[tuple[weakref.ref[Tensor], Tensor]] = []
         self.twins: list[Tensor] = []  # others that have an array among these
         self.modules: list[tuple[Module, str]] = []
         self.streams: list[Any] = []  # NumPy's random generators
@@ -333,7 +335,9 @@ class CapturedEnvironment:
             self.twins.append(t)
         if t._grad is not None and type(t._grad._array) is ndarray and id(t._grad) not in self.seen:
             self.seen[id(t._grad)] = t._grad
-            self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
+            found, _ = self.tensors.setdefault(id(t._grad._array), (t._grad, f"{path}.grad"))
+            if found is t._grad:
+                self.gradients.append((weakref.ref(found), t))
         if t._rg and id(t) not in self.given:
             self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
         if t._view is not None:

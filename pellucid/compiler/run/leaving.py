@@ -25,7 +25,7 @@ from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .call import TracedCall, _uncast
 from .node import below, has_hooks, is_spent, keeps_all, place_of, view_of
-from .results import Given, New, Number, Output, ViewOf
+from .results import Given, GradientOf, New, Number, Output, ViewOf
 
 
 class Leaving(TracedCall):
@@ -48,6 +48,9 @@ class Leaving(TracedCall):
         self.known: dict[int, Output] = {
             id(t): Given(t) for t, _ in self.environment.tensors.values()
         }
+        for ref, t in self.environment.gradients:
+            if (g := ref()) is not None:
+                self.known[id(g)] = GradientOf(self._who(t))
         self.known.update((id(t), Given(k)) for k, t in enumerate(self.tensors))
         self.outputs: list[Output] = []
         self.detached: set[int] = set()

@@ -77,6 +77,15 @@ class Given:
 
 
 @dataclass(slots=True, frozen=True, eq=False)
+class GradientOf:
+    """The gradient that an argument or a tensor of the state had before: another tensor at each
+    call.
+    """
+
+    who: int | Tensor
+
+
+@dataclass(slots=True, frozen=True, eq=False)
 class ViewOf:
     """A view of a tensor that was there, with that one's graph: a write to one counts in the
     other's gradient.
@@ -86,7 +95,7 @@ class ViewOf:
     chain: tuple[Any, ...]  # of operations, from there
 
 
-Output = New | Number | Given | ViewOf
+Output = New | Number | Given | GradientOf | ViewOf
 
 
 # ---- all of them ---------------------------------------------------------------------------------------
@@ -132,6 +141,12 @@ class Results:
 
         return read
 
+    def take_gradients(self, made: list[Any], tensors: list[Tensor]) -> None:
+        """Fill `made` with the gradients that were there, before they are replaced."""
+        for k, o in enumerate(self.outputs):
+            if type(o) is GradientOf:
+                made[k] = (tensors[o.who] if isinstance(o.who, int) else o.who)._grad
+
     def leave_gradients(self, tensors: list[Tensor], env: list[Any]) -> None:
         """Give tensors their gradients, and arguments requires_grad, as the traced call did."""
         for k in self.asked:
@@ -165,7 +180,7 @@ class Results:
             elif type(o) is Number:
                 if k not in late and made[k] is None:
                     made[k] = o.made(numbers, lambda v: self.read(v, env))
-            else:
+            elif type(o) is not GradientOf:
                 t = tensors[o.who] if isinstance(o.who, int) else o.who  # type: ignore[union-attr]
                 made[k] = replay_tensor(TENSORS, t, o.chain) if type(o) is ViewOf else t
 

@@ -284,6 +284,7 @@ class Version:
                 return env
             extras = dict(code.run.memory.storage.extras) if code.backward is not None else {}
             self.hits += 1
+            results.take_gradients(made, tensors)
             results.leave_gradients(tensors, env)
             code.count_writes(tensors)
             results.make(made, tensors, env, numbers, effects.late_outputs)

@@ -331,9 +331,7 @@ def _summed(x: Any, labels: list[int], keep: set[int]) -> tuple[Any, list[int]]:
     gone = tuple(k for k, label in enumerate(labels) if label not in keep)
     if not gone:
         return x, labels
-    made = F.sum(x, dim=gone, keepdim=False)
-    if made._array.dtype != x._array.dtype:  # sums of integers are int64
-        made = F.cast(made, dtype=x._array.dtype)
+    made = F.sum(x, dim=gone, keepdim=False)  # of integers in int64
     return made, [label for label in labels if label in keep]
 
 

@@ -241,11 +241,18 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
         t if t._array.shape[:-2] == lead else F.expand(t, shape=(*lead, *t._array.shape[-2:]))
         for t in (x1, x2)
     )
-    if x.dtype is not y.dtype:
-        kind = np.result_type(x._array.dtype, y._array.dtype)
-        x, y = F.cast(x, dtype=kind), F.cast(y, dtype=kind)
     large = a[-2] > 25 or b[-2] > 25
     fast = p == 2 and (compute_mode == _MODES[1] or (compute_mode == _MODES[0] and large))
+    if x.dtype is not y.dtype:
+        if x._array.size and y._array.size:
+            first, other = (y, x) if fast and lead else (x, y)
+            raise DtypeError(
+                f"expected m1 and m2 to have the same dtype, but got: {x.dtype.c_name} != {y.dtype.c_name}"
+                if fast and not lead
+                else f"expected scalar type {first.dtype.scalar_type_name} but found {other.dtype.scalar_type_name}",
+                op="cdist",
+            )
+        y = F.cast(y, dtype=x._array.dtype)  # without elements
     return F.cdist(x, y, p=float(p), by_products=fast)
 
 

@@ -306,7 +306,9 @@ def ravel(input: Tensor) -> Tensor:
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
     tensor([1, 2, 3, 4])
     """
-    return reshape_to(require_tensor(input, "ravel"), (-1,) if input._array.size else (0,))
+    x = require_tensor(input, "ravel")
+    # what is not contiguous is copied, also where a view would do
+    return reshape_to(x if x.is_contiguous() else x.contiguous(), (-1,) if x._array.size else (0,))
 
 
 @public(methods="=")
