@@ -192,6 +192,12 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 "handle operators do not follow that: use the out-of-place form"
             )
     rule = rules.of(func)
+    if (
+        rule is not None
+        and (rule.words or rule.keeps)
+        and any(isinstance(t, Tensor) and t._array.dtype.kind == "c" for t in leaves(args, kwargs))
+    ):
+        rule = None  # of complex numbers the records have gradients: these rules conjugate nothing
     running = thread.record
     if rule is None and running is None:
         before, thread.whole = thread.whole, func

@@ -556,3 +556,26 @@ def test_lists_that_share_lists_are_walked_once():
         shared = [shared, shared]
     endless.append(endless)
     assert list(leaves((shared, 3), {"x": endless})) == [1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * (1 + 2j),
+        lambda x: x * x,
+        lambda x: x / (2 - 1j),
+        lambda x: x.exp() + x.sin(),
+        lambda x: torch.outer(x, x).mm(torch.outer(x, x)),
+    ],
+)
+def test_gradients_of_complex_numbers(function):
+    """The factors were not conjugated: distributed tensors had other gradients, too."""
+    whole = torch.tensor([1 + 2j, 3 - 1j], requires_grad=True)
+    torch.view_as_real(function(whole)).sum().backward()
+    wrapped = Logged(whole.detach(), requires_grad=True)
+    torch.view_as_real(function(wrapped)).sum().backward()
+    assert torch.allclose(wrapped.grad.elem, whole.grad)
+    with Log():
+        again = whole.detach().requires_grad_()
+        torch.view_as_real(function(again)).sum().backward()
+    assert torch.allclose(again.grad, whole.grad)
