@@ -253,3 +253,5 @@ def test_einsum_sums_integers_in_int64(dtype):
         made = torch.einsum(equation, x)
         assert made.dtype == torch.int64 and torch.equal(made, wanted)
     assert torch.einsum("ij,i->i", x, x[0]).dtype == torch.int64
+    one = x[:, :1]  # nothing is summed
+    assert torch.einsum("ij,kj->ik", one, one).dtype == x.dtype

@@ -320,7 +320,7 @@ def _without_ones(
     gone = [
         k
         for k, label in enumerate(own)
-        if x._array.shape[k] == 1 and label in other and (sizes[label] != 1 or label not in keep)
+        if x._array.shape[k] == 1 and (label not in keep or label in other and sizes[label] != 1)
     ]
     if not gone:
         return x, own
