@@ -349,7 +349,8 @@ class Run:
                 if _key(leaf) in self.wanted:
                     self.found[_key(leaf)] = g
                 continue
-            self.give(leaf, g)
+            if leaf._rg:  # which may have changed since the forward pass
+                self.give(leaf, g)
             g = None
         for callback in self.callbacks:  # which may add others
             callback()

@@ -342,3 +342,13 @@ def test_hooks_of_a_node_see_no_gradients_of_indices():
         (plain,) = torch.autograd.grad((make()[0] * weights).sum(), x)
         assert seen == [(1, 1)]
         assert torch.allclose(doubled, 2 * plain)
+
+
+def test_a_leaf_that_wants_no_gradient_any_more_gets_none():
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    seen = []
+    a.register_hook(seen.append)
+    loss = (a * b).sum()
+    a.requires_grad_(False)
+    loss.backward()
+    assert a.grad is None and b.grad.tolist() == [1, 1] and len(seen) == 1
