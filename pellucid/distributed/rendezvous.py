@@ -166,10 +166,15 @@ def register_rendezvous_handler(scheme: str, handler: Handler) -> None:
         scheme: of the address, as "env" in "env://".
         handler: called with the address; yields (store, rank, world size).
 
-    >>> register_rendezvous_handler("env", lambda url, **options: iter(()))
-    Traceback (most recent call last):
-        ...
-    RuntimeError: Rendezvous handler for env:// already registered
+    Raises:
+        RuntimeError: there is a handler for such addresses already.
+
+    >>> from pellucid.distributed import HashStore
+    >>> def meet(url, **options):
+    ...     yield HashStore(), 0, 1
+    >>> register_rendezvous_handler("alone", meet)
+    >>> next(rendezvous("alone://"))[1:]
+    (0, 1)
     """
     if scheme in _handlers or scheme in ("env", "tcp", "file"):
         raise OperationError(f"Rendezvous handler for {scheme}:// already registered")

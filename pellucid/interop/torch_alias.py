@@ -376,7 +376,9 @@ def _sentence(name: str, module: ModuleType | None = None, loaded_modules: int =
         else []
     )
     by_lower = {entry.lower(): entry for entry in reversed(names)}
-    close = [by_lower[entry] for entry in difflib.get_close_matches(leaf.lower(), by_lower, n=3)]
+    # at 0.65 `SDG` is near `SGD`, and `nosuch` not near `cosh`
+    matches = difflib.get_close_matches(leaf.lower(), by_lower, n=3, cutoff=0.65)
+    close = [by_lower[entry] for entry in matches]
     if close:
         return f"{sentence}; close names: {', '.join(f'{parent_name}.{entry}' for entry in close)}"
     return sentence
