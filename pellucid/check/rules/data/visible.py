@@ -18,6 +18,8 @@ ATTENTION = ("scaled_dot_product_attention", "multi_head_attention_forward")
 NEVER = -50.0  # below the others, a score counts for nothing
 LARGE = 1 << 20  # elements: larger scores are not looked at
 
+_CHOOSES = frozenset("stack cat getitem narrow index_select gather as_tensor tensor".split())
+_ARRANGED = VIEWS - _CHOOSES
 _SCALED = VIEWS | {"div", "mul", "clone", "float", "to", "clamp"}
 
 
@@ -81,7 +83,7 @@ class TargetVisible(Rule):
             if np.array_equal(ids[inside], table[inside]):
                 others = any(not np.array_equal(i, ids) for _, i in given if i.shape == ids.shape)
                 if not others and _position_by_position(made, o, ids.shape):
-                    self._count(op, op.site, "same", ids.shape)
+                    self._count(op, _chosen_at(target, o) or op.site, "same", ids.shape)
             elif (inside[:, :-1] & (table[:, :-1] != ids[:, 1:])).sum() == 0:
                 open_to_all = next(_unmasked(made, o, ids.shape[1], self._open), None)
                 if open_to_all is None:
@@ -89,7 +91,7 @@ class TargetVisible(Rule):
                 if open_to_all.number in self._open:
                     self._count(op, _mask_at(open_to_all), "mask", ids.shape)
                 else:
-                    self._count(op, cause_site(open_to_all), open_to_all.name, ids.shape)
+                    self._count(op, _unhidden_at(open_to_all), open_to_all.name, ids.shape)
 
     def _masked(self, op: Op) -> None:
         """Attention with a mask: whether it hides what comes next."""
@@ -174,6 +176,32 @@ def _mask_at(op: Op) -> Site | None:
     mask = op.args.get("attn_mask")
     made = mask.producer if isinstance(mask, Value) else None
     return made.site if made is not None and made.direct else op.site
+
+
+def _unhidden_at(op: Op) -> Site | None:
+    """The line to change of attention without a mask: the call, which a mask would be given to; of
+    a layer that reads both ways, where it was made.
+    """
+    return op.site if op.name in ATTENTION else cause_site(op)
+
+
+def _chosen_at(target: Value, embedded: Op) -> Site | None:
+    """Where the targets were put together beside the inputs, in the same function: they should have
+    been others there.
+    """
+    tokens = next(v for v in embedded.inputs if not v.is_floating_point)
+    wanted, given = _put_together(target), _put_together(tokens)
+    if wanted is None or given is None or wanted.number == given.number:
+        return None
+    if wanted.site is None or given.site is None or wanted.site.code is not given.site.code:
+        return None
+    return wanted.site if wanted.site.line != given.site.line else None
+
+
+def _put_together(value: Value) -> Op | None:
+    """The last operation that has chosen which tokens there are."""
+    made = (o for o in lineage(value, _ARRANGED, 12) if o.name not in _ARRANGED)
+    return next((o for o in made if o.name in _CHOOSES), None)
 
 
 def _position_by_position(made: list[Op], embedded: Op, shape: tuple[int, ...]) -> bool:

@@ -158,12 +158,13 @@ class GradientCut(Rule):
                     how = "uses gradients that `autograd.grad` computes without a graph"
                 elif isinstance(term, Value):
                     cut = cut_in(term)
-                    if cut is None or cut[1].is_leaf:
+                    penalty = cut is not None and _of_weights(cut, term)
+                    if cut is None or cut[1].is_leaf and not penalty:
                         continue
                     # a loss of its own that is computed without a graph is meant to teach, though
                     # what it is computed of comes to the whole loss another way, too
                     whole = not cut[0].grad_enabled and is_loss(term)
-                    if cut[1].number in passed and not whole:
+                    if cut[1].number in passed and not whole and not penalty:
                         continue
                     (site, how), source = where_cut(cut[0]), cut[1]
                     site = _of_a_helper(cut[0], site, term) or site
@@ -249,7 +250,7 @@ class GradientCut(Rule):
             return
         op, compared, taken = found
         leaves = leaves_before([compared])
-        if not leaves or leaves.keys() & leaves_before([taken]).keys():
+        if not leaves or leaves.keys() & leaves_before(taken).keys():
             return
         count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
         if count == _LOOKS:
@@ -563,6 +564,14 @@ class GradientCut(Rule):
             fix=way_on(cut.how),
             covers=(*covers, *registered_at(self.session.recorder, leaves)),
         )
+
+
+def _of_weights(cut: tuple[Op, Value], term: Value) -> bool:
+    """Whether a term is made of cut-off matrices of parameters alone: a penalty on them."""
+    if cut[0].name not in ("data", "detach") or not cut[1].is_leaf or cut[1].ndim < 2:
+        return False
+    made = [v for o in ancestors([term], limit=200) for v in o.inputs if v.numel > 1]
+    return all(v.requires_grad or v.producer is not None for v in made)
 
 
 def _of_a_helper(cut: Op, site: Any, term: Value) -> Place | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...events import VIEWS, Op, Value, ancestors, lineage
 
 _LAYERS = frozenset(
@@ -10,9 +12,9 @@ _LAYERS = frozenset(
 _NEAREST = frozenset("argmin min topk argmax max".split())
 
 
-def looked_up(graph: list[Op]) -> tuple[Op, Value, Value] | None:
-    """(the look-up, what was compared with the table, what enters a trained layer), when nothing
-    carries the gradient around the look-up.
+def looked_up(graph: list[Op]) -> tuple[Op, Value, list[Value]] | None:
+    """(the look-up, or the detach after it that cuts; what was compared with the table; what enters
+    trained layers of it).
     """
     for op in graph:
         if op.name not in ("embedding", "getitem", "index_select") or len(op.inputs) < 2:
@@ -22,9 +24,9 @@ def looked_up(graph: list[Op]) -> tuple[Op, Value, Value] | None:
         compared = _compared(index, table) if index is not None and table is not None else None
         if compared is None:
             continue
-        layer = _layer(op, graph)
-        if layer is not None:
-            return op, compared, layer
+        layers = list(_layers(op, graph))
+        if layers:
+            return layers[0][1], compared, [v for v, _ in layers]
     return None
 
 
@@ -54,18 +56,19 @@ def _is_of(value: Value, table: Value) -> bool:
     return all(v.id == table.id for o in ancestors([value], limit=10) for v in o.inputs)
 
 
-def _layer(op: Op, graph: list[Op]) -> Value | None:
-    """What is made of the rows and enters a layer with parameters of its own."""
-    reached = {op.number}
+def _layers(op: Op, graph: list[Op]) -> Iterator[tuple[Value, Op]]:
+    """(what is made of the rows and enters a layer with parameters of its own, the last detach on
+    the way there, or else the look-up).
+    """
+    reached = {op.number: op}
     for other in sorted(graph, key=lambda o: o.number):
-        if other.number <= op.number or other.name == "detach":
+        if other.number <= op.number:
             continue
         for v in other.inputs:
-            if v.producer is None or v.producer.number not in reached:
+            last = reached.get(v.producer.number) if v.producer is not None else None
+            if last is None:
                 continue
             if other.name in _LAYERS and any(w.is_leaf and w.requires_grad for w in other.inputs):
-                return v
-            if other.name.endswith("_loss"):
-                continue
-            reached.add(other.number)
-    return None
+                yield v, last
+            if not other.name.endswith("_loss"):
+                reached[other.number] = other if other.name == "detach" else last

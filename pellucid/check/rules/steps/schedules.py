@@ -31,12 +31,15 @@ from .watched import Watched
 class _Rates:
     """What was seen of one group of parameters of an optimizer."""
 
-    __slots__ = ("largest", "seen")
+    __slots__ = ("began", "largest", "later", "seen")
 
     def __init__(self) -> None:
         # step of the optimizer, update / weights, learning rate
         self.seen: list[tuple[int, float, float]] = []
         self.largest = 0.0  # rate of all steps
+        self.began: dict[int, float] = {}  # by id of a matrix: its norm when it was first seen
+        # of steps after the losses have grown: (update / weights, weights / weights at first)
+        self.later: list[tuple[float, float]] = []
 
 
 class _Scheduled:
@@ -69,6 +72,10 @@ class LrAbsurd(Rule):
     TOO_LARGE = 1.0  # |update| / |weights|
     TOO_SMALL = 1e-6
     SLOW = 1e-3  # |update| / |weights|, of a loss that was divided twice
+    SETTLED = 0.25  # |update| / |weights|, of later steps of a training that goes well after all
+    OUTGROWN = (
+        16.0  # |weights| / |weights at first|, of one where updates have replaced the weights
+    )
     LOST = 1e-4  # of the first rate is left before half of the steps are done
     ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Lion")
     """Optimizers that move each weight by about the learning rate itself, whatever the gradient."""
@@ -189,6 +196,7 @@ class LrAbsurd(Rule):
         if info.number in self._told:
             if info.number in self._doubted and self._loss is not None:
                 self._curve.setdefault(info.number, []).append(self._loss)
+                self._afterwards(event, self._doubted[info.number][1])
             return
         self._infos[info.number] = info
         self._units.used(event)
@@ -215,9 +223,11 @@ class LrAbsurd(Rule):
                 continue
             held, ratios = self._groups[info.number, k], []
             for p in group["params"]:
-                ratio = self._moved(event, value(p))
+                v = value(p)
+                ratio = self._moved(event, v)
                 if ratio is None:
                     continue
+                held.began.setdefault(v.id, float(np.linalg.norm(event.before[v.id])))
                 if math.isnan(ratio) and not any(r > self.TOO_LARGE for _, r, _ in held.seen):
                     # NaN out of small updates: no matter of the rate, unless it grows and grows
                     self._told.add(info.number)
@@ -257,6 +267,25 @@ class LrAbsurd(Rule):
         if not math.isfinite(weights):
             return math.inf
         return float(np.linalg.norm(moved)) / weights if weights > 0 else None
+
+    def _afterwards(self, event: Step, held: _Rates) -> None:
+        """How far the weights of a group move, and have moved, after its losses have grown."""
+        found = []
+        for v in event.optimizer.params() if event.before else ():
+            ratio = self._moved(event, v) if v.id in held.began else None
+            if ratio is not None:
+                grown = float(np.linalg.norm(event.before[v.id])) / held.began[v.id]
+                found.append((math.inf if math.isnan(ratio) else ratio, grown))
+        if found:
+            held.later.append((max(r for r, _ in found), max(g for _, g in found)))
+
+    def _settled(self, info: OptimizerInfo, held: _Rates) -> bool:
+        """Whether only the first updates were large, as the gradients were: those of the last steps
+        are small, and the weights are no others. A first loss that was small by chance is none to
+        come down to.
+        """
+        last = held.later[-2:] if info.class_name not in self.ADAPTIVE else []
+        return len(last) == 2 and all(r < self.SETTLED and g < self.OUTGROWN for r, g in last)
 
     def _judge(self, info: OptimizerInfo, held: _Rates, losses: list[float]) -> None:
         seen = held.seen
@@ -400,7 +429,7 @@ class LrAbsurd(Rule):
             last = self._curve.get(number, losses)[
                 -max(1, len(self._curve.get(number, losses)) // 10) :
             ]
-            if not float(np.mean(last)) < 0.7 * losses[0]:
+            if not float(np.mean(last)) < 0.7 * losses[0] and not self._settled(info, held):
                 self._as_large(info, held, losses)
         for number, info in self._infos.items():
             if number in self._told:
