@@ -26,6 +26,7 @@ MARK = re.compile(r"\s*# <- finding.*")
 # The script shown on the page of each rule: buggy_NAME.py in the rule's folder.
 SHOWN = {
     "accumulation-not-scaled": "counted",
+    "average-incomplete": "buffers",
     "average-swapped": "lerp",
     "backward-by-hand": "sign",
     "backward-without-step": "forgotten",

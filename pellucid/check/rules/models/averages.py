@@ -14,7 +14,30 @@ LARGE = 0.75  # of the new weights: an average that forgets at once
 TIMES = 6  # steps
 
 
-class AverageSwapped(Rule):
+class Trained(Rule):
+    """A rule that knows which parameters are trained."""
+
+    def __init__(self) -> None:
+        self.trained: set[int] = set()  # ids of parameters that an optimizer steps
+
+    def on_step(self, event: Step) -> None:
+        """What is trained."""
+        if event.optimizer.steps < 3:
+            self.trained.update(v.id for v in event.optimizer.params())
+
+    def is_trained(self, value: Value) -> bool:
+        """Whether a value is such a parameter, or its elements."""
+        if value.id in self.trained:
+            return True
+        return any(
+            v.id in self.trained
+            for o in lineage(value, _SAME, 8)
+            if o.name in _SAME
+            for v in o.inputs[:1]
+        )
+
+
+class AverageSwapped(Trained):
     """A moving average of trained weights whose two factors are exchanged."""
 
     slug = "average-swapped"
@@ -24,28 +47,27 @@ class AverageSwapped(Rule):
     ops = ("lerp", "add", "sub")
 
     def __init__(self) -> None:
-        self._trained: set[int] = set()  # ids of parameters that an optimizer steps
+        super().__init__()
         # by place: the factor of the new weights, and the steps in which it was that
         self._held: dict[Site | None, tuple[float, list[int]]] = {}
         self._steps: list[int] = []  # recorded ones
 
     def on_step(self, event: Step) -> None:
         """What is trained."""
+        super().on_step(event)
         self._steps = [*self._steps[-63:], event.number]
-        if event.optimizer.steps < 3:
-            self._trained.update(v.id for v in event.optimizer.params())
 
     def on_op(self, op: Op) -> None:
         """A mixture of two tensors."""
         if op.output is None or op.output.requires_grad:
             return
-        if not self._trained or op.site in self._held and self._held[op.site][0] < 0:
+        if not self.trained or op.site in self._held and self._held[op.site][0] < 0:
             return
         mixed = mixture(op)
         if mixed is None:
             return
         old, new, factor = mixed
-        if not LARGE < factor < 1 or not self._is_trained(new) or self._is_trained(old):
+        if not LARGE < factor < 1 or not self.is_trained(new) or self.is_trained(old):
             return
         if old.shape != new.shape:
             return
@@ -64,16 +86,6 @@ class AverageSwapped(Rule):
                 evidence={"kept": 1 - factor, "new": factor, "shape": list(new.shape)},
                 fix=f"keep the larger part: `average.lerp_(weights, {1 - factor:.3g})`",
             )
-
-    def _is_trained(self, value: Value) -> bool:
-        if value.id in self._trained:
-            return True
-        return any(
-            v.id in self._trained
-            for o in lineage(value, _SAME, 8)
-            if o.name in _SAME
-            for v in o.inputs[:1]
-        )
 
 
 def mixture(op: Op) -> tuple[Value, Value, float] | None:
