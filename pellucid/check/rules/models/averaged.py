@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Op, Site, Step, Value
-from ...rule import Rule
+from ...events import Op, Site, Value
 from ..source.places import Place, tree
 from .averages import Trained, mixture
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import weakref
 from typing import Any, ClassVar
 
@@ -224,6 +225,49 @@ def _chosen(info: OptimizerInfo) -> bool:
     place = gathered_at(info.site)
     text = f"{call.text if call is not None else ''} {place.text if place is not None else ''}"
     return " if " not in text and "parameters()" in text
+
+
+def _decays_apart(info: OptimizerInfo, own: set[int]) -> bool:
+    """Whether an optimizer has parameters of a model in two groups that differ in one thing only:
+    one has weight decay, the other none.
+    """
+    groups = info.groups
+    ids = {v.id for v in info.params()}
+    if len(groups) != 2 or not own & ids or any(not group["params"] for group in groups):
+        return False
+    decays = [bool(group.get("weight_decay")) for group in groups]
+    rates = [group.get("lr") for group in groups]
+    return decays[0] != decays[1] and rates[0] == rates[1]
+
+
+def _sorted_out(info: OptimizerInfo, own: set[int], parts: set[str]) -> Place | None:
+    """The condition, without an `else`, that sorts parameters into groups with and without weight
+    decay in the function that makes an optimizer: others go nowhere. One that names a part of the
+    model has chosen it.
+    """
+    site = info.site if _decays_apart(info, own) else None
+    scope = function_around(site.file, site.line) or tree(site.file) if site is not None else None
+    if site is None:
+        return None
+    lines = [
+        node.lineno
+        for loop in (ast.walk(scope) if scope is not None else ())
+        if isinstance(loop, ast.For)
+        and loop.lineno < site.line
+        and re.search(r"(parameters|modules|children)\(", ast.unparse(loop.iter))
+        for node in loop.body
+        if isinstance(node, ast.If)
+        and not _otherwise(node)
+        and ".append(" in ast.unparse(node)
+        and not any(part in ast.unparse(node.test) for part in parts)
+    ]
+    return Place(site.file, min(lines)) if lines else None
+
+
+def _otherwise(node: ast.If) -> bool:
+    while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+        node = node.orelse[0]
+    return bool(node.orelse)
 
 
 def _chooses(node: ast.expr) -> bool:
@@ -692,9 +736,13 @@ class ParamNotInOptimizer(_Leaves):
 
     def _fine_tuned(self, root: Any) -> bool:
         """Whether only the last parts of a model were given to the optimizer, and all before them
-        stay as they are.
+        stay as they are. Groups that differ in whether they decay are for all parameters.
         """
         value = self.session.recorder.value
+        own = {value(p).id for p in root.parameters()}
+        parts = {name for name, _ in root.named_children()}
+        if any(_sorted_out(info, own, parts) is not None for info in self.optimizers):
+            return False
         trained = [
             c
             for _, c in root.named_children()
@@ -723,8 +771,9 @@ class ParamNotInOptimizer(_Leaves):
             return
         names = [self._facts[key][3] for key in keys]
         one = len(names) == 1
+        sorted_out = _sorted_out(best, mates, set())
         self.report(
-            site or gathered_at(best.site) or best.site,
+            site or sorted_out or gathered_at(best.site) or best.site,
             f"{names[0] if one else f'{names[0]} and {len(names) - 1} more'} got gradients in every step and "
             f"{'is' if one else 'are'} in no optimizer: nothing trains {'it' if one else 'them'}{'; ' + how if how else ''}.",
             evidence={
