@@ -44,6 +44,7 @@ SHOWN = {
     "decay-groups-swapped": "dimensions",
     "device-dtype-mixed": "integers_wrap",
     "eval-in-train-mode": "validation_no_grad",
+    "exhausted-iterator": "filter",
     "exploding-gradient": "standard_normal_weights",
     "functional-dropout-always-on": "forward",
     "gradient-cut": "mean_of_numbers",
