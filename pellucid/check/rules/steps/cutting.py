@@ -23,6 +23,7 @@ from .cut_where import (
     where_cut,
 )
 from .gradients import is_empty
+from .judged import Judged, judged
 from .looked_up import looked_up
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at
 
@@ -91,6 +92,9 @@ class GradientCut(Rule):
         self._flat: dict[Any, int] = {}
         # parameters behind a term of the loss that was told of: with it they would learn
         self._behind_terms: set[int] = set()
+        self._judged: list[Judged] = []  # in the loss whose step is to come
+        # by place of a sample: steps on what it was drawn from, and not on what judges it
+        self._alone: dict[Any, int] = {}
         # places where `autograd.grad` was called without `create_graph`
         self._bare: set[Any] = set()
 
@@ -134,6 +138,7 @@ class GradientCut(Rule):
             self._doubts(event.roots)
             self._drawn(event.roots)
             self._nearest(event.roots)
+            self._judged = list(judged(event.roots, leaves_before))
         if looked <= 8:
             self._terms(event)
 
@@ -475,6 +480,8 @@ class GradientCut(Rule):
 
     def on_step(self, event: Step) -> None:
         """Parameters behind a cut at whose optimizer's steps there is nothing to do."""
+        if self._judged:
+            self._unguided({v.id for v in event.optimizer.params()})
         if not self._cuts:
             return
         values = event.optimizer.params()
@@ -484,6 +491,25 @@ class GradientCut(Rule):
         if event.site not in self._steps:
             self._steps[event.site] = {v.id for v in values}
             self._left_out({v.id for v in values if v.id not in self._fed})
+
+    def _unguided(self, stepped: set[int]) -> None:
+        """A step after a loss in which a model judges samples, and cannot tell what they were drawn
+        from: that alone is stepped on.
+        """
+        found, self._judged = self._judged, []
+        for drawn, value, source, judge in found:
+            if not source & stepped or judge & stepped:
+                continue
+            site, how = where_cut(drawn)
+            count = self._alone[site] = self._alone.get(site, 0) + 1
+            if count == _LOOKS:
+                leaves = {i: v for i, v in leaves_before([value]).items() if i in source}
+                self._tell(
+                    _Cut(site, how, leaves, first_name(leaves), value.shape, None),
+                    leaves,
+                    "and no gradient of the model that judges it flows back",
+                    (),
+                )
 
     def _left_out(self, wanted: set[int]) -> None:
         """Parameters that another number beside the loss leads to, without a cut: what is missing
@@ -553,7 +579,7 @@ class GradientCut(Rule):
         whose = one + (f" (and {others} other parameter{'s' * (others > 1)})" if others else "")
         self.report(
             cut.site,
-            f"the graph between {whose} and the loss is cut here: the value {cut.how}, {result}.",
+            f"the graph between {whose} and the loss is cut here: the value {cut.how.rstrip(",")}, {result}.",
             evidence={
                 "shape": list(cut.shape),
                 "parameters": len(leaves),
