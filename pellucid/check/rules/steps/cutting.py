@@ -579,7 +579,7 @@ class GradientCut(Rule):
         whose = one + (f" (and {others} other parameter{'s' * (others > 1)})" if others else "")
         self.report(
             cut.site,
-            f"the graph between {whose} and the loss is cut here: the value {cut.how.rstrip(",")}, {result}.",
+            f"the graph between {whose} and the loss is cut here: the value {cut.how.rstrip(',')}, {result}.",
             evidence={
                 "shape": list(cut.shape),
                 "parameters": len(leaves),
