@@ -103,6 +103,7 @@ SHOWN = {
     "validation-statistics": "tensors",
     "value-changed-in-place": "sequential",
     "vanishing-gradient": "deep_sigmoids",
+    "variance-as-deviation": "latent",
     "weights-out-of-order": "most_common",
     "zero-between-backward-and-step": "order",
 }

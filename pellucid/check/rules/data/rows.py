@@ -175,14 +175,14 @@ def _operands(node: ast.Assign | ast.AugAssign | ast.Return) -> list[str]:
 
 
 def _at_the_only_call(file: str, node: ast.stmt) -> Place:
-    """The only call of the function that a statement stands in, else the statement."""
+    """The only call of the function or method that a statement stands in, else the statement."""
     function, root = function_around(file, node.lineno), tree(file)
     calls = [
         n
         for n in (ast.walk(root) if function is not None and root is not None else ())
         if function is not None
         and isinstance(n, ast.Call)
-        and getattr(n.func, "id", "") == function.name
+        and getattr(n.func, "id", getattr(n.func, "attr", "")) == function.name
     ]
     return Place(file, calls[0].lineno if len(calls) == 1 else node.lineno)
 

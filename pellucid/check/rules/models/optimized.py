@@ -739,9 +739,9 @@ class ParamNotInOptimizer(_Leaves):
         stay as they are. Groups that differ in whether they decay are for all parameters.
         """
         value = self.session.recorder.value
-        own = {value(p).id for p in root.parameters()}
+        ids = {value(p).id for p in root.parameters()}
         parts = {name for name, _ in root.named_children()}
-        if any(_sorted_out(info, own, parts) is not None for info in self.optimizers):
+        if any(_sorted_out(info, ids, parts) is not None for info in self.optimizers):
             return False
         trained = [
             c
