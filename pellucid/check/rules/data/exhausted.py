@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ _FUNCTIONS = frozenset("filter map zip enumerate reversed".split())
 _METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
 """Functions of Python's and methods of modules whose result can be gone through once."""
 _ENDLESS = ("cycle(", "count(", "repeat(")
+_TOLD = re.compile(r"optim|clip_grad", re.IGNORECASE)
+"""Calls for which another rule says what becomes of an iterator that has ended."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module, ast.ClassDef)
 
 
@@ -151,10 +154,13 @@ def given_away(site: Any) -> Iterator[tuple[Place, str, Place]]:
         and ast.unparse(n) == name
         and (n.lineno > last or id(n) not in own)
     ]
-    optimizers = [
-        n for n in nodes if isinstance(n, ast.Call) and "optim" in ast.unparse(n.func).lower()
-    ]
-    if uses and not any(u in list(ast.walk(n)) for n in optimizers for u in uses):
+    elsewhere = {
+        id(part)
+        for n in nodes
+        if isinstance(n, ast.Call) and _TOLD.search(ast.unparse(n.func))
+        for part in ast.walk(n)
+    }
+    if uses and not any(id(n) in elsewhere for n in uses):
         again = min(uses, key=lambda n: n.lineno)
         yield Place(site.file, bindings[0][0]), name, Place(site.file, again.lineno)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from ...events import Step
 from ...rule import Rule
-from ..source.places import Place, scopes, tree
+from ..source.places import Place, function_around, scopes, tree
 
 _SHARED = frozenset(
     "registry registered instances cache caches shared all known common global pool defaults default config configs plugins".split()
 )
 """Words in the name of an attribute that is meant for all instances."""
+_EMPTY = ("[]", "{}", "list()", "dict()", "set()", "deque()")
 _FILLING = frozenset(
     "append extend insert update add setdefault clear pop popleft appendleft".split()
 )
@@ -44,13 +47,25 @@ class ClassAttributeShared(Rule):
     def _look(self) -> None:
         recorder = self.session.recorder
         found: dict[Any, dict[int, Any]] = {}  # by class and attribute: the objects that use it
+        given: dict[Any, dict[int, Any]] = {}  # the same by class and argument
         for scope, _ in scopes(recorder, self.session.script):
             for thing in list(scope.values()):
-                parts = thing if type(thing) in (list, tuple) and len(thing) <= 64 else [thing]
-                parts = list(thing.values()) if type(thing) is dict and len(thing) <= 64 else parts
-                for part in parts:
+                for part in _parts(thing):
                     for kind, name in self._shared(part):
                         found.setdefault((kind, name), {})[id(part)] = part
+                    for key in self._defaults(part):
+                        given.setdefault(key, {})[id(part)] = part
+        for (kind, name), objects in given.items():
+            place = default_of(kind, name) if len(objects) > 1 else None
+            if place is not None and place not in self._told:
+                self._told.add(place)
+                self.report(
+                    place,
+                    f"the default of `{name}` is made once, when the class is defined, and {len(objects)} objects of {kind.__name__} keep "
+                    "it: what one adds all of them see.",
+                    evidence={"class": kind.__name__, "objects": len(objects)},
+                    fix=f"`{name}=None`, and in `__init__` a new one: `[] if {name} is None else {name}`",
+                )
         for (kind, name), objects in found.items():
             if len(objects) < 2 or (kind, name) in self._told:
                 continue
@@ -64,6 +79,25 @@ class ClassAttributeShared(Rule):
                     evidence={"class": kind.__name__, "objects": len(objects)},
                     fix=f"`self.{name} = ...` in `__init__`",
                 )
+
+    def _defaults(self, thing: Any) -> list[tuple[type, str]]:
+        """Arguments of its `__init__` whose default, which is not empty, an object has kept."""
+        kind = type(thing)
+        function = vars(kind).get("__init__")
+        code = getattr(function, "__code__", None)
+        if code is None or self.session.recorder.is_library(code.co_filename):
+            return []
+        names = code.co_varnames[: code.co_argcount]
+        held = list(function.__defaults__ or ())
+        pairs = [*zip(names[len(names) - len(held) :], held, strict=True)]
+        pairs += (function.__kwdefaults__ or {}).items()
+        own = [id(value) for value in getattr(thing, "__dict__", {}).values()]
+        return [
+            (kind, name)
+            for name, value in pairs
+            if isinstance(value, (list, dict, set, deque)) and value and id(value) in own
+            if not set(name.strip("_").split("_")) & _SHARED
+        ]
 
     def _shared(self, thing: Any) -> list[tuple[type, str]]:
         """Attributes of its classes that an object does not have itself, and that are not empty."""
@@ -85,6 +119,31 @@ class ClassAttributeShared(Rule):
             and not name.isupper()
             and not set(name.strip("_").split("_")) & _SHARED
         ]
+
+
+def _parts(thing: Any, depth: int = 2) -> Iterator[Any]:
+    """A thing, or what stands in lists, tuples and dictionaries."""
+    if type(thing) in (list, tuple, dict) and len(thing) <= 64 and depth:
+        for part in list(thing.values() if type(thing) is dict else thing):
+            yield from _parts(part, depth - 1)
+    else:
+        yield thing
+
+
+def default_of(kind: Any, name: str) -> Place | None:
+    """Where the default of an argument of `__init__` is written, if it is written empty."""
+    code = kind.__init__.__code__
+    function = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
+    if function is None:
+        return None
+    arguments = function.args
+    names = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(names[len(names) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d]
+    for argument, default in pairs:
+        if argument.arg == name and ast.unparse(default).rpartition(".")[2] in _EMPTY:
+            return Place(code.co_filename, default.lineno)
+    return None
 
 
 def defined(kind: type, name: str) -> Place | None:

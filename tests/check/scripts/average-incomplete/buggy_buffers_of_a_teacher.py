@@ -20,8 +20,8 @@ class Net(nn.Module):
 
 def follow(teacher, student, rate):
     own = dict(student.named_parameters())
-    for name, p in teacher.named_parameters():
-        p.data.lerp_(own[name].data, rate)  # <- finding
+    for name, p in teacher.named_parameters():  # <- finding
+        p.data.lerp_(own[name].data, rate)
 
 
 student = Net()
