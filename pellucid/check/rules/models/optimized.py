@@ -250,24 +250,25 @@ def _sorted_out(info: OptimizerInfo, own: set[int], parts: set[str]) -> Place | 
     if site is None:
         return None
     lines = [
-        node.lineno
+        _last_branch(node).lineno
         for loop in (ast.walk(scope) if scope is not None else ())
         if isinstance(loop, ast.For)
         and loop.lineno < site.line
         and re.search(r"(parameters|modules|children)\(", ast.unparse(loop.iter))
         for node in loop.body
         if isinstance(node, ast.If)
-        and not _otherwise(node)
+        and not _last_branch(node).orelse
         and ".append(" in ast.unparse(node)
         and not any(part in ast.unparse(node.test) for part in parts)
     ]
     return Place(site.file, min(lines)) if lines else None
 
 
-def _otherwise(node: ast.If) -> bool:
+def _last_branch(node: ast.If) -> ast.If:
+    """The last condition of `if ... elif ...`."""
     while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
         node = node.orelse[0]
-    return bool(node.orelse)
+    return node
 
 
 def _chooses(node: ast.expr) -> bool:
