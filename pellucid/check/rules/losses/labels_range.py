@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage
 from ...rule import Rule
 from ..source.origins import written_at
+from ..source.places import Place, tree
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
 from .origin import Sampled, origin
 
@@ -48,7 +50,7 @@ class LabelRange(Rule):
         # by place of a loss: looks at which it counted filled-up places
         self._fillings: dict[Any, int] = {}
         self._signs: dict[
-            Site | None, Site | None
+            Site | None, Any
         ] = {}  # by place of a loss: where its labels were made, asked while that is known
         # by id of labels that were filled up: where, with what, how many places
         self._padded: dict[int, tuple[Any, int, int]] = {}
@@ -489,6 +491,7 @@ class LabelRange(Rule):
                 array,
                 f"{name} must be -1 or 1: the loss ignores a label of 0",
                 f"give it `2 * {name} - 1`",
+                self._made(op, target, {0, 1}),
             )
 
     def _zero_to_one(self, op: Op) -> None:
@@ -529,8 +532,19 @@ class LabelRange(Rule):
             array,
             f"{name} must lie between 0 and 1",
             fix,
-            self._signs.setdefault(op.site, _signs_made(target) if values.size == 2 else None),
+            self._made(op, target, set(values.tolist())),
         )
+
+    def _made(self, op: Op, target: Any, values: set[float]) -> Any:
+        """Where labels of two values were made."""
+        if op.site not in self._signs:
+            made = _signs_made(target) if len(values) == 2 else None
+            if made is None and len(values) == 2:
+                files = self.session.recorder.files(self.session.script)
+                self._signs[op.site] = _made_of_samples(files, target, values)
+                return self._signs[op.site]
+            self._signs[op.site] = made
+        return self._signs[op.site]
 
     def _blank(self, op: Op, array: Any) -> None:
         blank, scores = op.args.get("blank", 0), op.args.get("log_probs")
@@ -557,7 +571,7 @@ class LabelRange(Rule):
                 "number the symbols so that the blank's number is free",
             )
 
-    def _tell(self, op: Op, array: Any, what: str, fix: str, made: Site | None = None) -> None:
+    def _tell(self, op: Op, array: Any, what: str, fix: str, made: Any = None) -> None:
         lowest, highest = float(array.min()), float(array.max())
         self.report(
             made or op.site,
@@ -637,3 +651,28 @@ def _signs_made(target: Any) -> Site | None:
         if made is not None and made.direct and made.name in ("where", "sign", "sgn")
         else None
     )
+
+
+def _made_of_samples(files: list[str], target: Any, values: set[float]) -> Place | None:
+    """The only line of a data set's `__getitem__` that chooses between two numbers, when the labels
+    are from a loader.
+    """
+    made = next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None)
+    if made is not None:
+        return None
+    found = []
+    for file in files:
+        root = tree(file)
+        for function in ast.walk(root) if root is not None else ():
+            if isinstance(function, ast.FunctionDef) and function.name == "__getitem__":
+                for node in ast.walk(function):
+                    if isinstance(node, ast.IfExp) and _numbers(node) == values:
+                        found.append(Place(file, node.lineno))
+    return found[0] if len(found) == 1 else None
+
+
+def _numbers(choice: ast.IfExp) -> set[float]:
+    try:
+        return {float(ast.literal_eval(part)) for part in (choice.body, choice.orelse)}
+    except (ValueError, TypeError):
+        return set()
