@@ -10,6 +10,8 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..events import VIEWS, Backward, Failure, ModuleCall, Op, Read, Site, Step, ancestors, lineage
@@ -226,9 +228,12 @@ class RankWatch:
             )
 
     def _joined(self, old: Any) -> Any:
-        def join(wrapper: Any, *args: Any, **kwargs: Any) -> Any:
+        @contextmanager
+        def join(wrapper: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
             self.say("join")
-            return old(wrapper, *args, **kwargs)
+            with old(wrapper, *args, **kwargs) as given:
+                yield given
+            self.say("joined", step=self.recorder.step)
 
         return join
 

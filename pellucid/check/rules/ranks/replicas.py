@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...ranks.job import Job, Rank, listed
@@ -13,6 +14,17 @@ def _weights(rank: Rank) -> dict[tuple[int, int], dict[str, Any]]:
     told apart.
     """
     return {(e["step"], 0 if e["when"] == "before" else -1): e for e in rank.all("weights")}
+
+
+def _apart(job: Job) -> float:
+    """The step from which on equal numbers of steps mean different ones: ranks that leave `join()`
+    after different numbers of batches have made different numbers of steps.
+    """
+    for left in zip(*(rank.all("joined") for rank in job.ranks), strict=False):
+        steps = [event["step"] for event in left]
+        if len(set(steps)) > 1:
+            return min(steps)
+    return math.inf
 
 
 class ReplicasDiverged(RankRule):
@@ -33,8 +45,11 @@ class ReplicasDiverged(RankRule):
             return
         by = [_weights(r) for r in job.ranks]
         common = sorted(set(by[0]).intersection(*by[1:]))
+        last = _apart(job), -1
         previous: tuple[int, int] | None = None
         for key in common:
+            if key > last:
+                return
             crcs = [w[key]["crc"] for w in by]
             names = [n for n in crcs[0] if all(n in c for c in crcs)]
             differ = [n for n in names if len({c[n] for c in crcs}) > 1]

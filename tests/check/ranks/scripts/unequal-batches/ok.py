@@ -16,9 +16,10 @@ data = TensorDataset(x, y)
 mine = torch.utils.data.Subset(data, range(40) if rank == 0 else range(40, 64))
 loader = DataLoader(mine, batch_size=8)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-with model.join():
-    for xb, yb in loader:
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(xb), yb).backward()
-        optimizer.step()
+for _ in range(2):
+    with model.join():
+        for xb, yb in loader:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(model(xb), yb).backward()
+            optimizer.step()
 dist.destroy_process_group()
