@@ -16,7 +16,7 @@ class VAE(nn.Module):
         return self.fc_mu(h), self.fc_logvar(h)
 
     def reparameterize(self, mu, logvar):
-        std = torch.exp(logvar)  # BUG vae-logvar-std|formula
+        std = torch.exp(logvar)  # BUG vae-logvar-std|formula|variance-as-deviation
         return mu + std * torch.randn_like(std)
 
     def forward(self, x):

@@ -13,7 +13,7 @@ class SeriesWindows(Dataset):
         return len(self.series) - self.lookback
 
     def __getitem__(self, i):
-        window = self.series[i:i + self.lookback + 1]  # BUG target-leak|data-leak
+        window = self.series[i:i + self.lookback + 1]  # BUG target-leak|data-leak|target-in-input
         target = self.series[i + self.lookback]
         return window, target
 

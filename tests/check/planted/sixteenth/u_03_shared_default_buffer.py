@@ -5,11 +5,11 @@ from torch import nn
 
 
 class BanditAgent:
-    def __init__(self, n_arms, seed, memory=[]):  # BUG mutable-default|shared-state
+    def __init__(self, n_arms, seed, memory=[]):  # BUG mutable-default|shared-state|class-attribute-shared
         torch.manual_seed(seed)
         self.q = nn.Linear(n_arms, 1, bias=False)
         self.opt = torch.optim.SGD(self.q.parameters(), lr=0.5)
-        self.memory = memory  # BUG mutable-default|shared-state
+        self.memory = memory  # BUG mutable-default|shared-state|class-attribute-shared
         self.n_arms = n_arms
 
     def remember(self, arm, reward):

@@ -14,7 +14,7 @@ class ModelEMA:
 
     @torch.no_grad()
     def update(self, model):
-        for e, p in zip(self.module.parameters(), model.parameters()):  # BUG ema-buffers|ema
+        for e, p in zip(self.module.parameters(), model.parameters()):  # BUG ema-buffers|ema|average-incomplete
             e.mul_(self.decay).add_(p, alpha=1 - self.decay)
 
 

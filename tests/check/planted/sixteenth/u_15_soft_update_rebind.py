@@ -19,7 +19,7 @@ class Critic(nn.Module):
 def soft_update(online, target, tau):
     with torch.no_grad():
         for p, tp in zip(online.parameters(), target.parameters()):
-            tp = tau * p + (1.0 - tau) * tp  # BUG target-update|rebind
+            tp = tau * p + (1.0 - tau) * tp  # BUG target-update|rebind|average-incomplete
 
 
 N = 6
