@@ -699,13 +699,13 @@ def case_steps_that_repeat_are_not_recorded(torch, engine):
     assert all(0 <= g.loss < 100 for g in glimpses)
 
 
-def case_fewer_steps_of_many_operations_are_recorded(torch, engine):
-    """A rest begins after 24 steps where those have given events enough."""
+def case_fewer_steps_of_many_modules_are_recorded(torch, engine):
+    """A rest begins after 24 steps where those have called modules enough; operations do not count,
+    since the engines see different ones in a loader."""
 
     def large(model):
-        x = torch.ones(2)
-        for _ in range(300):
-            x = x + 1
+        for _ in range(30):
+            model(torch.ones(3, 2))
 
     rule = watch(
         engine, lambda: _trained(torch, 60, dict.fromkeys(range(60), large)), every_step=False

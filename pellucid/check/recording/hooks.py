@@ -320,7 +320,7 @@ class Hooks:
                 call.made = recorder.names.site_of(module)
         call.number, call.step = recorder.number(), recorder.step
         call.grad_enabled = self.engine.grad_enabled()
-        recorder.calls.append(call)
+        recorder.entered(call)
         recorder.tell("on_module_enter", call)
         whole = self._whole.get(type(module))
         stack.append(call)

@@ -143,6 +143,7 @@ class Recorder(Sites, Values):
         self._backwards = 0
         self._counted = 0  # backward calls up to the last step that was counted
         self.calls: deque[ModuleCall] = deque()
+        self.count_of_calls = 0
         self._ops: deque[Op] = deque()
         self._binder = Binder()
         self._properties: dict[int, str] = {}
@@ -471,6 +472,11 @@ class Recorder(Sites, Values):
                 break
             found.append(op)
         return found[::-1]
+
+    def entered(self, call: ModuleCall) -> None:
+        """Add a call of a module that begins."""
+        self.calls.append(call)
+        self.count_of_calls += 1
 
     def keep(self, op: Op) -> None:
         """Add a finished operation, and tell the rules."""

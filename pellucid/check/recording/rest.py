@@ -1,7 +1,7 @@
 """Steps that are not recorded, because they only repeat what has been seen.
 
 Recording a step takes several times as long as running it. The first steps are recorded in full
-(fewer where a step has many operations, because each of them costs time), then those around powers
+(fewer where a step calls many modules, because each of them costs time), then those around powers
 of two and halfway between them; in between, a program runs at its own speed. What is new ends such
 a rest at once: a block of the program that has never run, a batch of another shape, the first
 passes of a loader, an optimizer that is made, a loss that jumps. In the middle of a step,
@@ -19,7 +19,7 @@ from typing import Any
 from ..events import Glimpse, Site, Value
 
 FIRST = 64  # steps that are recorded before the first rest
-FEWEST, MANY = 24, 10_000  # ... or so few, once so many events have been recorded
+FEWEST, MANY = 24, 500  # ... or so few, once so many calls of modules have been recorded
 BEFORE, AFTER = 2, 2  # steps that are recorded before and after those that end a rest
 NEWS = 8  # steps that are recorded after something new
 FARTHEST = 2048  # steps of the longest rest
@@ -96,7 +96,7 @@ class Rest:
             if self._due or past >= 0 and (optimizer == self._anchor or past > 64):
                 self._end()
         elif self.allowed and optimizer >= 0 and recorder.step >= self._until:
-            if recorder.step >= FIRST or recorder.count >= MANY:
+            if recorder.step >= FIRST or recorder.count_of_calls >= MANY:
                 self._begin(optimizer)
 
     def _round(self) -> int:

@@ -658,8 +658,8 @@ def _made_of_samples(files: list[str], target: Any, values: set[float]) -> Place
     are from a loader.
     """
     made = next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None)
-    if made is not None:
-        return None
+    if made is not None and (made.direct or made.name not in ("tensor", "as_tensor", "stack")):
+        return None  # PyTorch's loaders are seen to put samples together
     found = []
     for file in files:
         root = tree(file)
