@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ..source.places import Place, function_around, tree
+from .means import statement_at
 
 _ROWS = re.compile(r"len\(|\.(size\(0\)|shape\[0\]|numel\(\))$|^(n|bs|batch_?size|rows)$")
 _CONVERTS = ("item", "detach", "cpu", "float", "numpy")
@@ -18,7 +19,7 @@ def added_as_they_are(file: str, line: int, value_of: Any) -> Place | None:
     counted beside it and their number divides the sum. `value_of` gives the value of an expression.
     """
     scope: Any = function_around(file, line) or tree(file)
-    statement = _simple_at(scope, line) if scope is not None else None
+    statement = statement_at(scope, line) if scope is not None else None
     if statement is None:
         return None
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -36,15 +37,6 @@ def _sums(scope: Any) -> list[ast.AugAssign]:
     return [
         n for n in ast.walk(scope) if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
     ]
-
-
-def _simple_at(scope: Any, line: int) -> ast.stmt | None:
-    kinds = (ast.Assign, ast.AugAssign, ast.Expr)
-    found = [
-        n for n in ast.walk(scope)
-        if isinstance(n, kinds) and n.lineno <= line <= (n.end_lineno or line)
-    ]  # fmt: skip
-    return found[-1] if found else None
 
 
 def _plain(value: ast.AST) -> bool:

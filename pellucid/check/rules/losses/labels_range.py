@@ -538,11 +538,10 @@ class LabelRange(Rule):
     def _made(self, op: Op, target: Any, values: set[float]) -> Any:
         """Where labels of two values were made."""
         if op.site not in self._signs:
-            made = _signs_made(target) if len(values) == 2 else None
-            if made is None and len(values) == 2:
+            made: Any = None
+            if len(values) == 2:
                 files = self.session.recorder.files(self.session.script)
-                self._signs[op.site] = _made_of_samples(files, target, values)
-                return self._signs[op.site]
+                made = _signs_made(target) or _made_of_samples(files, target, values)
             self._signs[op.site] = made
         return self._signs[op.site]
 

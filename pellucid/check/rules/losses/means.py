@@ -41,11 +41,11 @@ def average_of(filename: str, line: int, names: dict[str, Any], summed: bool = F
             node.end_lineno or line
         ):
             scope = node if scope is tree or node.lineno >= scope.lineno else scope
-    statement = _statement(scope, line)
+    statement = statement_at(scope, line)
     return Average() if statement is None else _Reader(scope, statement, names, summed).read()
 
 
-def _statement(scope: Any, line: int) -> ast.stmt | None:
+def statement_at(scope: Any, line: int) -> ast.stmt | None:
     """The smallest simple statement on the line."""
     found = None
     for node in ast.walk(scope):

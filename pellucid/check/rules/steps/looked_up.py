@@ -57,8 +57,8 @@ def _is_of(value: Value, table: Value) -> bool:
 
 
 def _layers(op: Op, graph: list[Op]) -> Iterator[tuple[Value, Op]]:
-    """(what is made of the rows and enters a layer with parameters of its own, the last detach on
-    the way there, or else the look-up).
+    """The layers with parameters of their own that the rows reach: (the value that enters, the last
+    detach on the way there, or else the look-up).
     """
     reached = {op.number: op}
     for other in sorted(graph, key=lambda o: o.number):
