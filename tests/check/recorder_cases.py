@@ -660,11 +660,12 @@ def case_numbers_of_things_that_come_and_go(torch, engine):
 
     def program():
         weight = torch.nn.Parameter(torch.ones(2))
-        for _ in range(200):
-            optimizer = torch.optim.SGD([weight], lr=0.1)
-            seen.add(id(optimizer))
-            optimizer = None  # gone before the next one is made
-            gc.collect(0)
+        for _ in range(5):
+            # Many at a time: what the recorder keeps of each could take the memory of a single one.
+            optimizers = [torch.optim.SGD([weight], lr=0.1) for _ in range(40)]
+            seen.update(map(id, optimizers))
+            optimizers.clear()  # gone before the next ones are made
+            gc.collect()
 
     rule = watch(engine, program)
     assert len(seen) < 200  # some memory was used again
