@@ -522,8 +522,8 @@ def item(self: Tensor) -> Any:
     """
     if type(self) is Tensor and not state.slow and type(self._array) is np.ndarray:
         array = self._array
-        if array.size == 1 and array.dtype.char in "fdl?":  # the everyday call
-            return array.item()
+        if array.size == 1:  # the everyday call
+            return array.item() if array.dtype.kind != "V" else float(array.item())
     array = self._array if tracing.tracer() and type(self) is Tensor else _read(self, "item")
     if array.size != 1:
         raise OperationError(

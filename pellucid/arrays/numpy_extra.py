@@ -220,22 +220,7 @@ def logaddexp2(x: Any, y: Any) -> Any:
 def hypot(x: Any, y: Any) -> Any:
     """sqrt(x^2 + y^2) without overflow."""
     _floats("hypot", x)
-    if x.dtype in HALVES and y.dtype is x.dtype:
-        run = fused("hypot_scaled", x, y)
-        if run is not None:
-            return run(x, y)
     return ufuncs.hypot(x, y)
-
-
-def _hypot_scaled(m: Any, x: Any, y: Any) -> Any:
-    x, y = m.abs(x), m.abs(y)
-    large, small = m.maximum(x, y), m.minimum(x, y)
-    part = small / large
-    length = m.where(large > 0, large * m.sqrt(1 + part * part), large)
-    return m.where(m.isinf(x), x, m.where(m.isinf(y), y, length))
-
-
-FORMULAS["hypot_scaled"] = Formula(_hypot_scaled)
 
 
 @_export

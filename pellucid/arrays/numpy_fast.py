@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _F32 = np.dtype(np.float32)
-_WHOLE = (np.dtype(np.int64), np.dtype(np.int32))
+_WHOLE = tuple(map(np.dtype, (np.int64, np.int32, np.int16, np.int8, np.uint8)))
 _CHOSEN = (_F32, np.dtype(np.float64), *_WHOLE)
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
 
@@ -113,7 +113,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         return np.where(condition, x, y)
     if condition.dtype.kind == "b" and config.kernels:
         kind = getattr(x if type(x) is ndarray else y, "dtype", None)
-        if kind in _CHOSEN:
+        if kind is not None and kind in _CHOSEN:
             a, b = (
                 np.asarray(v, kind) if type(v) in (int, float) and kind.kind == "f" else v
                 for v in (x, y)

@@ -127,7 +127,7 @@ ELEMENTARY = frozenset(
 
 # those of them that there is code for in double precision, too
 DOUBLE = frozenset(
-    "exp expm1 log log1p tanh sigmoid erf gelu_slope fmod remainder floor_divide".split()
+    "exp expm1 log log1p tanh sigmoid erf sin cos tan hypot gelu_slope fmod remainder floor_divide".split()
 )
 
 # Words by what they are for: (kinds, args, how many arguments).

@@ -1,17 +1,20 @@
 """Elementary functions of double vectors, as LLVM IR, within 3 ulp of the exact value over the
-whole range (2 for exponentials and the logarithm).
+whole range (2 for exponentials, the logarithm, sine and cosine, 1 for `hypot`).
 
 As `llvm.math` for floats: a builder and a value of type double or vector of double in, a value of
 the same type out; NaN, infinities, zeros and denormals as IEEE 754-2019 section 9.2.1 says. Method:
 Cody and Waite's argument reductions; the exponential's polynomial is its series, the logarithm's is
 that of 2 artanh(f / (2 + f)), the error function's are Chebyshev approximations computed with 40
-digits. `tests/llvm/test_math64.py` measures the errors.
+digits; sine and cosine are their series, too. Angles beyond 2^30 go to the C library.
+`tests/llvm/test_math64.py` measures the errors.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from .c_library import through_c
 from .emit import Function, Value, lanes, vector
 
 __all__ = ["FUNCTIONS"]
@@ -23,6 +26,13 @@ _LN2_LOW = 1.9082149292705877e-10
 # (e^r - 1 - r) / r^2, and (2 artanh(s) / s - 2) in s^2, from the highest power down.
 _EXP = [1 / math.factorial(k) for k in range(13, 1, -1)]
 _LOG = [2 / (2 * k + 1) for k in range(11, 0, -1)]
+# pi / 2 = first + second + third. Where n is the nearest whole number to x / (pi / 2), a fused
+# x - n * first is exact.
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+_TWO_OVER_PI = 0.6366197723675814
+# (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4 in r^2, for |r| <= pi / 4.
+_SIN = [(-1) ** k / math.factorial(2 * k + 1) for k in range(8, 0, -1)]
+_COS = [(-1) ** k / math.factorial(2 * k) for k in range(8, 1, -1)]
 # erf(x) / x - 1 in x^2 up to 1; erfc(x) e^(x^2) from 1 to 6 in u = (12 (x - 3) / (x + 3) + 1) / 5.
 _ERF_SMALL = [
     *(
@@ -173,4 +183,98 @@ def erf(f: Function, x: Value) -> Value:
     return f.select(a.compare("olt", 1.0), small, f.copysign(large, x))
 
 
-FUNCTIONS = {fn.__name__: fn for fn in (erf, exp, expm1, log, log1p, sigmoid, tanh)}
+def _quadrant(f: Function, x: Value) -> tuple[Value, Value, Value]:
+    """How many quarter turns x is from an angle of at most an eighth, as i64; sine and cosine of
+    that angle.
+    """
+    first, second, third = _HALF_PI
+    magic = 6755399441055744.0  # 1.5 * 2^52: adding it leaves a whole number in the lowest bits
+    shifted = f.fma(x, _TWO_OVER_PI, magic)
+    n = shifted - magic
+    rough = f.fma(n, -first, x)
+    product = n * second
+    r = rough - product
+    # what the difference, the product and the third part leave over
+    low = ((rough - r) - product) - f.fma(n, third, f.fma(n, second, -product))
+    z = r * r
+    sine = r + f.fma(r * z, f.polynomial(z, _SIN), low)
+    half = 0.5 * z
+    near = 1.0 - half
+    rest = f.fma(z * z, f.polynomial(z, _COS), -(r * low))
+    cosine = near + (((1.0 - near) - half) + rest)
+    return f.bitcast(shifted, vector("i64", lanes(x.ctype))), sine, cosine
+
+
+_FARTHEST = 2.0**30  # the largest angle for which three parts of pi / 2 are enough
+
+
+def _turned(f: Function, x: Value, name: str, quarters: int) -> Value:
+    """sin(x + quarters * pi / 2); the C library's function for angles far away."""
+    result = f.var(x.ctype)
+
+    def near() -> None:
+        turns, sine, cosine = _quadrant(f, x)
+        turns = turns + quarters
+        made = f.select((turns & 1).compare("eq", 0), sine, cosine)
+        result.set(f.select((turns & 2).compare("eq", 0), made, -made))
+
+    _where_near(f, x, near, lambda: result.set(through_c(f, name, x)))
+    return result.get()
+
+
+def _where_near(f: Function, x: Value, near: Callable[[], None], far: Callable[[], None]) -> None:
+    good = f.fabs(x).compare("ult", _FARTHEST)
+    count = lanes(x.ctype)
+    if count > 1:
+        good = f.intrinsic("vector.reduce.and", "i1", good, overload=f"v{count}i1")
+    f.branch(good, near, far)
+
+
+def sin(f: Function, x: Value) -> Value:
+    """Sine of an angle in radians; -0 stays -0."""
+    return f.select(x.compare("oeq", 0.0), x, _turned(f, x, "sin", 0))
+
+
+def cos(f: Function, x: Value) -> Value:
+    """Cosine of an angle in radians."""
+    return _turned(f, x, "cos", 1)
+
+
+def tan(f: Function, x: Value) -> Value:
+    """Tangent of an angle in radians; -0 stays -0."""
+    result = f.var(x.ctype)
+
+    def near() -> None:
+        turns, sine, cosine = _quadrant(f, x)
+        odd = (turns & 1).compare("ne", 0)
+        result.set(f.select(odd, -cosine, sine) / f.select(odd, sine, cosine))
+
+    _where_near(f, x, near, lambda: result.set(through_c(f, "tan", x)))
+    return f.select(x.compare("oeq", 0.0), x, result.get())
+
+
+def hypot(f: Function, x: Value, y: Value) -> Value:
+    """sqrt(x^2 + y^2), all but rounded correctly, of operands scaled by a power of two where a square would overflow or lose
+    bits; infinite where one of them is, whatever the other one is.
+    """
+    x, y = f.fabs(x), f.fabs(y)
+    top = f.select(x.compare("ogt", y), x, y)
+    large, small = top.compare("ogt", 2.0**500), top.compare("olt", 2.0**-450)
+    one = f.const(1.0, x.ctype)
+    scale = f.select(large, 2.0**-600, f.select(small, f.const(2.0**600, x.ctype), one))
+    back = f.select(large, 2.0**600, f.select(small, f.const(2.0**-600, x.ctype), one))
+    x, y = x * scale, y * scale
+    a, b = f.select(x.compare("ogt", y), x, y), f.select(x.compare("ogt", y), y, x)
+    rough = f.sqrt(f.fma(a, a, b * b))
+    # One step of Newton's method, with what its square is too large by known all but exactly.
+    square, first = rough * rough, a * a
+    excess = f.fma(-b, b, square - first) + (f.fma(rough, rough, -square) - f.fma(a, a, -first))
+    length = rough - f.select(rough.compare("oeq", 0.0), 0.0, excess / (rough + rough))
+    length = length * back
+    endless = x.compare("oeq", math.inf) | y.compare("oeq", math.inf)
+    return f.select(endless, f.const(math.inf, x.ctype), length)
+
+
+FUNCTIONS: dict[str, Callable[..., Value]] = {
+    fn.__name__: fn for fn in (cos, erf, exp, expm1, hypot, log, log1p, sigmoid, sin, tan, tanh)
+}

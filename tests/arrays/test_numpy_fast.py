@@ -140,3 +140,13 @@ def test_where_of_two_dtypes_is_numpys():
     got = numpy_fast.where(mask, x, np.zeros(5000))
     assert got.dtype == np.float64
     np.testing.assert_array_equal(got, np.where(mask, x, np.zeros(5000)))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.int64])
+@pytest.mark.parametrize("bounds", [(3, 40), (None, 7), (7, None), (40, 3)])
+def test_clip_of_integers(kind, bounds):
+    x = RNG.integers(0, 100, 5001).astype(kind) - kind(20)
+    low, high = bounds
+    np.testing.assert_array_equal(numpy_fast.clip_numbers(x, low, high), np.clip(x, low, high))
+    chosen = numpy_fast.where(x > 20, x, x[::-1])
+    np.testing.assert_array_equal(chosen, np.where(x > 20, x, x[::-1]))

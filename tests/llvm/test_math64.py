@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import special
 
-from pellucid.kernels.pointwise import activations, values
-from pellucid.llvm import jit, target
+from pellucid.kernels.pointwise import activations
+from pellucid.llvm import c_library, jit, target
 from pellucid.llvm.emit import Module
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs a compiler")
@@ -22,7 +22,11 @@ REFERENCES = {
     "tanh": np.tanh,
     "erf": special.erf,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
 }
+WITHIN_TWO = ("exp", "expm1", "log", "sin", "cos")
 TINY = np.finfo(np.float64).tiny
 EDGES = np.array(
     [
@@ -56,6 +60,7 @@ def samples():
         rng.uniform(-750, 750, 100_000),
         rng.uniform(-7, 7, 100_000),
         np.exp(rng.uniform(-40, 40, 50_000)),
+        rng.integers(-(2**31), 2**31, 50_000) * (np.pi / 4),  # the hardest angles
     )
     return np.concatenate([bits, *parts, EDGES, -EDGES])
 
@@ -74,10 +79,28 @@ def test_within_some_ulp_over_the_whole_range(name):
         known = np.isfinite(exact)
         step = np.spacing(np.maximum(np.abs(exact[known]), TINY))
         away = np.abs((got[known] - wide[known]) / step)
-    assert away.max() <= (2 if name in ("exp", "expm1", "log") else 3), (
+    assert away.max() <= (2 if name in WITHIN_TWO else 3), (
         x[known][away.argmax()],
         away.max(),
     )
+
+
+def test_hypot_is_all_but_rounded_correctly_over_the_whole_range():
+    x = samples()
+    y = np.random.default_rng(1).permutation(x)
+    near = x * np.random.default_rng(2).uniform(-2, 2, x.size)
+    with np.errstate(all="ignore"):
+        for other in (y, near):
+            wide = np.hypot(x.astype(np.longdouble), other.astype(np.longdouble))
+            exact, got = wide.astype(np.float64), activations.hypot(x, other)
+            assert np.array_equal(np.isnan(got), np.isnan(exact))
+            known = np.isfinite(exact) & np.isfinite(got)
+            # infinite in the one only where the other rounds to the largest number
+            assert (np.maximum(got, exact)[~known & ~np.isnan(exact)] == np.inf).all()
+            assert (exact[np.isinf(got)] > 1.797e308).all()
+            step = np.spacing(np.maximum(exact[known], TINY))
+            # denormal results are rounded twice
+            assert np.abs((got[known] - wide[known]) / step).max() <= 0.76
 
 
 @pytest.mark.parametrize("name", REFERENCES)
@@ -90,15 +113,17 @@ def test_odd_lengths_and_steps(name):
 
 def test_functions_of_the_c_library_under_names_of_our_own(monkeypatch):
     """As on Windows, whose linker does not look into the C library."""
-    monkeypatch.setattr(values, "PREFIX", "pellucid_test_c_")
-    assert values.name_c_functions(ctypes.CDLL(None), values.PREFIX)
-    assert not values.name_c_functions(object(), "pellucid_test_none_")
+    monkeypatch.setattr(c_library, "PREFIX", "pellucid_test_c_")
+    assert c_library.name_c_functions(ctypes.CDLL(None), c_library.PREFIX)
+    assert not c_library.name_c_functions(object(), "pellucid_test_none_")
     names = {"sinh": math.sinh, "erfc": math.erfc, "arctan2": math.atan2, "fmod": math.fmod}
     module = Module()
     for name in names:
         f = module.function(f"all_{name}", x="ptr", y="ptr", out="ptr")
         a, b = f.load("<2 x double>", f.x), f.load("<2 x double>", f.y)
-        f.store(values.through_c(f, name, *([a, b] if name in ("arctan2", "fmod") else [a])), f.out)
+        f.store(
+            c_library.through_c(f, name, *([a, b] if name in ("arctan2", "fmod") else [a])), f.out
+        )
         f.ret()
     text = module.text()
     assert "@pellucid_test_c_sinh" in text and "@sinh" not in text

@@ -131,3 +131,31 @@ def test_batch_norm_by_statistics_is_one_node(affine):
         return F.batch_norm(x, mean, variance, *parameters) ** 2
 
     assert torch.autograd.gradgradcheck(squares, leaves)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_batch_norm_of_images_in_channels_last(kind):
+    x = torch.randn(3, 5, 7, 6, dtype=kind)
+    g = torch.randn(3, 5, 7, 6, dtype=kind)
+    made = []
+    for memory in (torch.contiguous_format, torch.channels_last):
+        norm = torch.nn.BatchNorm2d(5, dtype=kind)
+        own = x.contiguous(memory_format=memory).detach().requires_grad_()
+        y = norm(own)
+        assert y.is_contiguous(memory_format=memory)
+        y.backward(g)
+        made.append((y, own.grad, norm.weight.grad, norm.bias.grad, norm.running_var))
+    for a, b in zip(*made, strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_batch_norm_by_running_statistics_rounds_two_byte_floats_once(kind):
+    norm = torch.nn.BatchNorm2d(5).eval()
+    norm.running_mean.uniform_(-1, 1)
+    norm.running_var.uniform_(0.5, 2)
+    x = torch.randn(3, 5, 7, 6).to(kind)
+    with torch.no_grad():
+        assert torch.equal(norm(x), norm(x.float()).to(kind))
+        compiled = torch.compile(norm)
+        assert torch.equal(compiled(x), norm(x)) and torch.equal(compiled(x), norm(x))

@@ -22,8 +22,8 @@ import numpy as np
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm import math as functions
+from ...llvm.c_library import HAS_C_FUNCTIONS, through_c
 from ...llvm.emit import Function, Module, Value, types_of, vector
-from ..pointwise.values import HAS_C_FUNCTIONS, through_c
 from ..windows.grid import gathered
 
 __all__ = ["cells", "gradient", "losses", "native", "numbers", "room"]

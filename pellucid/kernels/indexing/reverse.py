@@ -1,4 +1,4 @@
-"""Copies of arrays with the last dimension reversed: elements of 4 or 8 bytes, a vector at a time.
+"""Copies of arrays with the last dimension reversed: elements of up to 8 bytes, a vector at a time.
 
 >>> made = reversed_rows(np.arange(4096.0).reshape(2, -1)[:, ::-1])
 >>> made is None or made[:, :2].tolist() == [[2047.0, 2046.0], [4095.0, 4094.0]]
@@ -18,7 +18,7 @@ __all__ = ["reversed_rows"]
 LEAST = 4096  # elements below which NumPy is as fast
 SHORT = 16  # elements of a row, likewise
 GRAIN = 32768  # elements a chunk
-_TYPES = {4: "i32", 8: "i64"}
+_TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
 def _build(name: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.formula import ELEMENTARY, FORMULAS, Formula
-from .values import HAS_C_FUNCTIONS, Num, Weak, available, is_float, is_half, numpy_dtype
+from ...llvm.c_library import HAS_C_FUNCTIONS
+from .values import Num, Weak, available, is_float, is_half, numpy_dtype
 from .words import Words
 
 __all__ = ["compute", "costly", "supports"]

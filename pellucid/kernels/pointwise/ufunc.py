@@ -6,8 +6,8 @@
 
 A ufunc takes the formula's values and then its numbers, broadcasts, takes any strides and `out=`,
 and costs no more to call than `np.add`. The loops are for float32, float16 and bfloat16, for
-float64 where there is code for the formula's elementary functions, and for int64 and int32 where
-the formula is for integers, too; masks are boolean. Two-byte floats are read and written as they
+float64 where there is code for the formula's elementary functions, and for integers where the
+formula is for them, too; masks are boolean. Two-byte floats are read and written as they
 are, beside numbers in float32, computed in float32 and rounded once. Loops over many contiguous
 elements are shared among the worker threads. Floating-point errors are silent: no NumPy warning for
 an infinity.
@@ -50,6 +50,7 @@ BLOCK = 256  # elements that strided operands are copied in
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALVES = ("float16", "bfloat16")
+INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
 _alive: list = []
 
 
@@ -96,9 +97,7 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
     if natives is None:
         return None
     loops: dict[Signature, Any] = {plain: natives["loop"]}
-    integers = (
-        () if ELEMENTARY & formula.words() or "i" not in formula.kinds else ("int64", "int32")
-    )
+    integers = () if ELEMENTARY & formula.words() or "i" not in formula.kinds else INTEGERS
     for kind in (
         "float16",
         *([] if ELEMENTARY & formula.words() - DOUBLE else ["float64"]),
@@ -328,6 +327,8 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
     """
     module = Module()
     width = target.host().lanes("double" if "float64" in signature.kinds else "float")
+    if kind in INTEGERS:
+        width = target.host().vector_bits // (8 * BYTES[MEMORY[kind]])
     if kind in HALVES and not ELEMENTARY & formula.words():
         width *= 2  # packing takes two registers of float32 at a time
     inputs = signature.inputs

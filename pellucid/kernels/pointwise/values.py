@@ -8,18 +8,17 @@ are held, and computed, in float32), bools add by `or`.
 
 from __future__ import annotations
 
-import ctypes
 import math
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 
-from ...llvm import jit, target
 from ...llvm import math as functions
 from ...llvm import math64 as doubles
+from ...llvm import target
+from ...llvm.c_library import through_c
 from ...llvm.emit import BYTES, MEMORY, REGISTER, Function, Value, element, lanes, vector
 
 __all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", "numpy_dtype"]
@@ -251,93 +250,18 @@ class Maker:
         return Num(self, self.f.copysign(x.value, y.value), x.kind)
 
     def function(self, name: str, *args: Num) -> Num:
-        """An elementary function: generated code for floats and doubles where there is some, the C
-        library's in double otherwise.
+        """An elementary function: generated code for floats where there is some, in double
+        otherwise, by generated code or the C library.
         """
         kind, f = args[0].kind, self.f
         if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
             return self.rounded(functions.FUNCTIONS[name](f, args[0].value), kind)
-        if REGISTER[kind] == "double" and name in doubles.FUNCTIONS:
-            return Num(self, doubles.FUNCTIONS[name](f, args[0].value), kind)
         wide = [f.extend(a.value, vector("double", self.width)) for a in args]
-        value = _rest(f, *wide) if name == "fmod" else through_c(f, name, *wide)
+        if name in doubles.FUNCTIONS:
+            value = doubles.FUNCTIONS[name](f, *wide)
+        else:
+            value = _rest(f, *wide) if name == "fmod" else through_c(f, name, *wide)
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
-
-
-# Functions of the C library (of doubles), by NumPy's names.
-C_FUNCTIONS = {
-    **{
-        n: n
-        for n in (
-            "exp",
-            "exp2",
-            "expm1",
-            "log",
-            "log2",
-            "log10",
-            "log1p",
-            "erf",
-            "erfc",
-            "pow",
-            "hypot",
-            "sin",
-            "cos",
-            "tan",
-        )
-    },
-    **{n: n for n in ("tanh", "sinh", "cosh")},
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "arctan2": "atan2",
-    "fmod": "fmod",
-}
-
-
-def name_c_functions(library: Any, prefix: str) -> bool:
-    """Let native code find the functions of a C library under their names after a prefix; False
-    where the library lacks one.
-    """
-    try:
-        found = {
-            symbol: ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value
-            for symbol in set(C_FUNCTIONS.values())
-        }
-    except AttributeError:
-        return False
-    for symbol, where in found.items():
-        jit.define(prefix + symbol, where or 0)
-    return True
-
-
-# On Windows the linker does not look into the C library, so its functions get names of this
-# library's own.
-PREFIX = "pellucid_c_" if sys.platform == "win32" else ""
-HAS_C_FUNCTIONS = not PREFIX or name_c_functions(ctypes.CDLL("ucrtbase"), PREFIX)
-
-
-def through_c(f: Function, name: str, *args: Value) -> Value:
-    """Lane by lane."""
-    symbol = PREFIX + C_FUNCTIONS[name]
-    f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
-    count = lanes(args[0].ctype)
-    if count == 1:
-        return f.emit(
-            f"call double @{symbol}({', '.join('double ' + a.name for a in args)})", "double"
-        )
-    result = f.const(0, args[0].ctype)
-    for i in range(count):
-        each = [f.emit(f"extractelement {a.ctype} {a.name}, i32 {i}", "double") for a in args]
-        one = f.emit(
-            f"call double @{symbol}({', '.join('double ' + a.name for a in each)})", "double"
-        )
-        result = f.emit(
-            f"insertelement {result.ctype} {result.name}, double {one.name}, i32 {i}", result.ctype
-        )
-    return result
 
 
 def _rest(f: Function, x: Value, y: Value) -> Value:

@@ -18,7 +18,8 @@ import numpy as np
 from ...ir.formula import FORMULAS, Formula
 from ...llvm import math as functions
 from ...llvm import math64 as doubles
-from .values import C_FUNCTIONS, REGISTER, Maker, Num, is_float, itemsize, numpy_dtype
+from ...llvm.c_library import C_FUNCTIONS
+from .values import REGISTER, Maker, Num, is_float, itemsize, numpy_dtype
 
 __all__ = ["Words"]
 
@@ -36,7 +37,7 @@ class Words(Maker):
         """A formula, or what stands for it."""
         own = {"float": functions.FUNCTIONS, "double": doubles.FUNCTIONS}
         if isinstance(values[0], Num) and name in own.get(REGISTER[values[0].kind], ()):
-            return self.function(name, values[0])
+            return self.function(name, *values)
         return formula.function(self, *values, **numbers)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -398,6 +398,9 @@ def batch_norm(
     `running_mean` and `running_var` are updated in place where given (both or none).
     Source: Ioffe, Szegedy, "Batch Normalization", 2015.
     """
+    if (pixels := _pixels(x, x)) is not None:
+        made = batch_norm(pixels, weight, bias, running_mean, running_var, momentum, eps)
+        return made and (_as_images(made[0], x), *made[1:])
     library = _library("batch_norm", x, weight, bias, running_mean, running_var)
     if x.ndim < 2 or library is None or x.size == 0:
         return None
@@ -432,6 +435,23 @@ def _by_channel(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.swapaxes(0, 1)).reshape(1, x.shape[1], -1)
 
 
+def _pixels(x: np.ndarray, like: np.ndarray) -> np.ndarray | None:
+    """`(N, C, ...)` as `(N * ..., C)`, where the channels of `like` lie side by side, as in
+    channels_last; None where they do not.
+    """
+    order = (0, *range(2, x.ndim), 1)
+    if x.ndim < 3 or like.flags.c_contiguous or not like.transpose(order).flags.c_contiguous:
+        return None
+    return np.ascontiguousarray(x.transpose(order)).reshape(-1, x.shape[1])
+
+
+def _as_images(pixels: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """The way back from `_pixels`, in the same memory."""
+    batch, channels, *inner = like.shape
+    last = like.ndim - 1
+    return pixels.reshape(batch, *inner, channels).transpose(0, last, *range(1, last))
+
+
 def _by_image(x: np.ndarray, like: np.ndarray) -> np.ndarray:
     """The way back from `_by_channel`."""
     batch, channels = like.shape[:2]
@@ -446,6 +466,9 @@ def batch_norm_backward(
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of training-mode batch norm's input, weight and bias."""
+    if g.shape == x.shape and (pixels := _pixels(x, x)) is not None:
+        made = batch_norm_backward(_pixels(g, x), pixels, mean, rstd, weight)
+        return made and (_as_images(made[0], x), *made[1:])
     g = np.ascontiguousarray(g)
     library = _library("batch_norm_backward", g, x, mean, rstd, weight)
     if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:

@@ -60,7 +60,12 @@ def _steps(start: Any, step: Any, shape: tuple[int, ...], kind: np.dtype[Any]) -
     return (start + step * np.arange(n, dtype=np.float64)).astype(kind)
 
 
-_EVERYDAY = (dtypes.int64, dtypes.float32, dtypes.float64)
+# The dtypes of everyday calls, and how large whole numbers may be that become one at once.
+_EVERYDAY = {
+    **dict.fromkeys((dtypes.int64, dtypes.float32, dtypes.float64), (1 << 63) - 1),
+    **dict.fromkeys((dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8), 1 << 24),
+    **dict.fromkeys((dtypes.float16, dtypes.bfloat16), 1 << 24),
+}
 
 
 @public()
@@ -105,7 +110,8 @@ def arange(
     ):
         # Whole numbers on the CPU and nothing else: the common call.
         first, last = (0, start) if end is None else (start, end)
-        if first <= last < 1 << 63:
+        most = _EVERYDAY[dtypes.int64 if dtype is None else dtype]
+        if first <= last <= most and -most <= first:
             line = np.arange(first, last, step)
             threads.expect(line.size)
             return make_tensor(

@@ -126,7 +126,7 @@ def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
             r = a.reshape(shape)
         except ValueError:
             r = a.reshape(shapes.infer_size(shape, a.size))
-        if r.shape != shape and min(shape, default=0) < -1:
+        if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
             shapes.infer_size(shape, a.size)
         return view_result(view_op, x, r, {"shape": r.shape})
     shape = shapes.infer_size(tuple(shape), a.size)
@@ -187,9 +187,9 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
         shape = (keyword(named, "view", "size", "dtype"),)
     if len(shape) == 1:
         only = shape[0]
-        if dtypes.is_dtype(only):
-            return _view_dtype(self, dtypes.check_dtype(only, "view") or self.dtype)
         if type(only) is not int:
+            if dtypes.is_dtype(only):
+                return _view_dtype(self, dtypes.check_dtype(only, "view") or self.dtype)
             shape = sizes_of(shape, "view")
     a = self._array
     if type(a) is ndarray and a.flags.c_contiguous and is_fast(self):
@@ -197,7 +197,7 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
             r = a.reshape(shape)
         except (ValueError, TypeError):
             r = a.reshape(shapes.infer_size(sizes_of(shape, "view"), a.size))
-        if r.shape != shape and min(shape, default=0) < -1:
+        if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
             shapes.infer_size(shape, a.size)
         return view_result(view_op, self, r, {"shape": r.shape})
     if not shape and a.size != 1:

@@ -22,7 +22,6 @@ NAMES = [
     "sqrt",
     "floor",
     "copysign",
-    "hypot",
 ]
 KINDS = [np.float32, np.float64, np.int64, np.int8, np.bool_, np.complex64]
 

@@ -145,7 +145,7 @@ def test_strided_operands():
 
 def test_other_dtypes_are_refused():
     with pytest.raises(TypeError):
-        act.sin(np.ones(3))
+        act.arctan(np.ones(3))
     with pytest.raises(TypeError):
         act.gelu(np.ones(3, np.complex64))
     assert act.add(np.ones(3), np.ones(3)).dtype == np.float64

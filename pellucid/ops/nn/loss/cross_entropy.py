@@ -8,7 +8,7 @@ import numpy as np
 
 from .... import config
 from ....arrays import numpy_cpu
-from ....arrays.halves import HALVES, in_float32
+from ....arrays.halves import HALVES, in_float32, narrowed, widened
 from ....arrays.native import kernels
 from ....arrays.numpy_cpu import namespace_of
 from ....arrays.numpy_fast import positions
@@ -124,11 +124,12 @@ def _nll_title(shape: tuple[int, ...]) -> str:
 
 
 def _of_few(xp: Any, x: Any, target: Any, *, reduction: str) -> Any:
-    losses = -x[positions(target.size, 1, 0), target]
-    if reduction == "none":
-        return losses
-    total = xp.sum(losses)
-    return total if reduction == "sum" else total / x.dtype.type(target.size)
+    losses = -widened(x[positions(target.size, 1, 0), target])
+    if reduction != "none":
+        losses = xp.sum(losses)
+        if reduction == "mean":
+            losses = losses / losses.dtype.type(target.size)
+    return narrowed(np.asarray(losses), x.dtype) if x.dtype in HALVES else losses
 
 
 def _few_grad(F: Any, g: Any, target: Any, input_shape: Any, reduction: str) -> Any:
@@ -214,8 +215,8 @@ def nll_loss(
     if x.ndim == 1:
         t = t.reshape(())
     few = weight is None and x.ndim == 2 and 0 < t.size <= 4096 and t.dtype is _INT64
-    few = few and x.dtype in _KERNELS and type(input) in FAST_TYPES and not state.slow
-    few = few and type(x) is np.ndarray is type(t)
+    few = few and (x.dtype in _KERNELS or x.dtype in HALVES)
+    few = few and type(input) in FAST_TYPES and not state.slow and type(x) is np.ndarray is type(t)
     if few and not (ignore_index in t.tolist() if t.size <= 32 else (t == ignore_index).any()):
         return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)

@@ -28,6 +28,7 @@ from ..._rules import constant as as_constant
 from ..._rules import require_tensor
 from ..._samples import Sample
 from ._common import (
+    F32,
     KERNELS,
     channel_shape,
     check_tensors,
@@ -120,6 +121,8 @@ formula.FORMULAS["normalized_affine"] = formula.Formula(
 
 
 def _by_statistics(xp: Any, x: Any, weight: Any, bias: Any, *, mean: Any, rstd: Any) -> Any:
+    if xp is numpy_cpu and x.dtype in HALVES:
+        return in_float32(_by_statistics, xp, x, weight, bias, mean=mean, rstd=rstd)
     mean, rstd = xp.from_host((mean, rstd))
     shape = channel_shape(x.ndim)
     if xp is numpy_cpu and x.dtype in KERNELS and (weight is None) == (bias is None):
@@ -174,22 +177,23 @@ def _at_once(
     bias: Tensor | None,
     eps: float,
 ) -> Tensor | None:
-    """Batch norm by given statistics as one operation, for plain tensors of one dtype; None
-    elsewhere. The bits are those of the operations.
+    """Batch norm by given statistics as one operation, for plain tensors; None elsewhere. The bits
+    are those of the operations, but two-byte floats are computed in float32 and rounded once.
     """
     given = [t for t in (mean, variance, weight, bias) if t is not None]
     kind = x._array.dtype
-    if state.slow or mean._rg or variance._rg or kind.char not in "fd":
+    wide = F32 if kind in HALVES else kind
+    if state.slow or mean._rg or variance._rg or wide.char not in "fd":
         return None
     for t in (x, *given):
         if type(t) not in FAST_TYPES or type(t._array) is not np.ndarray:
             return None
-        if t._array.dtype is not kind:
+        if t._array.dtype is not kind and t._array.dtype is not wide:
             return None
     shape = channel_shape(x._array.ndim)
-    rstd = _reciprocal_deviation(variance, eps, shape, kind)
+    rstd = _reciprocal_deviation(variance, eps, shape, wide)
     return batch_norm_by_statistics.call(
-        x, weight, bias, mean=mean._array.reshape(shape).copy(), rstd=rstd
+        x, weight, bias, mean=mean._array.reshape(shape).astype(wide), rstd=rstd
     )
 
 
@@ -273,10 +277,12 @@ def batch_norm(
         if made is not None:
             return made
         shape = channel_shape(a.ndim)
-        rstd = _reciprocal_deviation(running_var, eps, shape, a.dtype)
-        out = (input - F.cast(_shaped(running_mean, shape), dtype=a.dtype)) * wrap(rstd)
+        wide = F32 if a.dtype in HALVES else a.dtype
+        x = input if wide is a.dtype else F.cast(input, dtype=wide)
+        rstd = _reciprocal_deviation(running_var, eps, shape, wide)
+        out = (x - F.cast(_shaped(running_mean, shape), dtype=wide)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
-            out = (input - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()
+            out = (x - running_mean.reshape(shape)) / (running_var.reshape(shape) + eps).sqrt()
         if weight is not None:
             out = out * weight.reshape(shape)
         if bias is not None:
