@@ -50,6 +50,8 @@ class _Ufunc(ctypes.Structure):
 
 # What NumPy calls a word of formulas otherwise.
 _NAMES = {"rint": "round_half_even", "divide": "true_divide"}
+# Negatives of complex numbers, which NumPy takes part by part: both signs are flipped as bits.
+_BOTH_SIGNS = Formula(lambda m, x: x ^ (0x8000000080000000 - (1 << 64)), "i")
 _KEPT = frozenset("?bBhHiIlLqQfdgFDG")
 _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"]}
 
@@ -85,6 +87,10 @@ def extended(function: np.ufunc) -> np.ufunc:
                 (numbers, Later(own, kind, name, formula, True, found), threads.cell_address())
             )
             done.add(kind)
+        elif chars == {"F"} and name == "negative":
+            signs = signature_of(_BOTH_SIGNS, "int64")
+            flip = Later(signs, "int64", "negative of complex64", _BOTH_SIGNS, True, found)
+            first.append((numbers, flip, threads.cell_address()))
         elif chars <= _KEPT and not kind:
             first.append((numbers, *found))
     loops: dict[Signature, Any] = {}

@@ -204,3 +204,16 @@ def test_workers_are_there_for_large_new_arrays(monkeypatch):
             np.testing.assert_array_equal((x * x).numpy(), x.numpy() * x.numpy())
     finally:
         threads.set_num_threads(before)
+
+
+def test_negatives_of_complex_numbers_flip_both_signs(thread_count):
+    own = numpys.extended(np.negative)
+    x = (RNG.standard_normal(100_001) + 1j * RNG.standard_normal(100_001)).astype(np.complex64)
+    x[:3] = complex(0.0, -0.0), complex(np.inf, np.nan), complex(-np.inf, 0.0)
+    for part in (x, x[::-3], x[:5], x[5:6]):
+        made = own(part)
+        assert made.dtype == np.complex64
+        for side in ("real", "imag"):
+            got, want = getattr(made, side), -getattr(part, side)
+            np.testing.assert_array_equal(got, want)
+            np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
