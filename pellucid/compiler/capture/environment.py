@@ -240,9 +240,8 @@ class CapturedEnvironment:
             # to call.
             self._reach(value._torchdynamo_orig_callable, path)
         elif isinstance(value, functools.partial):
-            self._reach(value.func, path)
-            self._reach(value.args, f"{path}.args")
-            self._reach(value.keywords, f"{path}.keywords")
+            for name in ("func", "args", "keywords"):
+                self._slot("attr", value, name, getattr(value, name), f"{path}.{name}")
         elif isinstance(value, functools._lru_cache_wrapper):
             # What it gave before counts, although its code does not run.
             if isinstance(value.__wrapped__, types.FunctionType):
@@ -296,6 +295,8 @@ class CapturedEnvironment:
             self.views |= not isinstance(value, dict)
             self._guard("keys", value, None, [*value], path)
             for k, v in [*value.items()][:LENGTH]:
+                if not isinstance(k, SCALARS):  # it may be looked up by an argument that it is
+                    self._reach(k, f"a key of {path}")
                 self._slot("item", value, k, v, f"{path}[{k!r}]")
         elif isinstance(value, tuple):
             for k, v in enumerate(value[:LENGTH]):
@@ -304,7 +305,12 @@ class CapturedEnvironment:
             self._length(value, path)
             for k, v in enumerate([*value][:LENGTH] if self.holding.get(id(value)) is None else ()):
                 self._slot("item", value, k, v, f"{path}[{k}]")
-        elif not isinstance(value, frozenset):
+        else:
+            if isinstance(value, (set, frozenset)):
+                for v in [*value][:LENGTH]:
+                    self._reach(v, f"an element of {path}")
+            if isinstance(value, frozenset):
+                return
             self._guard(
                 "contents",
                 value,
@@ -450,8 +456,9 @@ class CapturedEnvironment:
             f.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True
         ):
             self._reach(value, name, ran)
-        if f.__kwdefaults__:
+        if f.__code__.co_kwonlyargcount:
             self._slot("attr", f, "__kwdefaults__", f.__kwdefaults__, f"{path}.__kwdefaults__", ran)
+        self._guard("keys", f.__dict__, None, [*f.__dict__], path)
         for name, v in f.__dict__.items():
             self._slot("item", f.__dict__, name, v, f"{path}.{name}", name)
         self._code(f.__code__, f.__globals__, ran)

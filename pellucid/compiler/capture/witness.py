@@ -413,6 +413,8 @@ class Witness:
                 )
                 if module.startswith(modules):
                     self._impure(frame, what)
+            elif arg in (id, hash) and _users(frame) is frame:
+                self._impure(frame, "asks which object something is, as a number")
 
     def _impure(self, frame: Any, what: str) -> None:
         caller = _users(frame)

@@ -66,7 +66,8 @@ class Read:
             return self.plain  # kept by something of an earlier call's, such as a cache
         if isinstance(self.plain, int) or self.given:
             plain, self.settled = self.plain, True
-            self.decide(lambda v: v == plain)
+            # as text, in which -0.0 is not 0.0, and NaN is NaN
+            self.decide(lambda v: v is plain or repr(v) == repr(plain))
         else:
             self.tracer.refuse(
                 "the step computes or decides with a tensor's value as a number",

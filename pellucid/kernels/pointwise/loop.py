@@ -101,10 +101,12 @@ class Reduce:
     dtype: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Loop:
     """A group of operations. `scalars` are the dtypes of numbers that are given at each call:
     float64 or int64.
+
+    Loops are equal when they are written alike: -0.0 equals 0.0 and True equals 1, but not in a loop.
     """
 
     shape: tuple[int, ...]
@@ -113,6 +115,16 @@ class Loop:
     steps: tuple[Step, ...]
     writes: tuple[Write, ...]
     reduces: tuple[Reduce, ...] = ()
+
+    @functools.cached_property
+    def _text(self) -> str:
+        return repr(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Loop) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
 
 
 @dataclass(frozen=True)
