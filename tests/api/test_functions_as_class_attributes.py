@@ -62,3 +62,11 @@ def test_handlers_see_methods_by_their_public_names():
     y[0] = 1
     names = ("__getitem__", "__rsub__", "dim", "size", "split", "squeeze", "__len__", "__bool__")
     assert {*names, "__setitem__"} <= {*seen}
+
+
+def test_counts_of_writes_call_no_method(monkeypatch):
+    asked = []
+    known = torch.Tensor.is_inference
+    monkeypatch.setattr(torch.Tensor, "is_inference", lambda x: asked.append(x) or known(x))
+    assert torch.zeros(2).add_(1)._version == 1
+    assert not asked
