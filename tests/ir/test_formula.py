@@ -10,9 +10,9 @@ from pellucid.arrays import numpy_cpu
 from pellucid.arrays.formulas import forward_of
 from pellucid.core.primitive import PRIMITIVES
 from pellucid.ir.formula import ELEMENTARY, FORMULAS, Formula, word
-from pellucid.kernels.pointwise.values import C_FUNCTIONS
 from pellucid.kernels.pointwise.words import Words
 from pellucid.llvm import math as functions
+from pellucid.llvm.c_library import C_FUNCTIONS
 
 
 def test_the_text_of_a_formula_has_each_value_once():
