@@ -234,8 +234,9 @@ def static(r, engine):
 
 
 def test_a_calibrated_model(engine):
-    same(lambda r: static(r, engine)(r.randn(4, 1, 12, 12)))
-    # Scales differ in the last digit where what was observed are float32 convolutions.
+    # Scales differ in the last digit where what was observed are float32 convolutions, which
+    # PyTorch sums in another order on another processor.
+    same(lambda r: static(r, engine)(r.randn(4, 1, 12, 12)), 1e-6)
     theirs, ours = (re.sub(r"scale=[^,]*", "", repr(static(r, engine))) for r in ROOTS)
     assert ours == theirs
 
