@@ -126,13 +126,23 @@ def module_path() -> str | None:
     return f"{'.'.join(reversed(names))}: {shown}" if names else shown
 
 
-def other_dtype(wanted: Any, given: Any, op: str, kind: str = "") -> Exception:
+def other_dtype(
+    wanted: Any, given: Any, op: str, kind: str = "", part: str = "result"
+) -> Exception:
     """The error for `out=` of a dtype that the result does not have; "found" is the kind of most
-    functions of single elements. A text is that function's own.
+    functions of single elements. A text is that function's own; `part` is the result's name in it.
     """
     if " " in kind:
-        names = {"given": given.scalar_type_name, "wanted": wanted.scalar_type_name}
-        return DtypeError(kind.format(**names, wants=wanted.c_name, got=given.c_name), op=op)
+        text = kind.format(
+            given=given.scalar_type_name,
+            wanted=wanted.scalar_type_name,
+            wants=wanted.c_name,
+            got=given.c_name,
+            part=part,
+            int32=wanted.c_name == "int",
+        )
+        own_class, _, rest = text.partition("TypeError: ")
+        return DtypeError(text, op=op) if own_class or not rest else ArgumentTypeError(rest, op=op)
     if kind == "found":
         return DtypeError(
             f"Found dtype {given.scalar_type_name} but expected {wanted.scalar_type_name}", op=op

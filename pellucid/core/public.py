@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._names import Calls, WithOut, renamed
-from ..errors import ArgumentTypeError, admit, other_dtype, retried, shortened
+from ..errors import admit, other_dtype, retried, shortened
 from .display import refusals
 from .inplace import check_out, inplace_form, into
 from .tensor import Tensor
@@ -31,7 +31,7 @@ def public(
     names: str = "",
     methods: str | None = None,
     inplace: str | None = None,
-    out: bool | str = False,
+    out: bool | str | tuple[str, ...] = False,
 ) -> Callable[[Function], Function]:
     """Register a function under PyTorch's names.
 
@@ -44,8 +44,9 @@ def public(
         inplace: names of in-place methods to make from it ("=": each method name with an
             underscore); the first argument is written.
         out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory;
-            "same" and "found": of the result's own dtype (which they, "given", "like" and texts of the function's own
-            say in other words); "exact": both; "computes": its dtype is the one to compute in, where no `dtype` is given.
+            "same", "found" and texts of the function's own: of the result's own dtype, or of one that holds it (see
+            `display.refusals.check_outs`); "apart: " before them: both; a tuple: for each result; "computes": its dtype is the
+            one to compute in, where no `dtype` is given.
     """
 
     def register(function: Function) -> Function:
@@ -57,7 +58,8 @@ def public(
             target: Any = function
             for space in sorted(namespace.split(), reverse=True):  # torch's own before nn's
                 if out and (space != "nn.functional" or target is function):
-                    target = with_out(function, str(out), f"{space}.{name}")
+                    asked = out if isinstance(out, tuple) else str(out)
+                    target = with_out(function, asked, f"{space}.{name}")
                 FUNCTIONS.setdefault(space, {})[name] = target
         method_names = own if methods == "=" else (methods or "").split()
         for name in method_names:
@@ -92,7 +94,9 @@ def tensor_property(function: Function) -> Function:
     return function
 
 
-def with_out(function: Function, kind: str = "", path: str = "") -> Callable[..., Any]:
+def with_out(
+    function: Function, kind: str | tuple[str, ...] = "", path: str = ""
+) -> Callable[..., Any]:
     """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
 
     # what it calls where no keyword needs a look
@@ -121,7 +125,7 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
         if target is None:
             return function(*args, **given)
         for one in target if isinstance(target, (tuple, list)) else (target,):
-            check_out(one, args, kind in ("exact", "apart"))
+            check_out(one, args, "apart" in str(kind)[:8])
         if isinstance(target, Tensor):
             if given.get("dtype") not in (None, target.dtype):
                 raise other_dtype(given["dtype"], target.dtype, function.__name__)
@@ -132,16 +136,8 @@ def with_out(function: Function, kind: str = "", path: str = "") -> Callable[...
             if isinstance(target, Tensor):
                 refusals.check_castable(target, function.__name__, args)
             raise
+        refusals.check_outs(function.__name__, kind, target, result, (*args, *given.values()))
         if isinstance(target, Tensor):
-            if not isinstance(result, Tensor):
-                raise ArgumentTypeError(
-                    f"{function.__name__}(): argument 'out' must be tuple of Tensors, not Tensor"
-                )
-            if (
-                kind not in ("", "True", "apart", "computes")
-                and target._array.dtype != result._array.dtype
-            ):
-                raise other_dtype(result.dtype, target.dtype, function.__name__, kind)
             return into(target, result, function.__name__, args if kind == "computes" else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]
         return (

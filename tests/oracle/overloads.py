@@ -652,6 +652,8 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
                 ("out", "", ()),
                 ("out float64", "float64", ()),
                 ("out int64", "int64", ()),
+                ("out complex64", "complex64", ()),
+                ("out bool", "bool", ()),
                 ("out resized", "", (2,)),
             ):
                 yield new(
@@ -663,14 +665,23 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
             yield new(
                 "out empty", call.args, call.kwargs | {"out": T(np.zeros(0, tensors[5].dtype))}
             )
+            order = T(np.zeros(tensors[3], tensors[5].dtype, "F"))
+            yield new("out in columns", call.args, call.kwargs | {"out": order})
             yield new("out None", call.args, call.kwargs | {"out": None})
             yield new("out text", call.args, call.kwargs | {"out": "text"})
         elif isinstance(tensors[1], list) and all(t[0] == "tensor" for t in tensors[1]):
-            yield new(
-                "out",
-                call.args,
-                call.kwargs | {"out": tuple(T(np.zeros(t[3], t[5].dtype)) for t in tensors[1])},
-            )
+            fitting = [T(np.zeros(t[3], t[5].dtype)) for t in tensors[1]]
+            outs: list[tuple[str, Any]] = [("out", tuple(fitting)), ("out list", fitting)]
+            outs += [("out alone", fitting[0]), ("out too few", tuple(fitting[:-1]))]
+            for place, one in enumerate(fitting):
+                for dtype in ("float64", "int64", "bool"):
+                    changed = (*fitting[:place], T(one.content, dtype), *fitting[place + 1 :])
+                    outs.append((f"out {dtype} at {place}", changed))
+                longer = T(np.zeros((*one.content.shape, 2), one.content.dtype))
+                changed = (*fitting[:place], longer, *fitting[place + 1 :])
+                outs.append((f"out resized at {place}", changed))
+            for form, given in outs:
+                yield new(form, call.args, call.kwargs | {"out": given})
 
 
 def _others(value: Any) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...dtypes import can_cast
-from ...errors import ArgumentTypeError, DtypeError, GraphError, OperationError
+from ...errors import (
+    ArgumentTypeError,
+    DtypeError,
+    GraphError,
+    OperationError,
+    other_dtype,
+)
 from ...shapes import check_as_strided
 from ..bind import OPERANDS, common_dtype
 from ..primitive import PRIMITIVES
@@ -59,6 +65,58 @@ def within(g: Any, chain: tuple[tuple[Any, ...], ...]) -> Any:
         held = 1 + sum((n - 1) * step for n, step in zip(g.shape, params["geometry"], strict=True))
         check_as_strided(params["size"], params["stride"], params["shift"], held, g.dtype.itemsize)
     return g
+
+
+ANY_DTYPE = ("", "True", "computes")
+
+
+def check_outs(
+    name: str, kind: str | tuple[str, ...], target: Any, result: Any, given: Any = ()
+) -> None:
+    """Refuse `out=` of another dtype than the result's, or one that cannot hold it.
+
+    `kind` says what a function asks, for several results each in its turn: nothing, if the result
+    can be cast; "cast: TEXT" the same, in words of its own; "castable: FUNCTION" or "castable:
+    FUNCTION WHAT" in the words of most decompositions; else the result's own dtype, `other_dtype`.
+    Before that, "numbers: " means calls with a number among `given`, "several: " several results.
+    "real: TEXT" also refuses complex numbers for real ones.
+    """
+    kind, names = kind if isinstance(kind, tuple) else (kind,), ("several: ", "numbers: ")
+    if (kind[0].startswith(names[0]) and isinstance(target, Tensor)) or (
+        kind[0].startswith(names[1]) and not any(isinstance(x, (int, float)) for x in given)
+    ):
+        return
+    if isinstance(target, Tensor):
+        if not isinstance(result, Tensor):
+            raise ArgumentTypeError(
+                f"{name}(): argument 'out' must be tuple of Tensors, not Tensor"
+            )
+        target, result = (target,), (result,)
+    elif len(target) != len(result):
+        raise ArgumentTypeError(f"expected tuple of {len(result)} elements but got {len(target)}")
+    fields = getattr(result, "_fields", ("result",) * len(result))
+    kinds = kind if len(kind) == len(result) else kind * len(result)
+    for one, made, field, asked in zip(target, result, fields, kinds, strict=True):
+        rule = asked.removeprefix("apart").removeprefix(": ")
+        for before in names:
+            rule = rule.removeprefix(before)
+        if not isinstance(one, Tensor) or one.dtype == made.dtype or rule in ANY_DTYPE:
+            continue
+        word, _, text = rule.partition(": ")
+        if word == "castable":
+            own, _, what = text.partition(" ")
+            rule = (
+                f"{own}: Expected {what or field} to be safely castable from {{wanted}} dtype, "
+                f"but got {what or field} with dtype {{given}}"
+            )
+        elif word in ("cast", "real"):
+            rule = text
+        if (
+            word not in ("cast", "castable", "real")
+            or (word == "real" and one.dtype.is_complex)
+            or not can_cast(made.dtype, one.dtype)
+        ):
+            raise other_dtype(made.dtype, one.dtype, name, rule, field)
 
 
 def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:

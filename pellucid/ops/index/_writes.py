@@ -120,7 +120,9 @@ def both_forms(
     function.__name__, inplace.__name__ = name, name + "_"
     function.__doc__, inplace.__doc__ = doc, examples.of_inplace(name, name + "_", doc)
     METHODS[name], METHODS[name + "_"] = function, inplace
-    FUNCTIONS["torch"][name] = with_out(function, "exact", f"torch.{name}") if out else function
+    FUNCTIONS["torch"][name] = (
+        with_out(function, "apart: same", f"torch.{name}") if out else function
+    )
 
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

@@ -79,7 +79,7 @@ index_select_op = defop(
 )
 
 
-@public(methods="=", out="exact")
+@public(methods="=", out="apart: index_select(): self and result must have the same scalar type")
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Take the positions `index` of dimension `dim`, as a copy.
 

@@ -40,7 +40,10 @@ def _check_flat(a: ndarray, size: int) -> None:
         )
 
 
-@public(methods="=", out="exact")
+@public(
+    methods="=",
+    out="apart: take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {given}",
+)
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Take elements by their positions in the flattened tensor.
 

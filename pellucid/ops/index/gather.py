@@ -79,7 +79,7 @@ gather_op = defop(
 _INT64 = np.dtype(np.int64)
 
 
-@public(methods="=", out="exact")
+@public(methods="=", out="apart: same")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements by index: `out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for
     other dimensions.
@@ -121,7 +121,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return gather_op.call(input, index, dim=dim)
 
 
-@public(methods="=", out="exact")
+@public(methods="=", out="apart: same")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Take elements along a dimension, as `argsort` and `argmax` return their positions.
 

@@ -103,7 +103,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 METHODS["masked_fill_"] = masked_fill_
 
 
-@public(methods="=", out="exact")
+@public(methods="=", out="apart: masked_select(): self and result must have the same scalar type")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Select the elements where the mask is True, as a vector.
 

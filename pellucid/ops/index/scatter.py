@@ -225,7 +225,7 @@ def _scatter_arguments(
     return scatter_reduce_op, (index, source), {"dim": dim, "reduce": "prod", "include_self": True}
 
 
-@public(methods="=", out="exact")
+@public(methods="=", out="apart: same")
 def scatter(
     input: Tensor,
     dim: int,

@@ -245,7 +245,7 @@ def _cross(a: Any, b: Any, dim: int) -> Any:
     return F.cat(x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1, dim=dim)
 
 
-@linalg(out="exact")
+@linalg(out="apart: same")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross product of the 3-vectors along `dim`.
 
@@ -412,7 +412,7 @@ FUNCTIONS["torch"]["det"] = det
 _slogdet_result = return_types.make("slogdet", "sign logabsdet")
 
 
-@public(names="slogdet", methods="=", out=True)
+@public(names="slogdet", methods="=", out="same")
 def _slogdet(input: Tensor) -> Any:
     """`linalg.slogdet`, under an older name.
 

@@ -106,7 +106,7 @@ def _uplo(which: Any) -> str:
     return which.upper()
 
 
-@linalg()
+@linalg(out="same")
 @full_precision
 def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803
     """Eigenvalues, ascending, and orthonormal eigenvectors (columns) of symmetric or Hermitian
@@ -204,7 +204,7 @@ def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
     return square(A, name, kernel="linalg_eig_out_cpu")
 
 
-@linalg()
+@linalg(out="castable: torch.linalg.eig")
 @full_precision
 def eig(A: Tensor) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.
@@ -230,7 +230,7 @@ def eig(A: Tensor) -> Any:  # noqa: N803
     return _eig_result(*F.eig(_of_complex(A, "linalg.eig")))
 
 
-@linalg()
+@linalg(out="castable: torch.linalg.eigvals eigenvalues")
 @full_precision
 def eigvals(A: Tensor) -> Tensor:  # noqa: N803
     """The eigenvalues of `eig`.
@@ -304,7 +304,7 @@ defop(
 _svd_result = return_types.make("linalg_svd", "U S Vh")
 
 
-@linalg()
+@linalg(out="same")
 @full_precision
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:  # noqa: N803
     """Singular value decomposition `A = U @ diag(S) @ Vh`, with orthonormal U and V and descending

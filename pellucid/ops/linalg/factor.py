@@ -126,7 +126,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:  # noqa: N803
     return checked_cholesky("linalg.cholesky", A, upper)
 
 
-@linalg()
+@linalg(out="same")
 @full_precision
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
     """Cholesky decomposition that reports failure in `info` instead of raising an error.
@@ -227,7 +227,7 @@ def _check_mode(mode: Any) -> str:
     return mode
 
 
-@linalg()
+@linalg(out="same")
 @full_precision
 def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803
     """`A = Q @ R` with orthonormal columns in Q and an upper-triangular R, as (Q, R).
@@ -373,7 +373,7 @@ def _no_zeros(name: str, info: Tensor) -> None:
     )
 
 
-@linalg()
+@linalg(out="same")
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     """LU decomposition in compact form, for `lu_solve`.
 
@@ -397,7 +397,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     return _lu_factor(made[0], made[1])
 
 
-@linalg()
+@linalg(out="same")
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """LU decomposition that reports failure in `info` instead of raising an error; see `lu_factor`.
 
@@ -437,7 +437,7 @@ def unpacked(
     return p, lower, F.triu(top, diagonal=0)
 
 
-@linalg()
+@linalg(out="same")
 def lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     """LU decomposition with partial pivoting, `A = P @ L @ U`.
 
@@ -484,7 +484,7 @@ def _ldl_call(name: str, input: Any, hermitian: bool) -> Any:
     return underivable(packed, (input,), "aten::linalg_ldl_factor_ex"), pivots, info
 
 
-@linalg()
+@linalg(out="same")
 def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: N803
     """LDL factorization of symmetric or Hermitian matrices, which need not be positive definite.
 
@@ -511,7 +511,7 @@ def ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:  # noqa: N803
     return _ldl(packed, pivots)
 
 
-@linalg()
+@linalg(out="same")
 def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False) -> Any:  # noqa: N803
     """LDL factorization that reports failure in `info` instead of raising an error; see
     `ldl_factor`.
@@ -532,7 +532,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 
 # ---- Householder products ---------------------------------------------------------------------
-@linalg()
+@linalg(out="castable: torch.linalg.householder_product")
 @full_precision
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
     """The first n columns of the product of the Householder reflections that `geqrf` returns.

@@ -38,7 +38,7 @@ def _deprecated(name: str, successor: str, *how: str) -> None:
     warn_once("\n".join([start, *how]))
 
 
-@public(methods="=", out="same")
+@public(methods="=", out="castable: cholesky")
 @full_precision
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factors; see `linalg.cholesky`.
@@ -64,7 +64,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return titled(checked_cholesky("cholesky", input, upper, whole=True), "Cholesky", of=(input,))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="castable: cholesky_solve")
 @full_precision
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution X of `A @ X = input` for the A whose Cholesky factor is `input2`.
@@ -76,7 +76,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return cholesky_solution("cholesky_solve", input, input2, upper)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="castable: cholesky_inverse")
 @full_precision
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the A whose Cholesky factor is `input`.
@@ -125,7 +125,7 @@ _qr = return_types.make("qr", "Q R")
 _geqrf = return_types.make("geqrf", "a tau")
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @full_precision
 def qr(input: Tensor, some: bool = True) -> Any:
     """The QR factorization: `linalg.qr` with mode "reduced" (some) or "complete".
@@ -149,7 +149,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     )
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="castable: torch.geqrf")
 @full_precision
 def geqrf(input: Tensor) -> Any:
     """The compact QR factorization: Householder vectors below the diagonal, R on and above it, and
@@ -177,10 +177,15 @@ def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
 
 
 METHODS["orgqr"] = householder_product
-FUNCTIONS["torch"]["orgqr"] = with_out(householder_product, "True", "torch.orgqr")
+FUNCTIONS["torch"]["orgqr"] = with_out(
+    householder_product, "castable: torch.linalg.householder_product", "torch.orgqr"
+)
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype {given}",
+)
 @full_precision
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
@@ -238,7 +243,7 @@ def ormqr(
 _svd = return_types.make("svd", "U S V")
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @full_precision
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """`input = U @ diag(S) @ V.mH`; see `linalg.svd` (which returns V.mH).
@@ -367,7 +372,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     return _lu(*made) if get_infos else made[:2]
 
 
-@public(out=True)
+@public(out="same")
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:  # noqa: N803
@@ -415,7 +420,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
 _triangular = return_types.make("triangular_solve", "solution cloned_coefficient")
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @full_precision
 def triangular_solve(
     b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False

@@ -95,7 +95,7 @@ def number_or_array(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else value
 
 
-@linalg()
+@linalg(out="castable: linalg.pinv")
 def pinv(
     A: Tensor,
     rcond: Any = None,
@@ -217,7 +217,7 @@ defop(
 _lstsq_result = return_types.make("linalg_lstsq", "solution residuals rank singular_values")
 
 
-@linalg()
+@linalg(out="castable: torch.linalg.lstsq")
 @full_precision
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:  # noqa: N803
     """The X that makes `norm(A @ X - B)` smallest, as (solution, residuals, rank, singular_values).

@@ -269,7 +269,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:  # noqa: N803
 _solve_ex = return_types.make("linalg_solve_ex", "result info")
 
 
-@linalg()
+@linalg(out="same")
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
     """Solve `A @ X = B`, and report failure in `info` instead of raising an error; see `solve`.
 
@@ -358,7 +358,7 @@ def inv(A: Tensor) -> Tensor:  # noqa: N803
 _inv_ex = return_types.make("linalg_inv_ex", "inverse info")
 
 
-@linalg()
+@linalg(out="same")
 @full_precision
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
     """Inverse of square matrices that reports failure in `info` instead of raising an error.
@@ -510,7 +510,7 @@ defop(
 _slogdet_result = return_types.make("linalg_slogdet", "sign logabsdet")
 
 
-@linalg()
+@linalg(out="same")
 def slogdet(A: Tensor) -> Any:  # noqa: N803
     """The sign and the logarithm of the absolute value of determinants, as (sign, logabsdet).
 
@@ -724,7 +724,7 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
     return columns(out)
 
 
-@linalg()
+@linalg(out="castable: tensorinv")
 @full_precision
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
     """Inverse of the linear map that `tensordot` with A computes.
@@ -750,7 +750,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
     return made.reshape((*shape[ind:], *shape[:ind]))
 
 
-@linalg()
+@linalg(out="castable: tensorsolve")
 @full_precision
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
     """Solve `tensordot(A, X, X.ndim) = B` for X.

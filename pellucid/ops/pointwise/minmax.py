@@ -232,7 +232,7 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
     return clamp_tensor_op.call(input, min, max)
 
 
-@public(names="clamp clip", methods="=", inplace="=", out=True)
+@public(names="clamp clip", methods="=", inplace="=", out="numbers: found")
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Limit the elements to a range: those below `min` become `min`, and those above `max` become
     `max`.
@@ -251,7 +251,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return _clamp_any("clamp", input, min, max)
 
 
-@public(methods="=", inplace="=", out="found")
+@public(methods="=", inplace="=", out="numbers: found")
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """Elements below `min` become `min`.
 
@@ -264,7 +264,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     )
 
 
-@public(methods="=", inplace="=", out="found")
+@public(methods="=", inplace="=", out="numbers: found")
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """Elements above `max` become `max`.
 

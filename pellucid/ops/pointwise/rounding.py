@@ -144,7 +144,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     )
 
 
-public(namespace="special", names="round", out=True)(round)
+public(namespace="special", names="round", out="found")(round)
 
 
 def _all_finite(xp: Any, x: np.ndarray) -> Any:
@@ -305,7 +305,13 @@ frexp_op = defop(
 )
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out=(
+        "torch.frexp() expects mantissa to have dtype {wants} but got {got}",
+        "torch.frexp() expects exponent to have int dtype but got {got}",
+    ),
+)
 def frexp(input: Tensor) -> Any:
     """Mantissas in [0.5, 1) and integer exponents: `input = mantissa * 2 ** exponent`.
 
@@ -337,7 +343,9 @@ ldexp_op = defop(
 )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(
+    methods="=", inplace="=", out="cast: ldexp can't be cast to the desired output type {given}"
+)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2 ** other`.
 

@@ -607,10 +607,8 @@ def amin(
 _aminmax = return_types.make("aminmax", "min max")
 
 
-@public(methods="=")
-def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: Any = None
-) -> Any:
+@public(methods="=", out="same")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element in one call, as (min, max).
 
     Args:
@@ -623,7 +621,7 @@ def aminmax(
     tensor(3.)
     """
     number = everyday_dim(input, dim)
-    if number >= 0 and out is None:
+    if number >= 0:
         dims = (number,)
         return _aminmax(
             amin_op.call(input, dim=dims, keepdim=keepdim),
@@ -638,13 +636,4 @@ def aminmax(
         _extreme(amin_op, "aminmax", input, dim, keepdim),
         _extreme(amax_op, "aminmax", input, dim, keepdim),
     )
-    if out is not None:
-        for target in out:
-            if target.dtype is not input.dtype:
-                raise DtypeError(
-                    f"Expected out tensor to have dtype {input.dtype.c_name}, but got {target.dtype.c_name} instead"
-                )
-        made = tuple(
-            into(target, value, "aminmax") for target, value in zip(out, made, strict=True)
-        )  # type: ignore[assignment]
     return _aminmax(*made)

@@ -548,7 +548,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 
 # ---- condition and rank -----------------------------------------------------------------------
-@linalg()
+@linalg(out="castable: linalg.cond")
 @full_precision
 def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     """The condition number of matrices in a norm: `norm(A) * norm(inv(A))`; the ratio of extreme
@@ -590,7 +590,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     return made
 
 
-@linalg()
+@linalg(out="castable: torch.linalg.matrix_rank")
 @full_precision
 def matrix_rank(
     A: Tensor,

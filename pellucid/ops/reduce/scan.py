@@ -283,7 +283,7 @@ def _real_dim(input: Any, name: str, dim: int) -> int:
     return normalize_dim(dim, input._array.ndim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="expected scalar_type {wanted} but found {given}")
 @numpy_names
 def cummax(input: Tensor, dim: int) -> Any:
     """Running maximum along `dim`, and the index where each maximum was found.
@@ -302,7 +302,7 @@ def cummax(input: Tensor, dim: int) -> Any:
     return _cummax(*cummax_op.call(input, dim=_real_dim(input, "cummax", dim)))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="expected scalar_type {wanted} but found {given}")
 @numpy_names
 def cummin(input: Tensor, dim: int) -> Any:
     """Running minimum along `dim`, and the index where each minimum was found.

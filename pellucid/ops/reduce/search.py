@@ -51,7 +51,13 @@ def _right(right: bool, side: str | None) -> bool:
     return side == "right"
 
 
-@public(out=True)
+SEARCHED = (
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is "
+    "True, but we got output tensor's dtype {given} and out_int32 flag is {int32}"
+)
+
+
+@public(out=SEARCHED)
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -126,7 +132,7 @@ def _in_order(ordered: Any, order: Any) -> Any:
     return np.take_along_axis(ordered, order, -1)
 
 
-@public(out=True)
+@public(out=SEARCHED)
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -400,7 +406,13 @@ def _floats(input: Any, name: str) -> None:
         )
 
 
-@public(methods="=", out=True)
+@public(
+    methods="=",
+    out=(
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {wants} and hist {got}",
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {wants} and bin_edges {got} for dimension 0",
+    ),
+)
 def histogram(
     input: Tensor,
     bins: Any = 100,

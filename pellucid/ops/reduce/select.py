@@ -16,7 +16,6 @@ from ...arrays.numpy_cpu import in_order
 from ...arrays.numpy_extra import comparable
 from ...arrays.scatter import put_few, take_few
 from ...core import tracing
-from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
@@ -269,7 +268,7 @@ def _extreme(
     return _along(op, name, input, dim, keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="several: same")
 @numpy_names
 def max(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -295,7 +294,7 @@ def max(
     return _extreme("max", max_op, max_all_op, "maximum", input, dim, keepdim, other)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="several: same")
 @numpy_names
 def min(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -536,7 +535,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     return _median(nanmedian_op, nanmedian_all_op, "nanmedian", input, dim, keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="expected scalar type '{wanted}' but got '{given}' for {part} output")
 @numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along `dim`, and its index. The smallest one wins a tie.
@@ -559,11 +558,15 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     return _along(mode_op, "mode", input, dim, keepdim)
 
 
-@public(methods="=")
+@public(
+    methods="=",
+    out=(
+        "apart: output values must be of same type as input",
+        "output indices must be of scalar type Long",
+    ),
+)
 @numpy_names
-def kthvalue(
-    input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None
-) -> Any:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest element along `dim`, and its index.
 
     Args:
@@ -589,17 +592,7 @@ def kthvalue(
     _real_only(input, "kthvalue", "kthvalue_cpu")
     if input.dtype is dtypes.bool_:
         raise UnsupportedError("\"kthvalue_cpu\" not implemented for 'Bool'")
-    if out is not None and any(np.may_share_memory(t._array, input._array) for t in out):
-        raise OperationError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
-    made = _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
-    return (
-        made
-        if out is None
-        else type(made)(*[into(t, v, "kthvalue") for t, v in zip(out, made, strict=True)])
-    )
+    return _along(kthvalue_op, "kthvalue", input, dim, keepdim, k=k)
 
 
 # ---- quantiles --------------------------------------------------------------------------------

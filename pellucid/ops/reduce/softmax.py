@@ -207,7 +207,11 @@ def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> T
     return softmax_along(log_softmax_op, "log_softmax", input, dim, dtype)
 
 
-@public(methods="=", out=True, namespace="torch special")
+@public(
+    methods="=",
+    out="cast: logsumexp(): Expected floating point type for result tensor, but got: {given}",
+    namespace="torch special",
+)
 @numpy_names
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """Logarithm of the sum of exponentials, `log(sum(exp(x)))`, without overflow.

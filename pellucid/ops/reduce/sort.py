@@ -145,7 +145,7 @@ def _dim(input: Any, name: str, dim: Any) -> int:
     return normalize_dim(dim.__index__(), len(shape))
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @numpy_names
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """Sort along a dimension.
@@ -209,7 +209,7 @@ def msort(input: Tensor) -> Tensor:
     return F.sort(input, dim=_dim(input, "msort", 0), descending=False, how="stable")[0]
 
 
-@public(methods="=", out=True)
+@public(methods="=", out="same")
 @numpy_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k largest elements along a dimension, in descending order, and their indices.

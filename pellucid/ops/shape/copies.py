@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import dtypes, shapes
+from ...core.display.refusals import check_outs
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
@@ -46,10 +47,14 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
             return made
         if len(out) != len(made):
             raise OperationError(
-                f"{name}_out() expected an out= argument of size {len(made)}, got size {len(out)}"
+                f"{_OUTS[name]} expected an out= argument of size {len(made)}, got size {len(out)}"
             )
         for target, part in zip(out, made, strict=True):
-            into(target, part, name)
+            if name == "split_copy":
+                target.copy_(part)
+            else:
+                check_outs(name, "same", target, part)
+                into(target, part, name)
         return None  # and so does PyTorch
 
     several = name in ("split_copy", "split_with_sizes_copy", "unbind_copy")
@@ -59,7 +64,21 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
         f"Like :func:`{name.removesuffix('_copy')}`, but returns a copy instead of a view.\n\n"
         f">>> import pellucid as torch\n>>> x = torch.arange(6.0).view(2, 3)\n{_EXAMPLES[name]}\n"
     )
-    public(names=name, out=False if several else "same")(found)
+    public(names=name, out=False if several else _OUT.get(name, "same"))(found)
+
+
+_OUT = {
+    "narrow_copy": "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, "
+    "please report an enhancement request to PyTorch.)"
+}
+
+
+# what a refusal of `out=` calls those of several results
+_OUTS = {
+    "split_copy": "split_copy_Tensor_out()",
+    "split_with_sizes_copy": "split_with_sizes_copy_out",
+    "unbind_copy": "unbind_copy_int_out",
+}
 
 
 # what the docstrings show, of x = [[0, 1, 2], [3, 4, 5]]

@@ -23,6 +23,11 @@ from .._samples import cases
 from .broadcast import expand
 from .view import reshape
 
+CAT = (
+    "apart: cast: TypeError: torch.cat(): input types can't be cast to the desired output type "
+    "{given}"
+)
+
 
 # ---- cat and stack ---------------------------------------------------------------------------
 def _cat(xp: Any, *tensors: Any, dim: int) -> Any:
@@ -158,7 +163,7 @@ def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
     return arrays, wanted and local.grad
 
 
-@public(names="cat concat concatenate", out="apart")
+@public(names="cat concat concatenate", out=CAT)
 def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """Concatenate tensors along an existing dimension.
 
@@ -191,7 +196,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))
 
 
-@public(out="apart")
+@public(out=CAT)
 def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """Join tensors of the same shape along a new dimension.
 
@@ -236,7 +241,7 @@ def _joiner(name: str, least: int, dim: Any, doc: str, example: str) -> None:
     >>> import pellucid as torch
     >>> torch.{name}({example}
     """
-    public(names={"vstack": "vstack row_stack"}.get(name, name), out="apart")(function)
+    public(names={"vstack": "vstack row_stack"}.get(name, name), out=CAT)(function)
 
 
 _joiner(
@@ -262,7 +267,7 @@ _joiner(
 )
 
 
-@public(out=True)
+@public(out=CAT)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Join tensors horizontally. Vectors count as columns.
 

@@ -27,6 +27,13 @@ COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.com
 
 
 # ---- the three transforms ---------------------------------------------------------------------
+def _written(name: str) -> str:
+    """What `out=` has to be: complex, or real where the result is."""
+    kind = "floating point" if name in ("irfft", "hfft", "irfftn", "hfftn") else "complex"
+    rule = "real" if kind == "floating point" else "cast"
+    return f"{rule}: {name} expects a {kind} output tensor, but got {{given}}"
+
+
 def _scaled(x: Any, scale: float) -> Any:
     return x if scale == 1 else x * x.real.dtype.type(scale)
 
@@ -315,7 +322,7 @@ def _signal_sizes(input: Any, s: Any, dims: Any, sizes: Any) -> Any:
 
 
 # ---- one dimension ----------------------------------------------------------------------------
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("fft"))
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along `dim`.
 
@@ -336,7 +343,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return _full("fft", input, [size], (number,), norm, True)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("ifft"))
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Inverse discrete Fourier transform along a dimension; see `fft` for the arguments.
 
@@ -348,7 +355,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _full("ifft", input, [size], (number,), norm, False)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("rfft"))
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Discrete Fourier transform of a real signal, which has n // 2 + 1 frequencies.
 
@@ -366,7 +373,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return _half("rfft", input, [size], (number,), norm, True)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("irfft"))
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """Inverse of `rfft`: the real signal of a half spectrum.
 
@@ -383,7 +390,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return _to_real("irfft", input, n, dim, norm, False)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("hfft"))
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real Fourier transform of a signal with Hermitian symmetry, of which the first half is
     given.
@@ -405,7 +412,7 @@ def _to_real(name: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool) 
     return _whole(name, input, [size], (number,), norm, forward)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("ihfft"))
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`: the first half of the Hermitian signal of a real spectrum.
 
@@ -421,7 +428,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 Sizes = tuple[int, ...] | list[int] | int | None
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("fftn"))
 def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """Discrete Fourier transform over several dimensions.
 
@@ -440,7 +447,7 @@ def fftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = N
     return _full("fftn", input, sizes, dims, norm, True)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("fftn"))
 def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`.
 
@@ -453,7 +460,7 @@ def ifftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
     return _full("ifftn", input, sizes, dims, norm, False)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("rfftn"))
 def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """The Fourier transform of a real signal over several dimensions: half of the last one's
     frequencies.
@@ -466,7 +473,7 @@ def rfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
     return _half("rfftn", input, sizes, dims, norm, True)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("irfftn"))
 def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`: a real signal.
 
@@ -479,7 +486,7 @@ def irfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
     return _whole("irfftn", input, _signal_sizes(input, s, dims, sizes), dims, norm, False)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("hfftn"))
 def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """The real Fourier transform of a Hermitian signal over several dimensions; see `hfft`.
 
@@ -491,7 +498,7 @@ def hfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = 
     return _whole("hfftn", input, _signal_sizes(input, s, dims, sizes), dims, norm, True)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out=_written("ihfftn"))
 def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`.
 
@@ -518,7 +525,9 @@ def _two(name: str, of: Any) -> Any:
         f">>> import pellucid as torch\n>>> torch.fft.{name}(torch.ones(4, 4)).shape\n"
         f"torch.Size([4, {columns}])\n"
     )
-    return public(namespace="fft", out=True)(transform)
+    return public(namespace="fft", out=_written({"ifft2": "fftn"}.get(name, f"{name[:-1]}n")))(
+        transform
+    )
 
 
 fft2, ifft2, rfft2 = _two("fft2", fftn), _two("ifft2", ifftn), _two("rfft2", rfftn)
@@ -544,7 +553,7 @@ def _check_count(n: Any, name: str) -> int:
     return int(n)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out="cast: fftfreq requires a floating point or complex dtype")
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -574,7 +583,7 @@ def fftfreq(
     return _frequencies(values, n, d, dtype, requires_grad, device)
 
 
-@public(namespace="fft", out=True)
+@public(namespace="fft", out="cast: rfftfreq requires a floating point or complex dtype")
 def rfftfreq(
     n: int,
     d: float = 1.0,

@@ -188,7 +188,14 @@ METHODS["polygamma"], METHODS["polygamma_"] = (
 )
 
 
-@public(methods="=", inplace="=", out=True)
+_WRITTEN = "cast: mvlgamma: result type {wanted} can't be cast to the desired output type {wanted}"
+
+
+@public(
+    methods="=",
+    inplace="=",
+    out=_WRITTEN,
+)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.
 
@@ -220,7 +227,11 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return titled(total, "Mvlgamma", of=(input,))
 
 
-public(namespace="special", names="multigammaln", out=True)(mvlgamma)
+public(
+    namespace="special",
+    names="multigammaln",
+    out=_WRITTEN,
+)(mvlgamma)
 
 
 def _no_derivative(what: str) -> Any:
