@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
+from numpy import ndarray
+
 from ..core import bind
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
@@ -512,7 +514,23 @@ def _operator(name: str, x: Any, y: Any) -> Any:
     if takes_over(type(y)) and overloaded((x, y)):
         with contextlib.suppress(TypeError):
             return dispatch(vars(Tensor)[name], _refusing, (x, y), {})
-    return NotImplemented
+    return beside_an_array(name, x, y)
+
+
+def beside_an_array(name: str, x: Any, y: Any) -> Any:
+    """What an operator of Tensor gives beside a NumPy array: `==` compares with its elements, the
+    others leave it to NumPy.
+    """
+    if name != "eq" or not isinstance(y, ndarray):
+        return NotImplemented
+    try:
+        other = FUNCTIONS["torch"]["from_numpy"](y)
+    except TypeError:  # elements that tensors cannot hold
+        return NotImplemented
+    return FUNCTIONS["torch"]["eq"](x, other)
+
+
+bind.other_type = beside_an_array
 
 
 def _refusing(*args: Any) -> Any:

@@ -127,6 +127,204 @@ def test_out_of_another_type_is_refused(call, words):
     assert str(caught.value) == words
 
 
+def outs(*dtypes):
+    made = tuple(torch.empty(0, dtype=getattr(torch, dtype)) for dtype in dtypes)
+    return made if len(made) > 1 else made[0]
+
+
+X = torch.tensor([[1.0, 1.0], [2.0, 4.0]])
+FIRST = torch.tensor([0])
+
+
+@pytest.mark.parametrize(
+    ("call", "dtypes", "words"),
+    [
+        (
+            torch.sort,
+            "float64 int64",
+            "Expected out tensor to have dtype float, but got double instead",
+        ),
+        (
+            torch.sort,
+            "float32 int32",
+            "Expected out tensor to have dtype long int, but got int instead",
+        ),
+        (
+            lambda x, out: torch.topk(x, 1, out=out),
+            "float32 int32",
+            "Expected out tensor to have dtype long int, but got int instead",
+        ),
+        (
+            lambda x, out: torch.kthvalue(x, 1, out=out),
+            "float64 int64",
+            "output values must be of same type as input",
+        ),
+        (
+            lambda x, out: torch.kthvalue(x, 1, out=out),
+            "float32 int32",
+            "output indices must be of scalar type Long",
+        ),
+        (
+            torch.mode,
+            "float64 int64",
+            "expected scalar type 'Float' but got 'Double' for values output",
+        ),
+        (
+            torch.aminmax,
+            "float64 float32",
+            "Expected out tensor to have dtype float, but got double instead",
+        ),
+        (
+            lambda x, out: torch.max(x, 0, out=out),
+            "float64 int64",
+            "Expected out tensor to have dtype float, but got double instead",
+        ),
+        (
+            lambda x, out: torch.cummax(x, 0, out=out),
+            "float32 int32",
+            "expected scalar_type Long but found Int",
+        ),
+        (
+            torch.frexp,
+            "float32 int64",
+            "torch.frexp() expects exponent to have int dtype but got long int",
+        ),
+        (
+            torch.frexp,
+            "float64 int32",
+            "torch.frexp() expects mantissa to have dtype float but got double",
+        ),
+        (
+            torch.slogdet,
+            "float32 float64",
+            "Expected out tensor to have dtype float, but got double instead",
+        ),
+        (
+            torch.linalg.eig,
+            "complex64 float32",
+            "torch.linalg.eig: Expected eigenvectors to be safely castable from ComplexFloat dtype, but got eigenvectors with dtype Float",
+        ),
+        (
+            torch.linalg.eigvals,
+            "float32",
+            "torch.linalg.eigvals: Expected eigenvalues to be safely castable from ComplexFloat dtype, but got eigenvalues with dtype Float",
+        ),
+        (
+            torch.linalg.matrix_rank,
+            "bool",
+            "torch.linalg.matrix_rank: Expected result to be safely castable from Long dtype, but got result with dtype Bool",
+        ),
+        (torch.fft.fft, "float32", "fft expects a complex output tensor, but got Float"),
+        (
+            torch.fft.irfft,
+            "complex64",
+            "irfft expects a floating point output tensor, but got ComplexFloat",
+        ),
+        (
+            lambda x, out: torch.logsumexp(x, 0, out=out),
+            "int64",
+            "logsumexp(): Expected floating point type for result tensor, but got: Long",
+        ),
+        (
+            lambda x, out: torch.index_select(x, 0, FIRST, out=out),
+            "float64",
+            "index_select(): self and result must have the same scalar type",
+        ),
+        (
+            lambda x, out: torch.take(x, FIRST, out=out),
+            "float64",
+            "take(): self and out expected to have the same dtype, but got self.dtype = Float and out.dtype = Double",
+        ),
+        (
+            lambda x, out: torch.clamp(x, 0, 1, out=out),
+            "float64",
+            "Found dtype Double but expected Float",
+        ),
+        (
+            lambda x, out: torch.ldexp(x, x, out=out),
+            "int64",
+            "ldexp can't be cast to the desired output type Long",
+        ),
+        (
+            lambda x, out: torch.searchsorted(x[0], x, out=out),
+            "int32",
+            "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we got output tensor's dtype Int and out_int32 flag is False",
+        ),
+    ],
+)
+def test_each_out_has_the_dtype_that_its_function_asks(call, dtypes, words):
+    given = outs(*dtypes.split())
+    with pytest.raises(RuntimeError) as caught:
+        call(X, out=given)
+    assert str(caught.value) == words
+    for one in given if isinstance(given, tuple) else (given,):
+        assert one.shape == (0,)  # refused before anything is written
+
+
+def test_out_that_cannot_hold_joined_tensors_is_a_type_error():
+    for join in (torch.cat, torch.stack, torch.vstack, torch.column_stack):
+        with pytest.raises(TypeError) as caught:
+            join([X, X], out=outs("int64"))
+        assert (
+            str(caught.value)
+            == "torch.cat(): input types can't be cast to the desired output type Long"
+        )
+
+
+def test_tuples_of_out_of_another_length_are_refused():
+    with pytest.raises(TypeError) as caught:
+        torch.sort(X, out=(torch.empty(0),))
+    assert str(caught.value) == "expected tuple of 2 elements but got 1"
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        (lambda x, out: torch.cat([x, x], out=out), "float64"),
+        (lambda x, out: torch.logsumexp(x, 0, out=out), "float64"),
+        (lambda x, out: torch.clamp(x, x, x, out=out), "float64"),
+        (torch.fft.fft, "complex128"),
+        (torch.linalg.eigvals, "complex128"),
+    ],
+)
+def test_out_of_a_dtype_that_holds_the_result_is_written(call, dtype):
+    given = outs(dtype)
+    made = call(X, out=given)
+    assert made is given and made.dtype is getattr(torch, dtype) and made.numel() > 0
+
+
+def test_methods_take_no_out_where_pytorch_s_take_none():
+    for call in (
+        lambda: X.aminmax(out=outs("float32", "float32")),
+        lambda: X.kthvalue(1, out=outs("float32", "int64")),
+    ):
+        with pytest.raises(TypeError, match="out"):
+            call()
+
+
+# ---- NumPy's arrays beside tensors ---------------------------------------------------------------
+@pytest.mark.parametrize("handler", [False, True])
+def test_equals_compares_with_the_elements_of_an_array(handler):
+    if handler:  # the operators ask handlers from now on
+
+        class Handler:
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                return NotImplemented
+
+    x, a = torch.tensor([1.0, 2.0]), np.array([1.0, 3.0])
+    for made in (x == a, a == x, x.requires_grad_() == a):
+        assert isinstance(made, torch.Tensor) and made.tolist() == [True, False]
+    assert (x == np.array([[1], [2]])).tolist() == [[True, False], [False, True]]
+    with pytest.raises(RuntimeError, match="must match the size of tensor b"):
+        x == np.ones(3)
+    for other in (np.array(["a", "b"]), np.ones(2, object), np.ones(2, np.longdouble), [1.0, 2.0]):
+        assert (x == other) is False
+    assert (x != a) is True  # so says PyTorch
+    with pytest.raises(TypeError, match="not supported between instances"):
+        x < a
+
+
 # ---- arguments of other types --------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "words"),
