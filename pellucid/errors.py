@@ -522,6 +522,12 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 # What PyTorch says of the arguments of a call of the function at a path, and whether their classes
 # decide; `api.messages.facts` puts itself here, as below.
 refuse: Callable[[str, tuple[Any, ...], dict[str, Any]], tuple[str | None, bool]] | None = None
+
+
+class NeedsValuesError(TypeError, AttributeError):
+    """Code that computes on values met an array that has none."""
+
+
 # How many arguments by place of the function at a path are tensors, before any other.
 leading: Callable[[str], int] | None = None
 # Arguments as PyTorch's signatures read them.
@@ -550,6 +556,8 @@ def retried(
     """
     again = None
     try:
+        if isinstance(error, NeedsValuesError):
+            raise error
         if fit is not None and isinstance(error, _NOT_OF_VALUES):
             again = fit(calls.path, args, kwargs)
         if again is None:

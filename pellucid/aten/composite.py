@@ -735,8 +735,8 @@ def of_record(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callabl
         args,
         {k: list(v) if isinstance(v, tuple) else v for k, v in params.items() if v is not None},
     )
-    if found is None:
-        return _by_itself(op, args, params)
+    if found is None or op.outputs > 1 == len(found[0]._schema.returns):
+        return _by_itself(op, args, params)  # `cholesky` of aten does not return the record's info
     operator, values, named = found
     return lambda: operator(*values, **named)
 

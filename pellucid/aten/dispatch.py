@@ -18,6 +18,7 @@ from typing import Any
 
 from ..core.modes import local, no_grad
 from ..core.tensor import FAST_TYPES, Tensor
+from ..errors import NeedsValuesError
 
 
 class _Thread(threading.local):
@@ -25,6 +26,8 @@ class _Thread(threading.local):
     below = False  # whether autograd has been passed
     whole: Any = None  # the operator that is being run by the library's records
     record: Any = None  # (record, arguments, parameters) that is being run as operators
+    # whether plain tensors are constants of the library: no argument of the program's call was one
+    constants: bool = False
 
 
 thread = _Thread()
@@ -109,6 +112,33 @@ def passed_autograd() -> Iterator[None]:
             yield
     finally:
         thread.below, thread.record = before, running
+
+
+def with_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function without side effects. If it reads values that a tensor of the arguments does
+    not have, the tensor's type is asked to call it with tensors that do (`__with_values__`).
+    """
+    try:
+        return function(*args, **kwargs)
+    except NeedsValuesError:
+        for value in handlers(args, kwargs):
+            instead = getattr(type(value), "__with_values__", None)
+            if instead is not None:
+                return instead(function, args, kwargs)
+        raise
+
+
+@contextmanager
+def own_constants(args: Iterable[Any], kwargs: dict[str, Any]) -> Iterator[None]:
+    """Inside the block the library computes; plain tensors are its own unless arguments are."""
+    before = thread.constants
+    thread.constants = before or not any(
+        isinstance(t, Tensor) and not takes_over(type(t)) for t in leaves(args, kwargs)
+    )
+    try:
+        yield
+    finally:
+        thread.constants = before
 
 
 # ---- operators ---------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from ..core.public import FUNCTIONS, METHODS
 from ..core.tape import Node
 from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
 from ..dtypes import BY_NUMPY
-from ..errors import UnsupportedError
+from ..errors import NeedsValuesError, UnsupportedError
 from . import composite, dispatch, networks
 from .composite import seed as seed
 from .dispatch import (
@@ -30,10 +30,12 @@ from .dispatch import (
     handlers,
     leaves,
     only,
+    own_constants,
     passed_autograd,
     takes,
     takes_over,
     thread,
+    with_values,
 )
 from .gradients import rules
 from .gradients.rules import ATEN
@@ -151,8 +153,15 @@ def enter(
         and not any(name in table for table in FUNCTIONS.values())
     ):
         name = shown  # `__getitem__`, whatever the function that does it is called
-    made = composite.called(name, composite.namespace_of(public), args, kwargs)
-    return run(*args, **kwargs) if made is NotImplemented else made
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        made = composite.called(name, composite.namespace_of(public), args, kwargs)
+        return run(*args, **kwargs) if made is NotImplemented else made
+
+    with own_constants(args, kwargs):
+        if name.endswith("_") and name != "__getitem__" or kwargs.get("out") is not None:
+            return function(*args, **kwargs)
+        return with_values(function, args, kwargs)
 
 
 def of_record(
@@ -426,6 +435,10 @@ class _OfRecord(_Context):
     def __init__(self, op: Primitive, tensors: Any, params: dict[str, Any]) -> None:
         self.op, self.tensors, self.params = op, tuple(tensors), params
         self.plan = op.plan(tuple([isinstance(t, Tensor) and t._rg for t in tensors]))
+        if any(kind == "aux" for kind, _ in self.plan.entries) and any(
+            hasattr(t, "__with_values__") for t in tensors
+        ):
+            raise NeedsValuesError(f"{op.title} keeps values for its gradient")
         self.facts = {
             (kind, i): self.fact(kind, i)
             for kind, i in self.plan.entries
@@ -457,7 +470,8 @@ class _OfRecord(_Context):
 
     def rules(self, g: Any) -> Any:
         values = [self.value(kind, i) for kind, i in self.plan.entries]
-        return self.plan.backward(TENSORS, g, values, self.params)
+        with own_constants((), {}):
+            return with_values(self.plan.backward, (TENSORS, g, values, self.params), {})
 
     def value(self, kind: str, i: int) -> Any:
         """What a rule's parameter stands for."""
@@ -553,10 +567,14 @@ class _OfOperator(_Context):
 
     def rules(self, g: Any) -> Any:
         about = {"c": self} if self.rule.asks else {}
-        found = self.rule(
-            A=ATEN, g=g, **about, **{name: _taken(self.values[name]) for name in self.rule.words}
-        )
-        made = {name: rule() for name, rule in found.items() if name in self.needed}
+        with own_constants((), {}):
+            found = self.rule(
+                A=ATEN,
+                g=g,
+                **about,
+                **{name: _taken(self.values[name]) for name in self.rule.words},
+            )
+            made = {name: rule() for name, rule in found.items() if name in self.needed}
         return tuple(
             [
                 made[n] if n in made and k < 0 else made[n][k] if n in made else None

@@ -252,12 +252,17 @@ def avg_pool2d(
     )
 
 
-@route
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
-    size = [
+def _size_of(input: Any, output_size: Any) -> list[int]:
+    """The size of a pooled image; None stands for the size that the input has."""
+    return [
         s if wanted is None else wanted
         for s, wanted in zip(input._array.shape[-2:], _each(output_size, 2), strict=True)
     ]
+
+
+@route
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    size = _size_of(input, output_size)
     return (
         A.mean.dim(input, [-1, -2], True) if size == [1, 1] else A._adaptive_avg_pool2d(input, size)
     )

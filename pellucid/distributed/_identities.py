@@ -168,7 +168,7 @@ utils: _sync_module_states() _verify_param_shape_across_processes() _to_kwargs()
 # Modules whose names a module of `sharded` has, which is loaded when one of them is asked for. What
 # it lacks the table has.
 _LENT = {
-    "_composable": "fsdp",
+    "_composable": "wrappers",
     "_composable.fsdp": "fsdp",
     "_composable.fsdp.fully_shard": "fsdp",
     "_composable.replicate": "wrappers",
@@ -400,7 +400,9 @@ def _module(home: str, path: str) -> ModuleType:
             module.__spec__ = ModuleSpec(name, None, is_package=True)
             module.__path__ = []
             sys.modules[name] = module
-        setattr(parent, part, module)
+        # A function that the lender has comes before a module of its name:
+        # `from torch.distributed._composable.fsdp import fully_shard` gives the function.
+        _space(parent).setdefault(part, module)
         parent = module
     return parent
 

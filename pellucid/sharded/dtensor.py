@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .._pytree import tree_flatten, tree_unflatten
 from ..api import overriding
+from ..aten import dispatch
 from ..aten.overload import OpOverload, bound
 from ..core.function import Function
 from ..core.modes import local as modes
@@ -128,6 +130,16 @@ class DTensor(Tensor):
         cls, func: OpOverload, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         return dispatched(func, args, kwargs or {})
+
+    @classmethod
+    def __with_values__(cls, function: Any, args: Any, kwargs: Any) -> Any:
+        """A function that computes on values: every rank calls it with the whole tensors."""
+        leaves, structure = tree_flatten((args, kwargs))
+        mesh = _mesh_of(leaves)
+        args, kwargs = tree_unflatten(
+            [x.full_tensor() if isinstance(x, DTensor) else x for x in leaves], structure
+        )
+        return _in_full(function(*args, **kwargs), mesh)
 
     @staticmethod
     def from_local(
@@ -438,7 +450,7 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 )
             tensors.append(t)
             return t._spec
-        if isinstance(v, (list, tuple)):
+        if isinstance(v, (list, tuple)) and any(isinstance(x, Tensor) for x in v):
             return [described(x) for x in v]
         return v
 
@@ -469,7 +481,7 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     def part(v: Any) -> Any:
         if isinstance(v, Tensor):
             return next(parts)
-        if isinstance(v, (list, tuple)):
+        if isinstance(v, (list, tuple)) and any(isinstance(x, Tensor) for x in v):
             return [part(x) for x in v]
         return v
 
@@ -486,6 +498,8 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     )
     if writes:
         return given[0]
+    if plan.outs is None:
+        return _in_full(made, mesh)
     results = list(made) if isinstance(made, (tuple, list)) else [made]
     wrapped = [
         DTensor(t, s) if isinstance(t, Tensor) and s is not None else t
@@ -498,6 +512,19 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         if isinstance(made, list)
         else wrapped[0]
     )
+
+
+def _in_full(made: Any, mesh: DeviceMesh) -> Any:
+    """Tensors that all ranks have, in lists and tuples, as distributed ones."""
+    if isinstance(made, Tensor):
+        if isinstance(made, DTensor):
+            return made
+        return DTensor.from_local(made, mesh, (REPLICATE,) * mesh.ndim)
+    if isinstance(made, tuple) and type(made) is not tuple:
+        return type(made)(*[_in_full(x, mesh) for x in made])
+    if isinstance(made, (list, tuple)):
+        return type(made)([_in_full(x, mesh) for x in made])
+    return made
 
 
 def _mesh_of(given: Sequence[Any]) -> DeviceMesh:
@@ -513,7 +540,7 @@ def _mesh_of(given: Sequence[Any]) -> DeviceMesh:
 
 def _implied(func: OpOverload, t: Tensor, mesh: DeviceMesh) -> DTensor:
     """A plain tensor among distributed ones: a number that all ranks have, or an error."""
-    if not _implicit[0] and (t.ndim or t._array.size != 1):
+    if not (_implicit[0] or dispatch.thread.constants) and (t.ndim or t._array.size != 1):
         if t._array.size == 1:
             warn(
                 "Found a non-scalar tensor with numel=1 and ndim!=0, we are implicitly creating a replicated DTensor for it. However, "
@@ -533,6 +560,8 @@ def _implied(func: OpOverload, t: Tensor, mesh: DeviceMesh) -> DTensor:
 
 def _elsewhere(plan: propagate.Plan, tensors: list[DTensor]) -> Any:
     """On a rank that is not in the mesh: results without elements."""
+    if plan.outs is None:
+        return None
     made = [
         None
         if s is None

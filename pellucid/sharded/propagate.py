@@ -4,7 +4,8 @@ layout its results have.
 A rule says for one dimension of a mesh which layouts of arguments and results go together
 (`Candidate`). For each dimension of the mesh the candidate is taken that costs the least to reach,
 so a product of a tensor cut by rows with one in full stays cut by rows, and nothing is
-communicated. `RULES` holds the rules; an operator without one is refused by its name.
+communicated. `RULES` holds the rules. An operator without one gets its arguments in full, and every
+rank computes the whole result (`gathered`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Plan(NamedTuple):
 
     # the layout for each tensor argument; None where it may stay
     ins: list[tuple[Placement, ...] | None]
-    outs: list[DTensorSpec | None]
+    outs: (
+        list[DTensorSpec | None] | None
+    )  # None: in full, with the shapes that they turn out to have
     replaced: dict[int, Any]  # arguments that are other ones for a part: sizes
     kernel: Callable[..., Any] | None  # in the operator's place: (call, local arguments) -> results
     several: bool  # whether the operator returns several results
@@ -126,11 +129,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def found_rule(func: OpOverload) -> Rule:
-    """The rule of an operator.
-
-    Raises:
-        NotImplementedError: it has none.
-    """
+    """The rule of an operator; of one without, `gathered`."""
     made = RULES.get(f"{func._opname}.{func._overloadname}") or RULES.get(func._opname)
     if (
         made is None
@@ -138,12 +137,37 @@ def found_rule(func: OpOverload) -> Rule:
         and getattr(PRIMITIVES.get(func._opname), "elementwise", False)
     ):
         made = RULES["add"]
-    if made is None:
-        raise UnsupportedError(
-            f"Operator {func} does not have a sharding strategy registered.",
-            hint="redistribute to Replicate() and compute with to_local(), or use local tensors here",
-        )
-    return made
+    return made or gathered
+
+
+def gathered(call: Call) -> Plan:
+    """All arguments in full, and so the results.
+
+    Raises:
+        NotImplementedError: the operator writes to an argument that is not in full.
+    """
+    for a, value in zip(call.func._schema.arguments, call.values, strict=True):
+        if (
+            a.alias_info is not None
+            and a.alias_info.is_write
+            and isinstance(value, DTensorSpec)
+            and not all(p.is_replicate() for p in value.placements)
+        ):
+            raise UnsupportedError(
+                f"Operator {call.func} does not have a sharding strategy registered.",
+                hint=f"it would write to a tensor with placements {value.placements}; use the form that returns a new tensor, "
+                "or redistribute to Replicate() first",
+            )
+    return Plan(
+        [
+            None if all(p.is_replicate() for p in s.placements) else (REPLICATE,) * call.mesh.ndim
+            for s in call.specs
+        ],
+        None,
+        {},
+        None,
+        len(call.func._schema.returns) > 1,
+    )
 
 
 # ---- choosing ----------------------------------------------------------------------------------
@@ -236,7 +260,7 @@ def run(func: OpOverload, values: Sequence[Any], device: str | None = None) -> A
         if a.kwarg_only:
             if a.name == "device" and device is not None:
                 v = device
-            if v is not None:
+            if v is not None or a.required:
                 kwargs[a.name] = v
         else:
             args.append(v)

@@ -6,7 +6,7 @@ import pytest
 
 from .harness import RANKS, THOROUGH, launch, needs_mpi
 
-PROGRAMS = ["sharded_tensors.py", "sharded_modules.py", "sharded_hard.py"]
+PROGRAMS = ["sharded_tensors.py", "sharded_modules.py", "sharded_hard.py", "sharded_anything.py"]
 
 
 @needs_mpi

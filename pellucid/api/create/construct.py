@@ -20,7 +20,14 @@ from ...core.modes import local
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant, tracer
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn, warn_once
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    NeedsValuesError,
+    OperationError,
+    warn,
+    warn_once,
+)
 from ...llvm import threads
 from ...ops.create._factory import check_device, check_memory, want_gradient
 from ...ops.shape.storages import TypedStorage
@@ -630,6 +637,21 @@ class WithoutData(MetaArray):
 
     __slots__ = ("device",)
     device: Any
+
+    def _no_values(self, *args: Any, **kwargs: Any) -> Any:
+        raise NeedsValuesError("an array without data cannot be computed with")
+
+    def __getattr__(self, name: str) -> Any:
+        raise NeedsValuesError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    __hash__ = object.__hash__
+    __array_ufunc__ = _no_values  # type: ignore[assignment]
+    __array__ = __array_function__ = __getitem__ = __len__ = __iter__ = _no_values
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_values
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_values
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _no_values
+    __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = _no_values
+    __neg__ = __invert__ = __abs__ = __bool__ = __int__ = __float__ = __index__ = _no_values
 
 
 def without_data(

@@ -161,7 +161,7 @@ def masked_fill(A: Any, g: Any, mask: Any) -> Any:
     return {"self": lambda: A.masked_fill.Scalar(g, mask, 0)}
 
 
-@rule()
+@rule(names="clamp__default")
 def clamp(A: Any, g: Any, self: Any, min: Any, max: Any) -> Any:
     def gradient() -> Any:
         zero = _number(A, 0.0, g)

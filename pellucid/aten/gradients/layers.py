@@ -55,11 +55,26 @@ def huber_loss(A: Any, g: Any, self: Any, target: Any, reduction: Any, delta: An
     }
 
 
+def _of_loss(A: Any, terms: Any, weight: Any, reduction: Any) -> Any:
+    """The gradient of a loss element by element, of its terms' gradients; weight and reduction
+    follow.
+    """
+    terms = terms if weight is None else A.mul.Tensor(terms, weight)
+    return A.div_.Scalar(terms, terms._array.size) if reduction == 1 else terms
+
+
 @rule()
 def binary_cross_entropy(
     A: Any, g: Any, self: Any, target: Any, weight: Any, reduction: Any
 ) -> Any:
-    return {"self": lambda: A.binary_cross_entropy_backward(g, self, target, weight, reduction)}
+    def of_target() -> Any:
+        logs = A.sub.Tensor(A.log1p(A.neg(self)), A.log(self))
+        return _of_loss(A, A.mul.Tensor(A.clamp(logs, -100.0, 100.0), g), weight, reduction)
+
+    return {
+        "self": lambda: A.binary_cross_entropy_backward(g, self, target, weight, reduction),
+        "target": of_target,
+    }
 
 
 @rule()
@@ -74,11 +89,17 @@ def binary_cross_entropy_with_logits(
             )
         else:
             part = A.sub.Tensor(A.sigmoid(self), target)
-        made = A.mul.Tensor(part, g)
-        made = made if weight is None else A.mul.Tensor(made, weight)
-        return A.div_.Scalar(made, self._array.size) if reduction == 1 else made
+        return _of_loss(A, A.mul.Tensor(part, g), weight, reduction)
 
-    return {"self": gradient}
+    def of_target() -> Any:
+        if pos_weight is None:
+            return _of_loss(A, A.mul.Tensor(A.neg(self), g), weight, reduction)
+        logs = A.sub.Tensor(
+            A.log_sigmoid(A.neg(self)), A.mul.Tensor(pos_weight, A.log_sigmoid(self))
+        )
+        return _of_loss(A, A.mul.Tensor(logs, g), weight, reduction)
+
+    return {"self": gradient, "target": of_target}
 
 
 # ---- convolution, pooling, normalization, attention ------------------------------------------

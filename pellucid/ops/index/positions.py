@@ -17,7 +17,13 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...core.transforms.batching import Batched
-from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, OperationError
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DtypeError,
+    NeedsValuesError,
+    OperationError,
+)
 from .._rules import require_tensor
 from ..shape.view import reshape
 
@@ -44,7 +50,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
                 "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
                 hint="compute a mask of a fixed shape: torch.where(condition, x, 0)",
             )
-        raise OperationError(
+        kind = OperationError if input.is_meta else NeedsValuesError
+        raise kind(
             "nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have"
         )
     if out is not None:

@@ -113,7 +113,9 @@ unsafe_view_op = defop(
     traits="passes",
     title="view",
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
-    aten=lambda A, x, *, shape: A._unsafe_view(x, list(shape)),
+    aten=lambda A, x, *, shape: A._unsafe_view(
+        x if viewable(x, shape) else A.clone(x, memory_format=dtypes.contiguous_format), list(shape)
+    ),
     samples=cases((((2, 3, 4),), {"shape": (6, 4)}), (((0, 3),), {"shape": (0,)})),
 )
 
@@ -155,7 +157,9 @@ reshape_op = defop(
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     call=lambda _: lambda x, *, shape: reshape_to(x, shape),
     aten=lambda A, x, *, shape: (
-        A.view(x, list(shape)) if viewable(x, shape) else A._unsafe_view(A.clone(x), list(shape))
+        A.view(x, list(shape))
+        if viewable(x, shape)
+        else A._unsafe_view(A.clone(x, memory_format=dtypes.contiguous_format), list(shape))
     ),
     samples=cases(
         (((2, 3, 4),), {"shape": (4, 6)}),

@@ -8,8 +8,20 @@ from typing import Any
 from ...core.public import FUNCTIONS
 from ...core.tensor import make_tensor
 from ...distributed import collectives
+from ...dtypes import BY_NAME
 from ..placements import REPLICATE, SUM, Placement, Shard, meta_of, region
-from ..propagate import Call, Candidate, Plan, chosen, local_sizes, plan, rule, run, shards
+from ..propagate import (
+    Call,
+    Candidate,
+    Plan,
+    chosen,
+    gathered,
+    local_sizes,
+    plan,
+    rule,
+    run,
+    shards,
+)
 from ..redistribute import part
 from .reductions import _kept
 
@@ -423,56 +435,6 @@ def index_select(call: Call) -> Plan:
     return plan(call, chosen(call, candidates))
 
 
-@rule(
-    "scatter",
-    "scatter_",
-    "scatter_add",
-    "scatter_add_",
-    "scatter_reduce",
-    "index_add",
-    "index_add_",
-    "index_fill",
-    "index_copy",
-    "index_put",
-    "index_put_",
-    "_index_put_impl_",
-    "slice_scatter",
-    "select_scatter",
-    "masked_scatter",
-    "masked_select",
-    "nonzero",
-    "bincount",
-    "histc",
-    "unique_dim",
-    "_unique2",
-    "take",
-    "bucketize",
-    "searchsorted",
-    "one_hot",
-)
-def in_full(call: Call) -> Plan:
-    """Everything is gathered; in place, only what is in full can be written to."""
-    name = call.func._opname
-    if name.endswith("_"):
-        own = call.specs[0]
-
-        def candidates(i: int) -> list[Candidate]:
-            return (
-                [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))]
-                if own.placements[i] == REPLICATE
-                else []
-            )
-
-        return plan(call, chosen(call, candidates), [own.tensor_meta])
-    if name in ("masked_select", "nonzero", "unique_dim", "_unique2"):
-        raise NotImplementedError(
-            f"Operator {call.func} does not have a sharding strategy registered."
-        )
-    return plan(
-        call, chosen(call, lambda i: [Candidate((REPLICATE,), (REPLICATE,) * len(call.specs))])
-    )
-
-
 @rule("index")
 def index(call: Call) -> Plan:
     """x[i] with tensors of indices for leading dimensions; the others, and the indices, may be cut."""
@@ -481,14 +443,8 @@ def index(call: Call) -> Plan:
     used = [k for k, v in enumerate(given) if v is not None]
     leading = used == list(range(len(used)))
     shapes = [tuple(s.shape) for s in call.specs[1:]]
-    booleans = any(
-        s.tensor_meta.dtype.is_floating_point is False and str(s.tensor_meta.dtype) == "torch.bool"
-        for s in call.specs[1:]
-    )
-    if booleans:
-        raise NotImplementedError(
-            f"Operator {call.func} with boolean indices does not have a sharding strategy registered."
-        )
+    if any(s.tensor_meta.dtype in (BY_NAME["bool"], BY_NAME["uint8"]) for s in call.specs[1:]):
+        return gathered(call)  # the size of the result depends on values
     width = max(map(len, shapes), default=0)
     alike = len(set(shapes)) == 1
 

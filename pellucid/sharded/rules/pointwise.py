@@ -116,6 +116,12 @@ def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candid
     if term.reduce_op not in ("sum", "avg"):
         return []
     if base in LINEAR:
+        if (
+            (to := call.get("dtype")) is not None
+            and to.is_floating_point is False
+            and not to.is_complex
+        ):
+            return []  # the sum of rounded terms is another one
         return [Candidate((term,), (term,) * n)]
     if base in ADDED and n == 2:
         return (

@@ -118,6 +118,7 @@ def view(call: Call) -> Plan:
         return None
 
     made = moved(call, where)
+    assert made.outs is not None
     out = made.outs[0]
     assert out is not None
     return made._replace(replaced={1: list(local_shape(sizes, call.mesh, out.placements))})
@@ -193,6 +194,7 @@ def expand(call: Call) -> Plan:
     lead = len(sizes) - len(shape)
     whole = [shape[k - lead] if s == -1 else s for k, s in enumerate(sizes)]
     made = moved(call, lambda d, i: d + lead if shape[d] == whole[d + lead] else None)
+    assert made.outs is not None
     out = made.outs[0]
     assert out is not None
     return made._replace(replaced={1: list(local_shape(whole, call.mesh, out.placements))})
@@ -252,6 +254,7 @@ def select_backward(call: Call) -> Plan:
     else:
         whole = call.specs[0].shape[dim] == sizes[dim]
         made = moved(call, lambda d, i: d if d != dim or whole else None)
+    assert made.outs is not None
     out = made.outs[0]
     assert out is not None
     return made._replace(

@@ -43,6 +43,27 @@ def _onnx_avg_pool(c: Any) -> Any:
 
 _WINDOWS = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0)}  # of samples
 
+
+def _as_operator(
+    A: Any,
+    x: Any,
+    *,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: Any,
+) -> Any:
+    """The operator of aten; of one dimension it is the one of two, as in PyTorch."""
+    sizes = [list(v) for v in (kernel, stride, padding)]
+    rest = (ceil_mode, include_pad, *([] if divisor is None else [divisor]))
+    if len(kernel) > 1:
+        return getattr(A, f"avg_pool{len(kernel)}d")(x, *sizes, *rest)
+    sizes = [[filler, *v] for filler, v in zip((1, 1, 0), sizes, strict=True)]
+    return A.squeeze.dim(A.avg_pool2d(A.unsqueeze(x, -2), *sizes, *rest), -2)
+
+
 avg_pool_op = defop(
     "avg_pool",
     "input",
@@ -71,15 +92,7 @@ avg_pool_op = defop(
     batch=batch_images,
     traits="passes",
     onnx=_onnx_avg_pool,
-    aten=lambda A, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: getattr(
-        A, f"avg_pool{len(kernel)}d"
-    )(
-        x,
-        *map(list, (kernel, stride, padding)),
-        ceil_mode,
-        include_pad,
-        *([] if divisor is None else [divisor]),
-    ),
+    aten=_as_operator,
     samples=cases(
         (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": None}),
         (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": True, "include_pad": False, "divisor": None}),
