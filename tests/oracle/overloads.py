@@ -815,6 +815,9 @@ def main() -> None:
     parser.add_argument("--names", default="")
     parser.add_argument("--json", default="")
     parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="make each Nth call alone"
+    )
+    parser.add_argument(
         "--short", action="store_true", help="with short entries, from the second call on"
     )
     parser.add_argument(
@@ -832,6 +835,7 @@ def main() -> None:
         lambda c, d, t, o: lines.append(
             [c.path, c.schema, c.form, repr((c.args, c.kwargs)), d, repr(t), repr(o)]
         ),
+        (0, args.every),
     )
     json.dump(report, sys.stdout, indent=1)
     if args.json:
