@@ -12,6 +12,7 @@ from numpy import ndarray
 
 from .. import config
 from ..ir.formula import FORMULAS, Formula
+from .halves import narrowed, widened
 from .native import HALVES, SERVED, SMALL, activation, fused, kernels, ufuncs
 
 __all__ = [
@@ -126,31 +127,33 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
-    """As `np.cumsum`, but float32 is added in float64 and rounded at the end."""
+    """As `np.cumsum`, but in double precision, rounded at the end."""
     made = _running("cumsum", x, axis, dtype)
-    if made is not None:
-        return made
-    if x.dtype is not _F32 or dtype is not None:
-        return np.add.accumulate(x, axis, dtype)
-    return np.add.accumulate(x, axis, np.float64).astype(np.float32)
+    return _accumulated(np.add, x, axis, dtype) if made is None else made
 
 
 def cumprod(x: Any, axis: int, dtype: Any = None, out: Any = None) -> Any:
-    """As `np.cumprod`, but float32 is multiplied in float64 and rounded at the end."""
+    """As `np.cumprod`, but in double precision, rounded at the end."""
     if out is not None:
         return np.multiply.accumulate(x, axis, dtype, out)
     made = _running("cumprod", x, axis, dtype)
-    if made is not None:
-        return made
-    if x.dtype is not _F32 or dtype is not None:
-        return np.multiply.accumulate(x, axis, dtype)
-    return np.multiply.accumulate(x, axis, np.float64).astype(np.float32)
+    return _accumulated(np.multiply, x, axis, dtype) if made is None else made
+
+
+def _accumulated(function: Any, x: Any, axis: int, dtype: Any) -> Any:
+    kind = x.dtype
+    if dtype is not None or kind.kind not in "fcV":
+        return function.accumulate(x, axis, dtype)
+    if kind.kind == "c":
+        return function.accumulate(x, axis, np.complex128).astype(kind, copy=False)
+    made = function.accumulate(widened(x), axis, np.float64)
+    return made if kind.itemsize == 8 else narrowed(made.astype(np.float32), kind)
 
 
 def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
     """By a kernel; None where there is none."""
     if (
-        (dtype is None or dtype is x.dtype)
+        (dtype is None or dtype is x.dtype or dtype == np.int64 and x.dtype.kind in "biu")
         and x.size >= SMALL
         and type(x) is ndarray
         and config.kernels

@@ -255,19 +255,16 @@ def _running(
     out = i.outputs[0]
     if len(i.outputs) != 1 or not out.shape or not out.size or not served(*values, out):
         return OTHER
-    if any(
-        v.dtype != out.dtype and not (name == "cumsum" and v.dtype in ("bool", "int32"))
-        for v in values
-    ):
+    if any(v.dtype != values[0].dtype for v in values):
         return OTHER
     shape = out.shape
     dim %= len(shape)
-    function = scan.native(name, shape, dim, out.dtype)
+    function = scan.native(name, shape, dim, values[0].dtype)
     if function is None:
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        arrays: list[Place] = [compact(ex, schedule, v, out.dtype) for v in values]
+        arrays: list[Place] = [compact(ex, schedule, v) for v in values]
         numbers = scan.numbers(name, shape, dim)
         to = ex.place(out, schedule) if out.contiguous else schedule.room(out.nbytes)
         schedule.native(
@@ -288,7 +285,7 @@ LOWERINGS: dict[str, Lowering] = {
     "min_dim": InFloat32(extreme),
     "argmax": InFloat32(extreme),
     "argmin": InFloat32(extreme),
-    "cumsum": InFloat32(running),
+    "cumsum": running,
     "cumprod": running,
     "cumprod_vjp": cumprod_vjp,
     "median": InFloat32(chosen),

@@ -1,5 +1,8 @@
-"""Running sums, products and extremes along one dimension of float32 (accumulated in double as
-PyTorch's are), float64 and int64; and the gradient of products of float32 and float64.
+"""Running sums, products and extremes along one dimension, of every dtype; and the gradient of
+products of float32 and float64.
+
+Sums and products of floats are accumulated in double (PyTorch's of float32 are), of complex numbers
+part by part, of integers and booleans in int64, which is their result's dtype.
 
 >>> cumsum(np.ones(3, np.float32), 0) is None or cumsum(np.ones(3, np.float32), 0).tolist() == [1.0, 2.0, 3.0]
 True
@@ -10,145 +13,219 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, lanes, types_of, vector
+from ...llvm.outputs import empty
+from ..matmul.pack import exchanged
+from ..pointwise.values import available, convert, is_float, is_half, pack, unpack
 
 __all__ = ["cumprod", "cumprod_backward", "cumsum", "extremes", "native", "numbers"]
 
-_CTYPES = types_of("float32 float64 int64")
-_REALS = ("float", "double")
+_CTYPES = types_of("float32 float64")  # of gradients
+_PARTS = {"complex64": "float32", "complex128": "float64"}  # what a complex number is made of
+_ORDERED = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8".split()
+_ADDED = [*_ORDERED, "bool", *_PARTS]
 GRAIN = 16384  # elements a chunk
-WIDE = 8  # lines side by side from which on vectors run across them
-# lines that are gone along at once: each element waits for the one before it in its line
-TOGETHER = 8
+WIDE = 2  # lines side by side from which on vectors run across them
+_I64, _WHOLE = "int64", np.dtype(np.int64)
 
 
-def _accumulated(f: Function, kind: str, total: Value, x: Value) -> Value:
-    return total + x if kind == "cumsum" else total * x
+class _Elements:
+    """How neighbors are read, held and written: one register, two of complex numbers."""
+
+    def __init__(self, held: str, memory: str, result: str) -> None:
+        self.parts = 2 if memory in _PARTS else 1
+        self.held, self.result = held, _PARTS.get(result, result)
+        self.memory = _PARTS.get(memory, memory)
+
+    def read(self, f: Function, base: Value, at: Value, n: int, mask: Value | None) -> list[Value]:
+        """Elements as they lie in memory, part by part."""
+        kind = vector(MEMORY[self.memory], n * self.parts)
+        if self.parts == 1:
+            return [f.load(kind, base, at, mask=mask)]
+        if n == 1:
+            return [f.load(MEMORY[self.memory], base, at * 2 + part) for part in (0, 1)]
+        both = f.load(kind, base, at * 2, mask=_twice(f, mask))
+        return [f.shuffle(both, both, list(range(part, 2 * n, 2))) for part in (0, 1)]
+
+    def wide(self, f: Function, x: Value) -> Value:
+        """A part as it is computed with."""
+        return convert(f, unpack(f, x, self.memory), self.memory, self.held)
+
+    def narrow(self, f: Function, x: Value) -> Value:
+        """A part as it lies in memory: doubles are rounded to float32 before two-byte floats."""
+        if is_float(self.result):
+            x = f.trunc(x, vector(REGISTER[self.result], lanes(x.ctype)))
+        return pack(f, x, self.result)
+
+    def write(
+        self, f: Function, parts: list[Value], base: Value, at: Value, mask: Value | None
+    ) -> None:
+        """Write elements of which the parts are as they lie in memory."""
+        n = lanes(parts[0].ctype)
+        if len(parts) == 1:
+            f.store(parts[0], base, at, mask=mask)
+        elif n == 1:
+            for k, part in enumerate(parts):
+                f.store(part, base, at * 2 + k)
+        else:
+            both = f.shuffle(parts[0], parts[1], [k // 2 + k % 2 * n for k in range(2 * n)])
+            f.store(both, base, at * 2, mask=_twice(f, mask))
 
 
-def _lines(module: Module, kind: str, ctype: str) -> None:
-    """`kind.type(team, x, out, length, inner, n, grain)` over n lines of an array (outer, length,
-    inner).
+def _twice(f: Function, mask: Value | None) -> Value | None:
+    if mask is None:
+        return None
+    return f.shuffle(mask, mask, [k // 2 for k in range(2 * lanes(mask.ctype))])
+
+
+# What is known of a line so far: `step(x, i)` takes the next elements of `n` lines, the results
+# follow from what it returns, a list of parts for each array that is written.
+_Step = Callable[[list[Value], Value], list[list[Value]]]
+
+
+def _accumulating(f: Function, kind: str, e: _Elements, n: int) -> _Step:
+    first = int(kind == "cumprod")
+    held = vector(REGISTER[e.held], n)
+    totals = [f.var(held, f.const(first if k == 0 else 0, held)) for k in range(e.parts)]
+
+    def step(x: list[Value], i: Value) -> list[list[Value]]:
+        old, new = [t.get() for t in totals], [e.wide(f, part) for part in x]
+        if kind == "cumsum":
+            made = [a + b for a, b in zip(old, new)]
+        elif e.parts == 1:
+            made = [old[0] * new[0]]
+        else:
+            (a, b), (c, d) = old, new
+            made = [a * c - b * d, a * d + b * c]
+        for total, value in zip(totals, made):
+            total.set(value)
+        return [[e.narrow(f, value) for value in made]]
+
+    return step
+
+
+def _extreme(f: Function, kind: str, e: _Elements, n: int) -> _Step:
+    """The extreme so far, and the last place where it stood; a NaN stays."""
+    floating = is_float(e.held)
+    lowest: float
+    if floating:
+        lowest = -math.inf if kind == "cummax" else math.inf
+    else:
+        lowest = np.iinfo(e.held).min if kind == "cummax" else np.iinfo(e.held).max
+    held, places = vector(REGISTER[e.held], n), vector("i64", n)
+    how = "o" if floating else "u" if e.held.startswith("u") else "s"
+    how += "ge" if kind == "cummax" else "le"
+    best, place = f.var(held, f.const(lowest, held)), f.var(places, f.const(0, places))
+
+    def step(x: list[Value], i: Value) -> list[list[Value]]:
+        new = e.wide(f, x[0])
+        wins = new.compare(how, best.get())
+        if floating:
+            wins = wins | new.compare("uno", new)
+        best.set(f.select(wins, new, best.get()))
+        place.set(f.select(wins, f.splat(i, places), place.get()))
+        return [[pack(f, best.get(), e.result, exact=True)], [place.get()]]
+
+    return step
+
+
+def _build(name: str) -> str:
+    """`name(team, x, out, [index,] length, inner, n, grain)`: over n lines of an array (n, length),
+    or, `across`, over n blocks of an array (n, length, inner), where vectors run along `inner`.
     """
-    wide = "double" if ctype == "float" else ctype
-    f = threads.parallel_export(
-        module, f"{kind}.{ctype}", {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
-    )
-
-    def along(first: Value, count: int) -> None:
-        lines = [first + u for u in range(count)]
-        starts = [line // f.inner * f.length * f.inner + line % f.inner for line in lines]
-        totals = [f.var(wide, int(kind == "cumprod")) for _ in lines]
-        with f.loop(0, f.length) as i:
-            for start, total in zip(starts, totals):
-                at = start + i * f.inner
-                total.set(
-                    _accumulated(f, kind, total.get(), f.extend(f.load(ctype, f.x, at), wide))
-                )
-                f.store(f.trunc(total.get(), ctype), f.out, at)
-
-    whole = f.end - (f.end - f.begin) % TOGETHER
-    with f.loop(f.begin, whole, TOGETHER) as line:
-        along(line, TOGETHER)
-    with f.loop(whole, f.end) as line:
-        along(line, 1)
+    module = Module()
+    kind, _, dtype = name.partition(".")
+    if kind == "cumprod_backward":
+        _cumprod_backward(module, dtype)
+        return module.text(name)
+    kind, _, across = kind.partition("_")
+    extreme = kind in ("cummax", "cummin")
+    pointers = ("x", "out", "index") if extreme else ("x", "out")
+    params = dict.fromkeys(pointers, "ptr") | dict.fromkeys(("length", "inner"), "i64")
+    f = threads.parallel_export(module, name, params)
+    n = target.host().lanes("double")
+    if extreme:
+        e = _Elements("float32" if is_half(dtype) else dtype, dtype, dtype)
+    elif is_float(dtype) or dtype in _PARTS:
+        e = _Elements("float64", dtype, dtype)
+    else:
+        e = _Elements(_I64, dtype, _I64)
+    start = functools.partial(_extreme if extreme else _accumulating, f, kind, e)
+    arrays = [(e, f.out), (_Elements(_I64, _I64, _I64), f.index)] if extreme else [(e, f.out)]
+    if across:
+        _across(f, e, arrays, start, n)
+    else:
+        _along(f, e, arrays, start, n)
     f.ret()
+    return module.text(name)
 
 
-def _across(module: Module, kind: str, ctype: str) -> None:
-    """`kind_across.type(team, x, out, length, inner, outer, grain)`: vectors run along `inner`."""
-    name = f"{kind}_across.{ctype}"
-    f = threads.parallel_export(
-        module, name, {"x": "ptr", "out": "ptr", "length": "i64", "inner": "i64"}
-    )
-    width = target.host().lanes("double")
-    narrow, wide = vector(ctype, width), vector("double" if ctype == "float" else ctype, width)
+_Arrays = list[tuple[_Elements, Value]]
+
+
+def _across(
+    f: Function, e: _Elements, arrays: _Arrays, start: Callable[[int], _Step], n: int
+) -> None:
     with f.loop(f.begin, f.end) as o:
         base = o * f.length * f.inner
 
-        def column(i: Value, mask: Value | None, base: Value = base) -> None:
-            total = f.var(wide, f.const(int(kind == "cumprod"), wide))
+        def column(i: Value, mask: Value | None) -> None:
+            step = start(n)
             with f.loop(0, f.length) as j:
                 at = base + j * f.inner + i
-                total.set(
-                    _accumulated(
-                        f, kind, total.get(), f.extend(f.load(narrow, f.x, at, mask=mask), wide)
-                    )
-                )
-                f.store(f.trunc(total.get(), narrow), f.out, at, mask=mask)
+                for (kind, to), made in zip(arrays, step(e.read(f, f.x, at, n, mask), j)):
+                    kind.write(f, made, to, at, mask)
 
-        f.vector_loop(f.inner, width, column)
-    f.ret()
+        f.vector_loop(f.inner, n, column)
 
 
-def _extremes(module: Module, kind: str, ctype: str, across: bool) -> None:
-    """`kind.type(team, x, values, index, length, inner, n, grain)`: the extreme so far, and the
-    last place where it stood; a NaN stays.
+def _along(
+    f: Function, e: _Elements, arrays: _Arrays, start: Callable[[int], _Step], n: int
+) -> None:
+    """Lines together, a square of elements at a time: its transpose holds the next elements of all
+    lines, whose sums do not wait for each other. A line that is left goes alone.
     """
-    name = f"{kind}{'_across' * across}.{ctype}"
-    params = {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"}
-    f = threads.parallel_export(module, name, params)
-    floating = ctype in ("float", "double")
-    lowest = math.inf if floating else (1 << 63) - 1
-    if kind == "cummax":
-        lowest = -lowest if floating else -lowest - 1
-    width = target.host().lanes("double") if across else 1
-    elements, places = vector(ctype, width), vector("i64", width)
-    how = ("o" if floating else "s") + ("ge" if kind == "cummax" else "le")
 
-    def step(best: Any, place: Any, at: Value, i: Value, mask: Value | None = None) -> None:
-        x = f.load(elements, f.x, at, mask=mask)
-        wins = x.compare(how, best.get())
-        if floating:
-            wins = wins | x.compare("uno", x)
-        best.set(f.select(wins, x, best.get()))
-        place.set(f.select(wins, f.splat(i, places), place.get()))
-        f.store(best.get(), f.values, at, mask=mask)
-        f.store(place.get(), f.index, at, mask=mask)
-
-    def fresh() -> tuple[Any, Any]:
-        return f.var(elements, f.const(lowest, elements)), f.var(places, f.const(0, places))
-
-    if across:
-        with f.loop(f.begin, f.end) as o:
-            base = o * f.length * f.inner
-
-            def column(i: Value, mask: Value | None, base: Value = base) -> None:
-                best, place = fresh()
-                with f.loop(0, f.length) as j:
-                    step(best, place, base + j * f.inner + i, j, mask)
-
-            f.vector_loop(f.inner, width, column)
-        f.ret()
-        return
-
-    def along(first: Value, count: int) -> None:
-        lines = [first + u for u in range(count)]
-        starts = [line // f.inner * f.length * f.inner + line % f.inner for line in lines]
-        known = [fresh() for _ in lines]
+    def single(line: Value) -> None:
+        step = start(1)
+        base = line * f.length
         with f.loop(0, f.length) as i:
-            for start, (best, place) in zip(starts, known):
-                step(best, place, start + i * f.inner, i)
+            for (kind, to), made in zip(arrays, step(e.read(f, f.x, base + i, 1, None), i)):
+                kind.write(f, made, to, base + i, None)
 
-    whole = f.end - (f.end - f.begin) % (TOGETHER // 2)
-    with f.loop(f.begin, whole, TOGETHER // 2) as line:
-        along(line, TOGETHER // 2)
-    with f.loop(whole, f.end) as line:
-        along(line, 1)
-    f.ret()
+    def together(first: Value, last: Value) -> None:
+        step = start(n)
+        # the last line again where there are fewer
+        lines = [f.smaller(first + u, last) * f.length for u in range(n)]
+
+        def square(i: Value, mask: Value | None) -> None:
+            rows = [e.read(f, f.x, line + i, n, mask) for line in lines]
+            columns = [exchanged(f, [row[part] for row in rows]) for part in range(e.parts)]
+            made = [step([column[j] for column in columns], i + j) for j in range(n)]
+            for k, (kind, to) in enumerate(arrays):
+                parts = [exchanged(f, [m[k][part] for m in made]) for part in range(kind.parts)]
+                for u, line in enumerate(lines):
+                    kind.write(f, [part[u] for part in parts], to, line + i, mask)
+
+        f.vector_loop(f.length, n, square)
+
+    with f.loop(f.begin, f.end, n) as first:
+        last = f.end - 1
+        f.branch(first.compare("slt", last), lambda: together(first, last), lambda: single(first))
 
 
-def _cumprod_backward(module: Module, ctype: str) -> None:
+def _cumprod_backward(module: Module, dtype: str) -> None:
     """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands
     before: no division, zeros are fine.
     """
+    ctype = _CTYPES[dtype]
     params = {
         "x": "ptr",
         "product": "ptr",
@@ -157,7 +234,7 @@ def _cumprod_backward(module: Module, ctype: str) -> None:
         "length": "i64",
         "inner": "i64",
     }
-    f = threads.parallel_export(module, f"cumprod_backward.{ctype}", params)
+    f = threads.parallel_export(module, f"cumprod_backward.{dtype}", params)
     with f.loop(f.begin, f.end) as line:
         start = line // f.inner * f.length * f.inner + line % f.inner
         total, factor = f.var("double", 0.0), f.var("double", 0.0)
@@ -172,35 +249,19 @@ def _cumprod_backward(module: Module, ctype: str) -> None:
     f.ret()
 
 
-def _build(name: str) -> str:
-    module = Module()
-    for kind, ctype in itertools.product(("cumsum", "cumprod"), _CTYPES.values()):
-        _lines(module, kind, ctype)
-        _across(module, kind, ctype)
-    for kind, ctype, across in itertools.product(
-        ("cummax", "cummin"), _CTYPES.values(), (False, True)
-    ):
-        _extremes(module, kind, ctype, across)
-    for ctype in _REALS:
-        _cumprod_backward(module, ctype)
-    return module.text(name)
-
-
-_NAMES = [
-    f"{kind}{across}.{ctype}"
-    for kind in ("cumsum", "cumprod")
-    for across in ("", "_across")
-    for ctype in _CTYPES.values()
-]
-_EXTREMES = [name.replace("sum", end) for name in _NAMES if "sum" in name for end in ("max", "min")]
-_BACK = [f"cumprod_backward.{ctype}" for ctype in _REALS]
 _lib = jit.Library(
     "scan",
     _build,
     {
-        **dict.fromkeys(_NAMES, "paaiiii"),
-        **dict.fromkeys(_EXTREMES, "paaaiiii"),
-        **dict.fromkeys(_BACK, "paaaaiiii"),
+        **{
+            f"{kind}{across}.{dtype}": letters
+            for kinds, dtypes, letters in (
+                (("cumsum", "cumprod"), _ADDED, "paaiiii"),
+                (("cummax", "cummin"), _ORDERED, "paaaiiii"),
+            )
+            for kind, across, dtype in itertools.product(kinds, ("", "_across"), dtypes)
+        },
+        **{f"cumprod_backward.{dtype}": "paaaaiiii" for dtype in _CTYPES},
     },
 )
 
@@ -216,12 +277,11 @@ def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") ->
 
 def _kernel(name: str, shape: Sequence[int], dim: int, dtype: str) -> str | None:
     if name == "cumprod_backward":
-        return f"{name}.{_CTYPES[dtype]}" if dtype in ("float32", "float64") else None
-    return (
-        f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{_CTYPES[dtype]}"
-        if dtype in _CTYPES
-        else None
-    )
+        return f"{name}.{dtype}" if dtype in _CTYPES else None
+    served = _ORDERED if name in ("cummax", "cummin") else _ADDED
+    if dtype not in served or dtype not in _PARTS and not available(dtype):
+        return None
+    return f"{name}{'_across' if _is_across(name, shape, dim) else ''}.{dtype}"
 
 
 def _is_across(name: str, shape: Sequence[int], dim: int) -> bool:
@@ -233,7 +293,9 @@ def numbers(name: str, shape: Sequence[int], dim: int) -> tuple[int, ...]:
     length, inner, outer = shape[dim], math.prod(shape[dim + 1 :]), math.prod(shape[:dim])
     if _is_across(name, shape, dim):
         return length, inner, outer, max(1, GRAIN // max(1, length * inner))
-    return length, inner, outer * inner, max(TOGETHER, GRAIN // max(1, length))
+    together = target.host().lanes("double")
+    lines = GRAIN // max(1, length)
+    return length, inner, outer * inner, max(together, lines - lines % together)
 
 
 def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
@@ -245,7 +307,7 @@ def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
     function = None if kernel is None else getattr(_lib, kernel)
     if function is None:
         return None
-    out = np.empty(shape, dtype)
+    out = empty(shape, _WHOLE if dtype.kind in "biu" else dtype)
     function(threads.team(), *arrays, out, *last)
     return out
 
@@ -259,12 +321,12 @@ def _chosen(
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray | None:
-    """`np.cumsum(x, axis)` of a contiguous array of float32, float64 or int64; None for others."""
+    """`np.cumsum(x, axis)` of a contiguous array, of integers in int64; None for others."""
     return _run("cumsum", axis, x)
 
 
 def cumprod(x: np.ndarray, axis: int) -> np.ndarray | None:
-    """`np.cumprod(x, axis)` of a contiguous array of float32, float64 or int64; None for others."""
+    """`np.cumprod(x, axis)` of a contiguous array, of integers in int64; None for others."""
     return _run("cumprod", axis, x)
 
 
@@ -278,8 +340,8 @@ def cumprod_backward(
 
 
 def extremes(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest (or smallest) element so far of a contiguous array of float32, float64 or int64,
-    and its last place; None for others.
+    """The largest (or smallest) element so far of a contiguous array of real numbers, and its last
+    place; None for others.
     """
     if not x.flags.c_contiguous or not x.size:
         return None
@@ -287,6 +349,6 @@ def extremes(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.nd
     function = None if kernel is None else getattr(_lib, kernel)
     if function is None:
         return None
-    values, index = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
+    values, index = empty(x.shape, x.dtype), empty(x.shape, _WHOLE)
     function(threads.team(), x, values, index, *last)
     return values, index

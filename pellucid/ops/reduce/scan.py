@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
-from ...arrays.halves import narrowed, widened
 from ...arrays.native import kernels
 from ...arrays.numpy_fast import positions
 from ...core import tracing
@@ -22,8 +21,6 @@ from .. import return_types
 from .._rules import constant, require_tensor
 from .._samples import cases
 from ._reduction import as_dtype, everyday_dim, numpy_names
-
-_F32 = np.dtype(np.float32)
 
 
 def _flip(F: Any, x: Any, dim: int) -> Any:
@@ -41,18 +38,9 @@ def _in_order(x: Any) -> Any:
 
 def _cumsum(xp: Any, x: Any, *, dim: int) -> Any:
     kind, x = x.dtype, _in_order(x)
-    if kind is _F32 and x.ndim:
-        return xp.cumsum(x, dim)
     if x.ndim == 0:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
-    if kind in xp.ACCUMULATE:
-        wide = xp.ACCUMULATE[kind]
-        return (
-            xp.cumsum(x, dim, wide)
-            if wide.kind == "i"
-            else narrowed(xp.cumsum(widened(x), dim), kind)
-        )
-    return xp.cumsum(x, dim)
+    return xp.cumsum(x, dim, np.int64 if kind.kind in "biu" else None)
 
 
 def _scan_aval(x: Any, *, dim: int) -> Any:
@@ -88,14 +76,7 @@ def _cumprod(xp: Any, x: Any, *, dim: int) -> Any:
     kind, x = x.dtype, _in_order(x)
     if x.ndim == 0:
         return x.astype(np.int64) if kind.kind in "biu" else x.copy()
-    if kind in xp.ACCUMULATE:
-        wide = xp.ACCUMULATE[kind]
-        return (
-            xp.cumprod(x, dim, wide)
-            if wide.kind == "i"
-            else narrowed(xp.cumprod(widened(x), dim), kind)
-        )
-    return xp.cumprod(x, dim)
+    return xp.cumprod(x, dim, np.int64 if kind.kind in "biu" else None)
 
 
 def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
@@ -223,10 +204,9 @@ def _running(x: Any, dim: int, better: Any) -> Any:
         return x.copy(), np.zeros((), np.int64)
     x = _in_order(x)
     if type(x) is np.ndarray and config.kernels:
-        wide = widened(x)  # two-byte floats: float32 holds and orders them all
-        made = kernels.ordering.scan.extremes(wide, dim, better is np.maximum)
+        made = kernels.ordering.scan.extremes(x, dim, better is np.maximum)
         if made is not None:
-            return made if wide is x else (narrowed(made[0], x.dtype), made[1])
+            return made
     values = better.accumulate(x, dim)
     here = x == values
     if x.dtype.kind not in "biu":

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from pellucid.kernels.ordering import scan
+from pellucid.kernels.pointwise.values import numpy_dtype
 
 RNG = np.random.default_rng(3)
 
@@ -35,15 +36,43 @@ def test_any_dimension(shape, thread_count):
         )
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.int64])
-def test_other_dtypes(dtype, thread_count):
-    for shape in ((5,), (6, 40), (2, 5, 33), (0, 9), (3, 1, 4)):
-        x = RNG.integers(-9, 9, shape).astype(dtype) * dtype(3)
+EVERY = "float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
+SHAPES = [(5,), (1, 70), (6, 40), (9, 17), (2, 5, 33), (4, 9, 2), (0, 9), (3, 1, 4), (11, 8)]
+
+
+def _numbers(shape, dtype):
+    x = RNG.integers(0 if dtype in ("uint8", "bool") else -9, 9, shape)
+    if dtype.startswith("complex"):
+        x = x + 1j * RNG.integers(-9, 9, shape)
+    return x.astype(numpy_dtype(dtype) if "complex" not in dtype else dtype)
+
+
+@pytest.mark.parametrize("dtype", EVERY)
+def test_every_dtype(dtype, thread_count):
+    """Floats in double precision, rounded once (two-byte floats by way of float32), integers in
+    int64.
+    """
+    for shape in SHAPES:
+        x = _numbers(shape, dtype)
+        wide = {"c": np.complex128, "f": np.float64, "V": np.float64}.get(x.dtype.kind, np.int64)
         for dim in range(len(shape)):
             for name in ("cumsum", "cumprod"):
                 made = getattr(scan, name)(x, dim)
-                np.testing.assert_array_equal(made, getattr(np, name)(x, dim))
-                assert made.dtype == dtype
+                with np.errstate(all="ignore"):
+                    want = getattr(np, name)(x.astype(wide), dim)
+                    if wide is np.float64 and x.itemsize < 8:
+                        want = want.astype(np.float32).astype(x.dtype)
+                    want = want.astype(np.int64 if wide is np.int64 else x.dtype)
+                np.testing.assert_array_equal(made, want)
+                assert made.dtype == want.dtype
+
+
+def test_integers_of_one_byte_do_not_wrap_around():
+    x = np.full((9, 300), 127, np.int8)
+    np.testing.assert_array_equal(scan.cumsum(x, 1)[:, -1], 300 * 127)
+    x = np.full((3, 300), 255, np.uint8)
+    np.testing.assert_array_equal(scan.cumsum(x, 1)[:, -1], 300 * 255)
+    np.testing.assert_array_equal(scan.extremes(x, 1, True)[0], x)
 
 
 @pytest.mark.parametrize("zeros", [0, 1, 2])
@@ -65,20 +94,23 @@ def test_the_gradient_of_running_products(dim, zeros):
 def test_what_is_not_served():
     x = np.ones((3, 4), np.float32)
     assert scan.cumsum(x.T, 1) is None
-    assert scan.cumsum(x.astype(np.int32), 1) is None
+    assert scan.cumsum(x.astype(np.uint64), 1) is None
+    assert scan.extremes(x.astype(np.complex64), 1, True) is None
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("shape", [(1,), (7,), (5, 9), (3, 4, 11), (2, 300, 17), (19, 2)])
+@pytest.mark.parametrize("dtype", ["float32", *EVERY[:8]])
+@pytest.mark.parametrize("shape", [(1,), (7,), (5, 9), (3, 4, 11), (2, 300, 17), (19, 2), (9, 33)])
 def test_running_extremes(shape, dtype, thread_count):
-    x = np.round(np.random.default_rng(len(shape)).standard_normal(shape) * 2).astype(dtype)
-    if dtype is not np.int64:
+    x = np.round(np.random.default_rng(len(shape)).standard_normal(shape) * 2)
+    x = (x + 4 * (dtype == "uint8")).astype(numpy_dtype(dtype))
+    if x.dtype.kind in "fV":
         x[np.random.default_rng(0).random(shape) < 0.05] = np.nan
     for dim in range(len(shape)):
         for largest in (True, False):
             values, index = scan.extremes(x, dim, largest)
             want = (np.maximum if largest else np.minimum).accumulate(x, dim)
-            np.testing.assert_array_equal(values, want)
+            plain = np.float32 if dtype == "bfloat16" else x.dtype
+            np.testing.assert_array_equal(values.astype(plain), want.astype(plain))
             places = np.arange(shape[dim]).reshape(
                 [-1 if d == dim else 1 for d in range(len(shape))]
             )
