@@ -80,6 +80,7 @@ _LAZY = (
     "_tensor_str",
     "_utils",
     "_vmap_internals",
+    "_weights_only_unpickler",
     "accelerator",
     "amp",
     "ao",

@@ -23,6 +23,11 @@ def device_count() -> int:
     return 0
 
 
+def is_current_stream_capturing() -> bool:
+    """Not supported, since there is no such device: always raises an error."""
+    raise RuntimeError("Tried to instantiate dummy base class _xpu_isCurrentStreamCapturing")
+
+
 def manual_seed(seed: int) -> None:
     """Nothing: there is no generator of a device to seed."""
 

@@ -1,11 +1,16 @@
-"""Tensors between processes: shared where they were told to be, copied otherwise; errors come home."""
+"""Tensors between processes: shared where nobody else knows their memory, copied otherwise; errors
+come home.
+"""
 
 import sys
+import weakref
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
 import pellucid as torch
 from pellucid import multiprocessing as mp
+from pellucid.multiprocessing.reductions import StorageWeakRef
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="memory is shared by file descriptors"
@@ -37,7 +42,42 @@ def forward(index, queue, back):
 def test_shared_memory_is_seen_by_both(method):
     shared, plain = torch.zeros(2).share_memory_(), torch.zeros(2)
     mp.start_processes(add_one, (shared, plain), nprocs=2, start_method=method)
-    assert shared.tolist() == [1, 1] and plain.tolist() == [0, 0]
+    # what a fresh process is given is sent, a forked one has its copy already
+    sent = [1, 1] if method == "spawn" else [0, 0]
+    assert shared.tolist() == [1, 1] and plain.tolist() == sent
+
+
+def test_memory_that_somebody_else_knows_is_not_moved():
+    reduced = ForkingPickler.dumps
+    for known in (lambda x: x.numpy(), lambda x: x.data, lambda x: x[0], lambda x: x.view(4)):
+        x = torch.zeros(2, 2)
+        other = known(x)
+        reduced(x)
+        assert not x.is_shared()
+        x += 1
+        assert float(other.sum()) in (2.0, 4.0)
+    x = torch.zeros(2, 2)
+    other = weakref.ref(x)
+    reduced(x)
+    assert x.is_shared() and other() is x
+    y = torch.ones(3, requires_grad=True)
+    p = torch.nn.Parameter(torch.ones(2, 3).t())
+    before = p.tolist()
+    reduced([y, p])
+    assert y.is_shared() and p.is_shared() and p.tolist() == before and p.stride() == (1, 3)
+    with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor"):
+        reduced(y * 2)
+
+
+def test_references_to_storages():
+    x, y = torch.ones(3), torch.ones(3)
+    ref = StorageWeakRef(x.untyped_storage())
+    assert ref == StorageWeakRef(x[1:]._typed_storage()) and ref != StorageWeakRef(
+        y.untyped_storage()
+    )
+    assert not ref.expired() and len({ref, StorageWeakRef(x.untyped_storage())}) == 1
+    del x
+    assert ref.expired()
 
 
 def test_sharing_keeps_values_and_layout():

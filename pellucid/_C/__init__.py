@@ -7,6 +7,8 @@ compilers are accepted and ignored, and classes of TorchScript graphs exist only
 
 from __future__ import annotations
 
+import ctypes as _ctypes
+import sys as _sys
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,8 @@ from . import _functorch as _functorch
 from . import _linalg as _linalg
 from . import _nn as _nn
 from . import _special as _special
+from ._autograd import _current_autograd_node as _current_autograd_node
+from ._autograd import _current_graph_task_id as _current_graph_task_id
 
 DisableTorchFunction = _overriding.DisableTorchFunction
 DisableTorchFunctionSubclass = _overriding.DisableTorchFunctionSubclass
@@ -212,6 +216,12 @@ def _are_functorch_transforms_active() -> bool:
 def _is_alias_of(a: _Tensor, b: _Tensor) -> bool:
     """Whether two tensors share memory."""
     return bool(np.may_share_memory(a._array, b._array))
+
+
+def _storage_Use_Count(cdata: int) -> int:  # noqa: N802 (PyTorch's name)
+    """How many tensors and storages are on the memory of the storage with this `_cdata`."""
+    owner = _ctypes.cast(cdata, _ctypes.py_object).value
+    return _sys.getrefcount(owner) - 2  # `owner` and the argument
 
 
 def _cuda_isInBadFork() -> bool:  # noqa: N802 (PyTorch's name)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from ..core.display.nodes import accumulator
 from ..core.interpret import thread
+from ..core.modes import local
+from ..core.reverse import Run
+
+_numbers: WeakKeyDictionary[Run, int] = WeakKeyDictionary()
+_next = count()
 
 
 def _top_saved_tensors_default_hooks(ignore_is_tracing: bool = False) -> Any:
@@ -12,4 +21,30 @@ def _top_saved_tensors_default_hooks(ignore_is_tracing: bool = False) -> Any:
     for interpreter in reversed(thread.stack.all):
         if hasattr(interpreter, "pack_hook"):
             return interpreter.pack_hook, interpreter.unpack_hook
+    return None
+
+
+def _current_graph_task_id() -> int:
+    """A number of the backward pass that is under way, another one for each; -1 outside."""
+    run = local.run
+    if run is None:
+        return -1
+    if run not in _numbers:
+        _numbers[run] = next(_next)
+    return _numbers[run]
+
+
+def _current_autograd_node() -> Any:
+    """The node whose gradients are computed, in hooks and gradient rules; None outside of them.
+
+    The engine notes it nowhere: it stands in the innermost call that runs nodes.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is Run.go.__code__:
+            return frame.f_locals.get("node")
+        if frame.f_code is Run.finish.__code__:
+            leaf = frame.f_locals.get("leaf")
+            return None if leaf is None else accumulator(leaf)
+        frame = frame.f_back  # type: ignore[assignment]
     return None

@@ -7,6 +7,7 @@ Forked processes have the memory at once; others are given its file's descriptor
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -63,11 +64,59 @@ def share_memory_(self: Tensor) -> Tensor:
             f"share_memory_() cannot move {what}",
             hint="share the tensor it comes from, or clone().detach() it first",
         )
+    _move(self)
+    return self
+
+
+def _move(tensor: Tensor) -> None:
+    """Move a tensor's values into shared memory; `OSError` where the system has no more of it."""
+    array = tensor._array
     like = np.empty_like(array)  # the same order of dimensions, without gaps
     moved = np.ndarray(array.shape, array.dtype, buffer=new_map(array.nbytes), strides=like.strides)
     moved[...] = array
-    self._array = moved
-    return self
+    tensor._array = moved
+
+
+def _known(tensor: Any) -> tuple[int, int]:
+    """How many know a tensor's array and the array whose memory it is, this function among them."""
+    array = tensor._array
+    base = array.base
+    return sys.getrefcount(array), sys.getrefcount(base)
+
+
+class _Alone:
+    """What only one tensor knows."""
+
+    def __init__(self) -> None:
+        self._array = np.empty((2, 1)).T
+
+
+_ALONE = _known(_Alone())
+
+
+def movable(tensor: Tensor) -> bool:
+    """Whether nobody but this tensor knows its memory: no view, no `.data`, no NumPy array. Only
+    then can the memory be replaced unseen.
+    """
+    array = tensor._array
+    if tensor._view is not None or tensor._node is not None or type(array) is not np.ndarray:
+        return False
+    base, owned = array.base, array.flags.owndata
+    if not owned and (type(base) is not np.ndarray or not base.flags.owndata):
+        return False  # memory of somebody else
+    del array, base
+    arrays, bases = _known(tensor)
+    return arrays <= _ALONE[0] and (owned or bases <= _ALONE[1])
+
+
+def shared_map(tensor: Tensor) -> SharedMap | None:
+    """The shared memory of a tensor, which moves there where that is possible."""
+    if movable(tensor):
+        try:
+            _move(tensor)
+        except OSError:  # too many files, or no space
+            return None
+    return map_of(tensor._array) if tensor._node is None else None
 
 
 @method()

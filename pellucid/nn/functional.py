@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from ..api import attach as _attach
 from ..core.tensor import Tensor as Tensor
+from ..ops.linalg.grouped import _ScalingType as _ScalingType
+from ..ops.linalg.grouped import _SwizzleType as _SwizzleType
 from . import _attention as _attention
 from . import _reduction as _reduction
 from . import grad as grad
 
 _attach.publish(globals(), "nn.functional")
 _attention.multi_head_attention_forward.__module__ = __name__
+
+ScalingType, SwizzleType = _ScalingType, _SwizzleType
+for _kind in (_ScalingType, _SwizzleType):
+    _kind.__module__ = __name__
 
 _Reduction = _reduction
 

@@ -313,19 +313,25 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
     []
     """
-    import pickletools
-
     opened = open(f, "rb") if isinstance(f, (str, os.PathLike)) else f  # noqa: SIM115 (closed below)
     try:
         data = _read.Archive(opened, None, False).read("data.pkl")
     finally:
         if opened is not f:
             opened.close()
+    names = names_in(data)
+    return sorted(f"{m}.{n}" for m, n in names if (m, n) not in ALLOWED and f"{m}.{n}" not in SAFE)
+
+
+def names_in(data: bytes) -> set[tuple[str, ...]]:
+    """The functions and classes in a pickle: their modules and names."""
+    import pickletools
+
     names = set()
     for opcode, argument, _ in pickletools.genops(data):
         if opcode.name == "GLOBAL":
             names.add(tuple(str(argument).split(" ", 1)))
-    return sorted(f"{m}.{n}" for m, n in names if (m, n) not in ALLOWED and f"{m}.{n}" not in SAFE)
+    return names
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 from ... import dtypes
@@ -168,3 +169,84 @@ def scaled_mm(
     if scale_result is not None and kind.itemsize == 1:
         made = made * scale_result
     return made.to(kind)
+
+
+class _ScalingType(Enum):
+    """Which elements of a matrix share a scale; `torch.nn.functional.ScalingType`."""
+
+    TensorWise, RowWise, BlockWise1x16, BlockWise1x32, BlockWise1x128, BlockWise128x128 = range(6)
+
+    def __int__(self) -> int:
+        return self.value
+
+
+class _SwizzleType(Enum):
+    """In which order scales lie in memory; `torch.nn.functional.SwizzleType`."""
+
+    NO_SWIZZLE, SWIZZLE_32_4_4 = range(2)
+
+    def __int__(self) -> int:
+        return self.value
+
+
+def _one(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+
+
+@public(namespace="nn.functional", names="scaled_mm")
+def _scaled_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    scale_a: Tensor | list[Tensor],
+    scale_recipe_a: _ScalingType | list[_ScalingType],
+    scale_b: Tensor | list[Tensor],
+    scale_recipe_b: _ScalingType | list[_ScalingType],
+    swizzle_a: _SwizzleType | list[_SwizzleType] | None = None,
+    swizzle_b: _SwizzleType | list[_SwizzleType] | None = None,
+    bias: Tensor | None = None,
+    output_dtype: dtypes.dtype | None = dtypes.bfloat16,
+    contraction_dim: list[int] | tuple[int, ...] = (),
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """The product of two matrices of 8-bit floats, each element times its scale.
+
+    Args:
+        scale_a, scale_b: float32: one number, or `(M, 1)` and `(1, N)`.
+        scale_recipe_a, scale_recipe_b: `ScalingType.TensorWise` or `RowWise`; a CPU has no others.
+        bias: `(N,)`, added to the product.
+        output_dtype: bfloat16 by default; None for the dtype of `mat_a`.
+
+    Raises:
+        ValueError: matrices of other dtypes, other recipes, or scales that do not fit them.
+
+    >>> import pellucid as torch
+    >>> from pellucid.nn import functional as F
+    >>> a = torch.tensor([[1.0, 2.0]]).to(torch.float8_e4m3fn)
+    >>> rows, one = F.ScalingType.RowWise, F.ScalingType.TensorWise
+    >>> F.scaled_mm(a, a.t(), torch.tensor(2.0), one, torch.tensor(3.0), one)
+    tensor([[30.]], dtype=torch.bfloat16)
+    """
+    a, b = require_tensor(mat_a, "scaled_mm"), require_tensor(mat_b, "scaled_mm", "mat_b", 2)
+    recipes = _one(scale_recipe_a), _one(scale_recipe_b)
+    scales: tuple[Any, Any] = _one(scale_a), _one(scale_b)
+    wide = [isinstance(s, Tensor) and s.dtype == dtypes.float32 for s in scales]
+    one = _ScalingType.TensorWise
+    fit = (
+        recipes == (one, one)
+        and all(wide)
+        and scales[0].numel() == scales[1].numel() == 1
+        or recipes == (_ScalingType.RowWise, _ScalingType.RowWise)
+        and all(wide)
+    )
+    if not fit or a.dtype.itemsize != 1 or b.dtype.itemsize != 1 or not a.dtype.is_floating_point:
+        raise ValueError(
+            "Invalid scaling configuration.\n"
+            "- For TensorWise scaling, a and b should be float8, scales should be float and singletons.\n"
+            "- For RowWise scaling, a and b should be float8, scales should be float, "
+            f"scale_a should be ({a.shape[0]}, 1) and scale_b should be (1, {b.shape[1]}), and both should be contiguous.\n"
+            "Got mat_a.dtype()"
+        )
+    made = F.matmul(a.to(dtypes.float32) * scales[0], b.to(dtypes.float32) * scales[1])
+    if bias is not None:
+        made = made + bias.to(dtypes.float32)
+    return made.to(a.dtype if output_dtype is None else output_dtype)

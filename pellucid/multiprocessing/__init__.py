@@ -1,8 +1,7 @@
 """Python's `multiprocessing`, with tensors (PyTorch's `torch.multiprocessing`).
 
-A tensor in shared memory (`share_memory_`, `Module.share_memory`) arrives in another process as the
-same memory; any other tensor arrives as a copy. PyTorch moves every tensor that it sends into
-shared memory; here `share_memory_` says so.
+A tensor that is sent to another process moves into memory that both share, so that each sees what
+the other writes (`reductions` tells which tensors arrive as copies).
 """
 
 from __future__ import annotations
@@ -13,14 +12,10 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing import connection as _connection
-from multiprocessing import reduction as _reduction
 from typing import Any
 
-from .api import sharing as _sharing
-from .arrays import shared_memory as _memory
-from .core.tensor import Parameter, Tensor
-from .errors import GraphError
-from .errors import ending as _ending
+from ..errors import ending as _ending
+from . import reductions as reductions
 
 __all__ = [
     *_multiprocessing.__all__,
@@ -41,36 +36,6 @@ def __getattr__(name: str) -> Any:
         return getattr(_multiprocessing, name)
     except AttributeError:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-
-
-# ---- tensors on their way ----------------------------------------------------------------------
-def _rebuild(descriptor: Any, size: int, *facts: Any) -> Tensor:
-    return _sharing.tensor_in(_memory.open_map(descriptor.detach(), size), *facts)
-
-
-def _reduce(tensor: Tensor) -> Any:
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise GraphError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it on "
-            "the queue)."
-        )
-    within = _memory.map_of(tensor._array)
-    if within is None or tensor._node is not None:
-        return tensor.__reduce_ex__(2)
-    where = _memory.layout(tensor._array, within)
-    return _rebuild, (
-        _reduction.DupFd(within.fd),
-        len(within),
-        where,
-        isinstance(tensor, Parameter),
-        tensor.requires_grad,
-    )
-
-
-if sys.platform != "win32":
-    _reduction.ForkingPickler.register(Tensor, _reduce)
-    _reduction.ForkingPickler.register(Parameter, _reduce)
 
 
 def get_all_sharing_strategies() -> set[str]:
