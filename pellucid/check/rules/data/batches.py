@@ -106,10 +106,10 @@ class PartialBatchMean(Rule):
         self._done.add(site)
         self.report(
             place,
-            f"the mean of a batch of {rows} rows is added here as it is, and the sum is divided by the number of rows: the result is "
-            f"about {rows} times too small.",
+            f"the mean of a batch of {rows} rows is added here, and the sum is divided by the "
+            f"number of rows, so the result is about {rows} times too small.",
             evidence={"rows": rows, "mean_at": site},
-            fix="multiply the mean by the number of rows that it is over, or divide by the number of batches",
+            fix="multiply each mean by its number of rows, or divide by the number of batches",
         )
         return True
 
@@ -156,8 +156,9 @@ class PartialBatchMean(Rule):
         shown = sizes if len(sizes) <= 6 else [*sizes[:2], *sizes[-2:]]
         self.report(
             site,
-            f"`{text}` is a mean of batch means, but the batches differ in size ({sizes[0]} rows, the last {sizes[-1]}): "
-            f"a row of the last batch counts {sizes[0] / sizes[-1]:.3g} times as much as the others.",
+            f"`{text}` is a mean of batch means, but the batches differ in size ({sizes[0]} "
+            f"rows, the last {sizes[-1]}): a row of the last batch counts "
+            f"{sizes[0] / sizes[-1]:.3g} times as much as the others.",
             evidence={
                 "batches": len(sizes),
                 "rows": sum(sizes),

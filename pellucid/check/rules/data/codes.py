@@ -30,7 +30,7 @@ class CodesApart(Rule):
     slug = "codes-apart"
     id = "PL911"
     severity = "error"
-    summary = "categories are numbered anew for other rows"
+    summary = "categories are numbered differently for other rows"
 
     def __init__(self) -> None:
         # by how the numbers are given and how many rows a table has: its columns, in order
@@ -90,10 +90,13 @@ class CodesApart(Rule):
         first = apart[0]
         self.report(
             site,
-            f"{first!r} has the number {before[first]} in the rows before and {now[first]} in these: the categories of each part "
-            "are numbered by themselves.",
+            f"{first!r} has the number {before[first]} in the earlier rows and {now[first]} "
+            "here, because each part numbers its categories separately.",
             evidence={"differing": [str(n) for n in apart[:5]], "other": other},
-            fix="number the categories of the training rows, and look up those of all other rows there",
+            fix=(
+                "number the categories of the training rows once, and look up all other rows "
+                "in that numbering"
+            ),
         )
 
 

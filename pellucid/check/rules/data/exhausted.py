@@ -26,7 +26,7 @@ class ExhaustedIterator(Rule):
     slug = "exhausted-iterator"
     id = "PL914"
     severity = "error"
-    summary = "an iterator that is used up is gone through again"
+    summary = "an exhausted iterator is used again"
 
     def __init__(self) -> None:
         self._made: list[OptimizerInfo] = []
@@ -49,18 +49,18 @@ class ExhaustedIterator(Rule):
             for place, name, again in given_away(info.site):
                 if place not in told:
                     told.add(place)
-                    self._tell(place, name, again, f"{info.class_name} has gone through it")
+                    self._tell(place, name, again, f"{info.class_name} has exhausted it")
         for file in self.session.recorder.files(self.session.script):
             for place, name, again in in_each_round(file):
                 if place not in told:
                     told.add(place)
-                    self._tell(place, name, again, "the first round of the loop goes through it")
+                    self._tell(place, name, again, "the first round of the loop exhausts it")
 
     def _tell(self, place: Place, name: str, again: Place, who: str) -> None:
         self.report(
             place,
-            f"`{name}` is an iterator, which can be gone through once: {who}, and where it is used again "
-            "it has nothing left.",
+            f"`{name}` is an iterator and can be consumed only once: {who}, so it is empty when "
+            "it is used again.",
             evidence={"used_again_at": str(again)},
             fix=f"keep a list: `{name} = list(...)`",
         )

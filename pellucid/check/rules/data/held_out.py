@@ -42,7 +42,7 @@ class ValidationAugmented(Rule):
     slug = "validation-augmented"
     id = "PL909"
     severity = "error"
-    summary = "validation data go through the random transforms of training"
+    summary = "validation data pass through the random transforms of training"
 
     def __init__(self) -> None:
         self._loaders: dict[int, _Rows] = {}
@@ -102,10 +102,11 @@ class ValidationAugmented(Rule):
                 continue
             self.report(
                 held.place,
-                f"this loader only evaluates, and {held.other} of {held.other + held.same} rows were others than in the pass before: "
-                f"it has {shared} in common with the training loader.",
+                f"this loader is only used for evaluation, but {held.other} of "
+                f"{held.other + held.same} rows differ from the previous pass: it shares "
+                f"{shared} with the training loader.",
                 evidence={"changed": held.other, "same": held.same, "loader": held.info.site},
-                fix="give validation a data set of its own, without the random transform",
+                fix="give validation its own dataset, without the random transform",
             )
 
     def _place(self, info: LoaderInfo) -> Any:
@@ -121,7 +122,7 @@ def in_common(one: LoaderInfo, other: LoaderInfo) -> str | None:
         return None
     for name, thing in vars(a).items() if hasattr(a, "__dict__") else ():
         if callable(thing) and not isinstance(thing, type) and vars(b).get(name) is thing:
-            return f"its `{name}`" if a is not b else f"the data set, with its `{name}`,"
+            return f"its `{name}`" if a is not b else f"the dataset, with its `{name}`,"
     return None
 
 
@@ -142,7 +143,7 @@ class ValidationStatistics(Rule):
     slug = "validation-statistics"
     id = "PL910"
     severity = "error"
-    summary = "validation data are scaled by their own statistics"
+    summary = "validation data are scaled with their own statistics"
     ops = ("div",)
 
     def __init__(self) -> None:
@@ -225,8 +226,8 @@ class ValidationStatistics(Rule):
             if type(event.owner) is cls and named or again and not TRAINING.search(text):
                 self.report(
                     event.site,
-                    f"{cls.__name__} was fitted to {before[0]} rows before, and is fitted anew to these {shape[0]}: "
-                    "they are scaled by their own statistics.",
+                    f"{cls.__name__} was fitted to {before[0]} rows before, and is fitted again "
+                    f"to these {shape[0]}, so they are scaled with their own statistics.",
                     evidence={"fitted_at": site, "rows": [before[0], shape[0]]},
                     fix="`transform` with the scaler that was fitted to the training rows",
                 )
@@ -256,7 +257,8 @@ class ValidationStatistics(Rule):
         numbers = f" (means {own}; those of the training rows: {of_training})" if own else ""
         self.report(
             place,
-            f"these rows are only evaluated, and are standardized by their own mean and deviation{numbers}.",
+            "these rows are only used for evaluation, and are standardized with their own mean "
+            f"and deviation{numbers}.",
             evidence={"means": own, "means_of_training": of_training},
             fix="keep the mean and deviation of the training rows, and use them here",
         )

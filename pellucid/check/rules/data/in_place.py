@@ -60,7 +60,7 @@ class SampleChangedInPlace(Rule):
     slug = "sample-changed-in-place"
     id = "PL908"
     severity = "error"
-    summary = "samples are changed where they are stored, again in each epoch"
+    summary = "stored samples are changed in place in each epoch"
     ops = (
         "add",
         "sub",
@@ -122,7 +122,8 @@ class SampleChangedInPlace(Rule):
         if len({d for _, d in held}) == EPOCHS:
             self.report(
                 site,
-                f"{what} writes into the sample that the data set keeps: it is changed again in each of {len(held)} epochs.",
+                f"{what} writes into the sample that the dataset stores, which has changed in "
+                f"each of {len(held)} epochs.",
                 evidence={"dataset": type(dataset).__name__, "epochs": len(held)},
                 fix="change a copy: `x = x + noise` instead of `x += noise`, or `x = x.clone()` first",
             )

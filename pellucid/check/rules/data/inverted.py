@@ -147,7 +147,8 @@ class MaskInverted(Rule):
         self._count(
             place,
             "this mask is inverted: it keeps the padding and hides everything else. It keeps "
-            f"{kept.size} of {ignored.size} positions, and {'all hold token ' + str(int(one[0])) if held is not None else 'all are zeros'}.",
+            f"{kept.size} of {ignored.size} positions, and "
+            f"{'all hold token ' + str(int(one[0])) if held is not None else 'all are zeros'}.",
             {"kept": int(kept.size), "left_out": int(left.size), "shape": list(ignored.shape)},
             _fix(op),
         )

@@ -71,8 +71,9 @@ class ClassesInOrder(Rule):
                     continue
                 self.report(
                     loader.site,
-                    f"this loader does not shuffle, and its {labels.size} rows are sorted by their labels: each batch has "
-                    f"one or two of {kinds.size} classes, so the model forgets the others.",
+                    f"this loader does not shuffle, and its {labels.size} rows are sorted by "
+                    f"their labels: each batch has one or two of {kinds.size} classes, so the "
+                    "model forgets the others.",
                     evidence={"rows": int(labels.size), "classes": int(kinds.size)},
                     fix="`DataLoader(..., shuffle=True)` for training",
                 )
@@ -85,7 +86,7 @@ class StateCarriedOver(Rule):
     slug = "state-carried-over"
     id = "PL906"
     severity = "error"
-    summary = "the state of a recurrent network is carried to unrelated samples"
+    summary = "the state of a recurrent network is carried over to unrelated samples"
     ops = ("lstm", "gru", "rnn")
 
     def __init__(self) -> None:
@@ -118,7 +119,8 @@ class StateCarriedOver(Rule):
         if len(steps) == TIMES:
             self.report(
                 site,
-                f"this {op.name} starts from the hidden state of the previous batch, but the loader shuffles: it belongs to other samples.",
+                f"this {op.name} starts from the hidden state of the previous batch, but the "
+                "loader shuffles, so that state belongs to other samples.",
                 evidence={"layer": op.site, "loader": loader.site, "step": op.step},
                 fix="start each batch without a hidden state (or reset it), or keep the order of the samples",
             )

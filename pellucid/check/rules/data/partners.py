@@ -46,7 +46,7 @@ class PartnersApart(Rule):
     slug = "partners-apart"
     id = "PL912"
     severity = "error"
-    summary = "mixup with one permutation for the inputs and another for the labels"
+    summary = "mixup uses one permutation for the inputs and another for the labels"
     ops = (*_ORDERS, *_LOSSES)
 
     def __init__(self) -> None:
@@ -88,13 +88,13 @@ class PartnersApart(Rule):
             return
         self.report(
             _parted(labels[0].sites, inputs[0].sites),
-            "the labels of this batch are mixed with partners in another order than the inputs: two permutations are used "
-            "where both need the same.",
+            "the labels of this batch are mixed in another order than the inputs: both need "
+            "the same permutation.",
             evidence={
                 "inputs_at": _parted(inputs[0].sites, labels[0].sites),
                 "loss_at": op.site,
             },
-            fix="draw one permutation, and use it for inputs and labels",
+            fix="draw one permutation and use it for both inputs and labels",
         )
 
     def _mixed(self, value: Value) -> list[_Order]:

@@ -82,7 +82,7 @@ class SamplerWeights(Rule):
                 f"the sampler has {weights.size} weights and the data set {rows} rows: only the first {weights.size} rows are "
                 "ever drawn.",
                 evidence={"weights": int(weights.size), "rows": rows},
-                fix="one weight for each row: `class_weights[labels]`",
+                fix="give it one weight per row: `class_weights[labels]`",
             )
             return
         labels = labels_of(info.dataset, self.session.engine)
@@ -97,10 +97,10 @@ class SamplerWeights(Rule):
             written = call.argument("weights", ["weights"], False) if call is not None else None
             self.report(
                 (assigned_before(site, written) if written else None) or site,
-                f"the sampler draws the frequent classes more often still: weights {shown(of_class)} for classes with "
-                f"{shown(counts)} rows.",
+                "the sampler makes frequent classes even more frequent: it has the weights "
+                f"{shown(of_class)} for classes with {shown(counts)} rows.",
                 evidence={"weights": of_class[:8], "rows": counts[:8], "sampler": site},
-                fix="weights that are the inverse of the counts: `1.0 / counts`",
+                fix="use weights that are the inverse of the counts: `1.0 / counts`",
             )
 
 
@@ -191,8 +191,8 @@ class ClassWeightsInverted(ClassWeights):
             name = "pos_weight" if held.binary else "weight"
             self.report(
                 held.place,
-                f"`{name}` {shown(weights)} is large where there are many rows already: the classes seen so far have "
-                f"{shown(counts)} rows.",
+                f"`{name}` {shown(weights)} is large for classes that have many rows: so far "
+                f"the classes have {shown(counts)} rows.",
                 evidence={"weights": weights[:8], "rows": counts[:8], "loss": held.site},
                 fix="negatives over positives" if held.binary else "the inverse of the counts",
             )
@@ -204,7 +204,7 @@ class WeightsOutOfOrder(ClassWeights):
     slug = "weights-out-of-order"
     id = "PL217"
     severity = "error"
-    summary = "the class weights of a loss are in another order than the classes"
+    summary = "the class weights of a loss are in the wrong order"
 
     def judge(self, held: _Seen) -> None:
         """Whether they would fit in another order."""
@@ -212,10 +212,13 @@ class WeightsOutOfOrder(ClassWeights):
         if not held.binary and out_of_order(weights, counts):
             self.report(
                 held.place,
-                f"the weights {shown(weights)} are the inverse of how frequent the classes are, but of other classes: the classes 0, 1, ... "
-                f"seen so far have {shown(counts)} rows.",
+                f"the weights {shown(weights)} are inverse frequencies, but in the wrong order: "
+                f"so far the classes 0, 1, ... have {shown(counts)} rows.",
                 evidence={"weights": weights[:8], "rows": counts[:8], "loss": held.site},
-                fix="one weight for each class, in the order of their numbers: `torch.bincount(labels)` counts in that order",
+                fix=(
+                    "order the weights by class number: `torch.bincount(labels)` counts in "
+                    "that order"
+                ),
             )
 
 

@@ -94,7 +94,8 @@ class TargetInInput(Rule):
             what = "the last time step of" if given.ndim == 3 else "the last column of"
             self.report(
                 self._place(op) or self._called or op.site,
-                f"in every row the target is {what} the input, so the model sees what it is to predict.",
+                f"in every row the target is {what} the input, so the model sees the value that "
+                "it should predict.",
                 evidence={
                     "input": list(shape),
                     "target": list(target.shape),

@@ -31,7 +31,7 @@ class TargetVisible(Rule):
     slug = "target-visible"
     id = "PL903"
     severity = "error"
-    summary = "the model sees the token that it is to predict"
+    summary = "the model sees the token that it should predict"
     supersedes = ("loss-at-chance",)
     ops = ("cross_entropy", "nll_loss", "embedding", *ATTENTION, "softmax")
 

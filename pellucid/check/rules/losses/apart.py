@@ -18,7 +18,7 @@ class TermsReducedApart(Rule):
     slug = "terms-reduced-apart"
     id = "PL216"
     severity = "warning"
-    summary = "one term of a loss is a mean over the batch, another a sum"
+    summary = "one loss term is a mean over the batch, another a sum"
     ops = ("add", "sub")
 
     def __init__(self) -> None:
@@ -45,15 +45,19 @@ class TermsReducedApart(Rule):
                 if times == _TIMES:
                     self.report(
                         mean.site,
-                        f"this term is a mean over the {rows} rows of a batch, and a sum over all of them is added to it: the sum outweighs it, "
-                        "the more so the larger the batch.",
+                        f"this term is a mean over the {rows} rows of a batch, and a sum over "
+                        "all of them is added to it. The sum outweighs the mean, and more so "
+                        "for larger batches.",
                         evidence={
                             "summed_at": total.site,
                             "added_at": added.site,
                             "mean_of": list(mean.inputs[0].shape),
                             "sum_of": list(total.inputs[0].shape),
                         },
-                        fix="reduce both alike: sum both over the elements of a row, and take the mean over the rows",
+                        fix=(
+                            "reduce both in the same way: sum over the elements of a row, then "
+                            "average over the rows"
+                        ),
                     )
 
 

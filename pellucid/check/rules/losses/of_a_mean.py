@@ -21,7 +21,7 @@ class LossOfAMean(Rule):
     slug = "loss-of-a-mean"
     id = "PL214"
     severity = "error"
-    summary = "weights, a mask or a focal factor are applied to the mean of the losses"
+    summary = "sample weights, a mask or a focal factor are applied to the mean loss"
     ops = ("mul", "exp")
 
     def __init__(self) -> None:
@@ -65,14 +65,18 @@ class LossOfAMean(Rule):
                 op, made, weights = products[found.number]
                 self.report(
                     chosen(self.session.recorder, made),
-                    f"{made.name} gives one number for all samples, which is then multiplied with a tensor of "
-                    f"{list(weights.shape)}: all samples count the same, whatever their weights are.",
+                    f"{made.name} returns one number for all samples, which is then multiplied "
+                    f"by a tensor of shape {list(weights.shape)}: all samples count equally, "
+                    "whatever their weights.",
                     evidence={
                         "loss": made.site,
                         "multiplied_at": op.site,
                         "weights": list(weights.shape),
                     },
-                    fix='take the loss of each sample (`reduction="none"`), multiply, and take the mean afterwards',
+                    fix=(
+                        'compute one loss per sample (`reduction="none"`), multiply, then take '
+                        "the mean"
+                    ),
                 )
 
     def _probability(self, op: Op) -> None:
@@ -86,10 +90,11 @@ class LossOfAMean(Rule):
             return
         self.report(
             chosen(self.session.recorder, loss),
-            f"{loss.name} gives one number, the mean over {list(rows)}, and `exp` makes a probability of it: this is not the "
-            "probability of any sample, so a focal factor weighs all of them alike.",
+            f"{loss.name} returns one number, the mean over {list(rows)}, and `exp` turns it "
+            "into a probability. It is not the probability of any sample, so the focal factor "
+            "weights all of them equally.",
             evidence={"loss": loss.site, "probability": op.site},
-            fix='take the loss of each sample (`reduction="none"`), and the mean of the weighted ones',
+            fix=('compute one loss per sample (`reduction="none"`), weight it, then take the mean'),
         )
 
 

@@ -43,14 +43,14 @@ class VarianceAsDeviation(Rule):
             if count == TIMES:
                 self.report(
                     made.site,
-                    "the noise is scaled with exp(v) as a standard deviation here, and the divergence in the loss takes the same exp(v) for "
-                    "the variance.",
+                    "exp(v) is used as the standard deviation of the noise here, but as the "
+                    "variance in the loss's divergence.",
                     evidence={
                         "noise_at": op.site,
                         "divergence_at": variances[made.inputs[0].number].site,
                         "shape": list(made.inputs[0].shape),
                     },
-                    fix="take the root of the variance: `std = torch.exp(0.5 * logvar)`",
+                    fix="take the square root of the variance: `std = torch.exp(0.5 * logvar)`",
                 )
 
 

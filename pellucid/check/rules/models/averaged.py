@@ -71,8 +71,8 @@ class AverageIncomplete(Trained):
             if len(steps) == TIMES and (name := bound_again(op.site)) is not None:
                 self.report(
                     op.site,
-                    f"the new average is only bound to `{name}`, the variable of the loop, and discarded: the averaged weights stay what they "
-                    "were.",
+                    f"the new average is only assigned to the loop variable `{name}` and then "
+                    "discarded: the averaged weights never change.",
                     evidence={"shape": list(old.shape), "steps": len(steps)},
                     fix=f"write into the tensor: `{name}.copy_(...)`, or `{name}.lerp_(weights, 1 - decay)`",
                 )
@@ -124,8 +124,9 @@ class AverageIncomplete(Trained):
             pair.steps, self._pairs[pair.site] = set(), None
             self.report(
                 _loop(pair.site) or pair.site,
-                f"the average takes the parameters only: the running statistics of its batch norm ({path}) are still those it was copied with, "
-                "and it is evaluated with them.",
+                "only the parameters are averaged: the running statistics of its batch norm "
+                f"({path}) are still those from the time of the copy, and the evaluation uses "
+                "them.",
                 evidence={"layer": path, "evaluated_at": op.site, "largest": float(far.max())},
                 fix="copy the buffers, too: `for a, b in zip(average.buffers(), model.buffers()): a.copy_(b)`",
             )

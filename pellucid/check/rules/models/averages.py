@@ -43,7 +43,7 @@ class AverageSwapped(Trained):
     slug = "average-swapped"
     id = "PL510"
     severity = "error"
-    summary = "a moving average of weights keeps almost nothing of itself"
+    summary = "a moving average of weights has its factors swapped"
     ops = ("lerp", "add", "sub")
 
     def __init__(self) -> None:
@@ -81,8 +81,8 @@ class AverageSwapped(Trained):
             self._held[op.site] = -1.0, []
             self.report(
                 op.site,
-                f"each step keeps {1 - factor:.3g} of the average and takes {factor:.3g} of the new weights, so it is no average: "
-                "the two factors are exchanged.",
+                f"each step keeps {1 - factor:.3g} of the average and takes {factor:.3g} of the "
+                "new weights, so it averages hardly anything: the two factors are swapped.",
                 evidence={"kept": 1 - factor, "new": factor, "shape": list(new.shape)},
                 fix=f"keep the larger part: `average.lerp_(weights, {1 - factor:.3g})`",
             )
@@ -161,14 +161,14 @@ class DecayGroupsSwapped(Rule):
         place = self._groups(info)
         self.report(
             place or info.site,
-            f"weight decay applies to {len(decayed)} parameters, all of them biases and scales, and not to the "
-            f"{len(weights)} weight matrices: the groups are exchanged.",
+            f"weight decay applies to {len(decayed)} parameters, all of them biases and scales, "
+            f"and not to the {len(weights)} weight matrices: the groups are swapped.",
             evidence={
                 "decayed": [list(p.shape) for p in decayed[:5]],
                 "not_decayed": [list(p.shape) for p in weights[:5]],
                 "optimizer": info.site,
             },
-            fix="give the weights (`p.ndim > 1`) the group with weight decay",
+            fix="put the weights (`p.ndim > 1`) into the group with weight decay",
         )
 
     def _groups(self, info: OptimizerInfo) -> Place | None:

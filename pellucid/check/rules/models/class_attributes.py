@@ -28,7 +28,7 @@ class ClassAttributeShared(Rule):
     slug = "class-attribute-shared"
     id = "PL512"
     severity = "error"
-    summary = "a list or dictionary of a class is filled by all of its instances"
+    summary = "all instances of a class fill the same list or dictionary"
 
     def __init__(self) -> None:
         self._steps = 0
@@ -61,10 +61,14 @@ class ClassAttributeShared(Rule):
                 self._told.add(place)
                 self.report(
                     place,
-                    f"the default of `{name}` is made once, when the class is defined, and {len(objects)} objects of {kind.__name__} keep "
-                    "it: what one adds all of them see.",
+                    f"the default of `{name}` is created once, when the class is defined, and "
+                    f"{len(objects)} objects of {kind.__name__} share it: what one adds, all of "
+                    "them see.",
                     evidence={"class": kind.__name__, "objects": len(objects)},
-                    fix=f"`{name}=None`, and in `__init__` a new one: `[] if {name} is None else {name}`",
+                    fix=(
+                        f"use `{name}=None`, and create a new one in `__init__`: `[] if {name} "
+                        f"is None else {name}`"
+                    ),
                 )
         for (kind, name), objects in found.items():
             if len(objects) < 2 or (kind, name) in self._told:
@@ -74,10 +78,10 @@ class ClassAttributeShared(Rule):
                 self._told.add((kind, name))
                 self.report(
                     place,
-                    f"`{name}` belongs to the class {kind.__name__}, and `self.{name}` of each of its {len(objects)} objects is the "
-                    "same: what one adds all of them see.",
+                    f"`{name}` belongs to the class {kind.__name__}, and `self.{name}` of each "
+                    f"of its {len(objects)} objects is the same: what one adds, all of them see.",
                     evidence={"class": kind.__name__, "objects": len(objects)},
-                    fix=f"`self.{name} = ...` in `__init__`",
+                    fix=f"assign `self.{name} = ...` in `__init__`",
                 )
 
     def _defaults(self, thing: Any) -> list[tuple[type, str]]:

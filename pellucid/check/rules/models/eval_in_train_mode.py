@@ -317,7 +317,10 @@ class EvalInTrainMode(Rule):
                     f"{path} is frozen, and so is the layer before it, but it is in train mode: it uses the statistics of each batch, and "
                     "its running statistics drift away from those its weights were trained with.",
                     evidence={"layer": path, "steps": len(steps), "called_at": root.site},
-                    fix="put the frozen part into eval mode after each `train()`, preferably by overriding `train(self, mode=True)`",
+                    fix=(
+                        "put the frozen part into eval mode after each `train()`, preferably "
+                        "by overriding `train(self, mode=True)`"
+                    ),
                     severity="warning",
                 )
                 break

@@ -29,7 +29,7 @@ class HookOfTheLast(Rule):
     slug = "hook-of-the-last"
     id = "PL508"
     severity = "error"
-    summary = "hooks made in a loop all use the loop's last value"
+    summary = "hooks created in a loop all use the loop's last value"
 
     def __init__(self) -> None:
         self._last: dict[Any, _Last] = {}
@@ -65,10 +65,10 @@ class HookOfTheLast(Rule):
             self._told.add(event.site)
             self.report(
                 Place(event.site.file, code.co_firstlineno),
-                f"each of these hooks looks up `{late[0]}` when it runs, and the loop has ended by then: all of them "
-                f"see its last value.",
+                f"each of these hooks looks up `{late[0]}` when it runs. The loop has ended by "
+                "then, so all of them see its last value.",
                 evidence={"variables": late, "registered_at": event.site},
-                fix=f"give the hook its own: `{late[0]}={late[0]}` as a default of an argument",
+                fix=f"bind the value as a default argument of the hook: `{late[0]}={late[0]}`",
             )
 
 
@@ -133,7 +133,8 @@ class HooksPileUp(Rule):
                 place = callers[callers.index(place) + 1]  # whoever gets the handle
             self.report(
                 place,
-                f"this hook is registered anew each time, and the earlier ones stay: {len(kept)} of them run one after another.",
+                "this hook is registered again each time, and the earlier ones stay: "
+                f"{len(kept)} of them now run one after another.",
                 evidence={
                     "owner": type(event.owner).__name__,
                     "registered_at": event.site,

@@ -26,7 +26,7 @@ class KeysIgnored(Rule):
     slug = "keys-ignored"
     id = "PL506"
     severity = "error"
-    summary = "a state is loaded of which the model takes nothing, or not what was meant"
+    summary = "load_state_dict ignores the entries that should be loaded"
 
     def __init__(self) -> None:
         # by id of a module: what is to be said when it is used
@@ -49,8 +49,9 @@ class KeysIgnored(Rule):
             if pairs:
                 first, second = pairs[0]
                 what = (
-                    f"the state has {first!r} where the model has {second!r}: {len(pairs)} of its {len(given)} entries "
-                    "are not loaded, because `strict=False` ignores keys that differ."
+                    f"the state has {first!r} where the model has {second!r}: {len(pairs)} of "
+                    f"its {len(given)} entries are not loaded, because `strict=False` ignores "
+                    "keys that do not match."
                 )
                 fix = f"rename the keys ({first!r} to {second!r}), and load with `strict=True`"
             elif event.missing:
@@ -66,8 +67,14 @@ class KeysIgnored(Rule):
             if filtered is None:
                 return
             site = filtered
-            what = "none of the keys was found in the model, so nothing is loaded: the model keeps the weights that it has."
-            fix = "compare the keys of both states, and rename them where they differ"
+            what = (
+                "none of the keys exists in the model, so nothing is loaded and the model "
+                "keeps its current weights."
+            )
+            fix = (
+                "compare the keys of the file with those of `model.state_dict()`, and rename "
+                "them where they differ"
+            )
         else:
             return
         evidence = {
@@ -148,7 +155,7 @@ class StateNotSaved(Rule):
     slug = "state-not-saved"
     id = "PL507"
     severity = "error"
-    summary = "a tensor that the model needs is not part of its state"
+    summary = "a tensor that the model needs is missing from its state_dict"
 
     def __init__(self) -> None:
         # by class: the model that was saved, and what it held besides its state
@@ -203,10 +210,13 @@ class StateNotSaved(Rule):
             )
             self.report(
                 site or recorder.names.site_of(module),
-                f"`{name}` is no parameter and no buffer, so the state that was saved does not contain it: the model that "
-                f"has loaded the state computes with another value of it.",
+                f"`{name}` is neither a parameter nor a buffer, so the saved state does not "
+                "contain it: the model that loaded the state computes with another value.",
                 evidence={"attribute": f"{path}.{name}" if path else name, "used_at": call.site},
-                fix=f"`self.register_buffer({name!r}, ...)`, and write into it where it changes",
+                fix=(
+                    f"`self.register_buffer({name!r}, ...)`, and update it in place where it "
+                    "changes"
+                ),
             )
 
     def _held(self, root: Any) -> dict[tuple[str, str], bytes]:

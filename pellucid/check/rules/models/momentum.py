@@ -15,7 +15,7 @@ class BatchNormMomentum(Rule):
     slug = "batchnorm-momentum"
     id = "PL405"
     severity = "warning"
-    summary = "momentum or eps of a batch norm that are meant for another convention"
+    summary = "momentum or eps of a batch norm has a value for another convention"
     ops = ("batch_norm",)
 
     def __init__(self) -> None:
@@ -43,18 +43,20 @@ class BatchNormMomentum(Rule):
         layer, momentum, count = known
         self._tell(
             layer,
-            f"{layer.path} has momentum={momentum:g}, which is the part of the newest batch in the running statistics: eval mode "
-            "uses little more than the mean and variance of the last batch.",
+            f"{layer.path} has momentum={momentum:g}, the weight of the newest batch in the "
+            "running statistics: eval mode uses little more than the mean and variance of the "
+            "last batch.",
             {"momentum": momentum, "batches": count, "layer": layer.path},
-            f"momentum={1 - momentum:.3g}: here it is the weight of the new batch, where other libraries give that of the old "
-            "statistics",
+            f"momentum={1 - momentum:.3g}: PyTorch's momentum is the weight of the new batch, "
+            "other libraries use that of the old statistics",
         )
 
     def _large(self, op: Op, layer: ModuleCall) -> None:
         eps = op.arg("eps", 1e-5)
         self._tell(
             layer,
-            f"{layer.path} has eps={eps:g}, which is added to the variance: values of a small variance are hardly normalized.",
+            f"{layer.path} has eps={eps:g}, which is added to the variance: channels with a "
+            "small variance are hardly normalized.",
             {"eps": eps, "layer": layer.path},
             "the second argument of a batch norm is `eps`; write `momentum=` by name",
         )

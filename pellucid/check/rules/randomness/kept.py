@@ -67,9 +67,10 @@ class RandomDefaults:
                 if len(held.steps) == STEPS:
                     self._rule.report(
                         held.place,
-                        f"the default of this argument was drawn once, when the function was defined: it is the same in each of {STEPS} steps.",
+                        "the default of this argument was drawn only once, when the function "
+                        f"was defined: it is the same in each of {STEPS} steps.",
                         evidence={"shape": list(value.shape), "used_at": site},
-                        fix="`None` as the default, and draw inside the function",
+                        fix="use `None` as the default, and draw inside the function",
                     )
 
 
@@ -134,10 +135,13 @@ class CachedDraws:
                 self.told.add(site)
                 self._rule.report(
                     held.place,
-                    f"what is drawn at random inside is kept: {held.count} draws in the first epoch, none since. Each sample is the "
-                    "same in all epochs.",
+                    f"the random draws inside are cached: {held.count} draws in the first "
+                    "epoch, none since. Each sample is the same in all epochs.",
                     evidence={"drawn_at": site, "epochs": event.epoch},
-                    fix="keep what is read and decoded, and change it after that, outside of the cache",
+                    fix=(
+                        "cache only what is read and decoded, and apply random changes outside "
+                        "of the cache"
+                    ),
                 )
 
 

@@ -30,7 +30,9 @@ class SamplesRepeated(Rule):
     slug = "samples-repeated"
     id = "PL804"
     severity = "error"
-    summary = "an IterableDataset is not divided among workers: each sample comes once per worker"
+    summary = (
+        "an IterableDataset is not divided among workers, so each sample comes once per worker"
+    )
     symptom_of = ("same-worker-seed",)
 
     def __init__(self) -> None:
@@ -79,8 +81,9 @@ class SamplesRepeated(Rule):
         loader = self._loaders[number]
         self.report(
             loader.site,
-            f"each of the {len(first)} samples comes {len(held.rows)} times in one pass, once from each worker: the workers have "
-            "copies of the IterableDataset, and none takes only its share.",
+            f"each of the {len(first)} samples comes {len(held.rows)} times in one pass, once "
+            "from each worker: every worker iterates over its whole copy of the "
+            "IterableDataset.",
             evidence={"workers": loader.workers, "samples": len(first), "given": held.total},
             fix="divide the samples in `__iter__`: `info = torch.utils.data.get_worker_info()`, then every "
             "`info.num_workers`-th sample from `info.id` on",

@@ -92,7 +92,10 @@ class CollectivesDiffer(RankRule):
             call.place,
             f"collective number {call.number} of {call.group} is not the same call on all ranks.\n{lines}",
             evidence={"number": call.number, "group": call.group, "odd": listed(odd)},
-            fix="have all ranks make the same collectives in the same order, with the same shape, dtype, operation and root",
+            fix=(
+                "make all ranks call the same collectives in the same order, with the same "
+                "shape, dtype, operation and root"
+            ),
             covers=[c.place for c in calls.values()],
         )
 
@@ -142,7 +145,7 @@ class RankMissing(RankRule):
                     "missing": rank.rank,
                     "number": call.number,
                 },
-                fix="have every rank of the group make the call, or none",
+                fix="make the call on every rank of the group, or on none",
             )
 
 

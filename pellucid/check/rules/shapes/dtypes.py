@@ -454,7 +454,10 @@ class DeviceDtypeMixed(Rule):
             f"numbers with a fraction are written into an integer array: the fraction is cut off ({number:g} becomes "
             f"{int(number)}).",
             evidence={"example": [number, int(number)], "used_at": str(op.site)},
-            fix="use a floating point array: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` takes the type of what it is given",
+            fix=(
+                "use a floating point array: `np.zeros(n, dtype=np.float32)`; `np.zeros_like` "
+                "takes the dtype of its argument"
+            ),
         )
 
     # ---- casts -------------------------------------------------------------------------------------------------------
@@ -544,7 +547,7 @@ class DeviceDtypeMixed(Rule):
                     "digit": digit,
                     "period": abs(divisor),
                 },
-                fix="take the remainder in int64 or float64, and convert what is left",
+                fix="take the remainder in int64 or float64, then convert the result",
             )
 
     def _one(self, op: Op, number: float) -> None:

@@ -18,7 +18,7 @@ class PositionsOfTheBatch(Rule):
     slug = "positions-of-the-batch"
     id = "PL114"
     severity = "error"
-    summary = "positional encodings run over the batch instead of the sequence"
+    summary = "positional encodings are added along the batch instead of the sequence"
     ops = ("add", *LOSSES)
 
     def __init__(self) -> None:
@@ -59,10 +59,14 @@ class PositionsOfTheBatch(Rule):
             if times == TIMES:
                 self.report(
                     added.site,
-                    f"the encodings that are added here differ from sample to sample ({rows} rows of the batch) and are the same for all {length} "
-                    "tokens of a sequence: the model is not told where a token stands.",
+                    f"the encodings that are added here differ from sample to sample ({rows} "
+                    f"rows of the batch) and are the same for all {length} tokens of a "
+                    "sequence: the model cannot tell where a token is.",
                     evidence={"batch": rows, "tokens": length, "loss_at": op.site},
-                    fix="cut the table to the length of the sequence, the axis of the tokens: `pe[: x.size(1)]`, and let it spread over the batch",
+                    fix=(
+                        "slice the table to the sequence length, `pe[: x.size(1)]`, and let it "
+                        "broadcast over the batch"
+                    ),
                 )
 
     def _batches_first(self, root: Any) -> bool:

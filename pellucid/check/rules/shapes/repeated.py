@@ -20,7 +20,7 @@ class RepeatedIndex(Rule):
     slug = "repeated-index"
     id = "PL113"
     severity = "error"
-    summary = "sums of an indexed assignment are lost where an index is repeated"
+    summary = "an indexed += loses sums where an index is repeated"
     ops = ("setitem",)
 
     def __init__(self) -> None:
@@ -66,8 +66,9 @@ class RepeatedIndex(Rule):
             fix = f"`{name}.index_put_(..., accumulate=True)` adds them all"
         self.report(
             op.site,
-            f"the index has {given} entries and only {left} different ones: of the entries that are repeated, one is "
-            f"{'subtracted' if minus else 'added'} and the others are lost.",
+            f"the index has {given} entries and only {left} different ones. Where an index is "
+            f"repeated, one value is {'subtracted' if minus else 'added'} and the others are "
+            "lost.",
             evidence={"entries": given, "different": left, "shape": list(target.shape)},
             fix=fix,
         )

@@ -47,7 +47,7 @@ class AccumulationNotScaled(Rule):
     slug = "accumulation-not-scaled"
     id = "PL315"
     severity = "warning"
-    summary = "gradients of several batches are added up and not averaged"
+    summary = "accumulated gradients of several batches are not averaged"
     ops = ("div", "mul", "foreach_div", "foreach_mul")
 
     def __init__(self) -> None:
@@ -123,8 +123,10 @@ class AccumulationNotScaled(Rule):
         count = held.size
         self.report(
             held.site,
-            f"each step of {event.optimizer.name or 'the optimizer'} uses the sum of the gradients of {count} batches, and each loss is a "
-            f"mean over its batch ({held.mean.name}): the gradient is {count} times that of one batch of {count} times the size.",
+            f"each step of {event.optimizer.name or 'the optimizer'} uses the sum of the "
+            f"gradients of {count} batches, although each loss is a mean over its batch "
+            f"({held.mean.name}): the gradient is {count} times that of one batch of {count} "
+            "times the size.",
             evidence={"batches": count, "loss_at": held.mean.site, "step_at": event.site},
             fix=f"divide the loss by the number of batches: `(loss / {count}).backward()`",
         )

@@ -27,7 +27,7 @@ class BackwardByHand(Rule):
     slug = "backward-by-hand"
     id = "PL313"
     severity = "error"
-    summary = "the backward of an autograd.Function does not belong to its forward"
+    summary = "the backward of an autograd.Function is not the derivative of its forward"
 
     def on_applied(self, event: Applied) -> None:
         """A function is applied for the first time: compare."""
@@ -66,9 +66,13 @@ class BackwardByHand(Rule):
             argument = argument_name(event.function, k)
             self.report(
                 returned_at(event.function, k) or event.site,
-                f"the gradient that `{name}.backward` gives for `{argument}` is {what} the derivative of its `forward`.",
+                f"the gradient that `{name}.backward` returns for `{argument}` is {what} the "
+                "derivative of its `forward`.",
                 evidence={"function": name, "argument": argument, "applied_at": event.site},
-                fix="derive the gradient anew, and compare with `torch.autograd.gradcheck` in double precision",
+                fix=(
+                    "derive the gradient again, and test it with `torch.autograd.gradcheck` in "
+                    "double precision"
+                ),
             )
 
 

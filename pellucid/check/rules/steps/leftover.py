@@ -32,7 +32,7 @@ class LeftoverGradients(_Gradients):
     slug = "leftover-gradients"
     id = "PL305"
     severity = "error"
-    summary = "a step uses gradients that the loss of another optimizer has left"
+    summary = "a step uses gradients left over from another optimizer's loss"
     symptom_of = ("missing-zero-grad",)
     supersedes = ("loss-at-chance",)
 

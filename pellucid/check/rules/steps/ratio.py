@@ -34,7 +34,7 @@ class RatioAlwaysOne(Rule):
     slug = "ratio-always-one"
     id = "PL314"
     severity = "error"
-    summary = "old log-probabilities are computed anew at each update: the ratio is always one"
+    summary = "old log-probabilities are recomputed at each update, so the ratio is always 1"
     ops = ("clamp",)
 
     def __init__(self) -> None:
@@ -82,8 +82,9 @@ class RatioAlwaysOne(Rule):
             place = assigned_before(compared.site, text) or place
         self.report(
             place,
-            "the ratio of new to old probabilities is exactly 1 in each update of the same samples: the old log-probabilities "
-            "are computed with the policy that is being updated, so clipping never acts.",
+            "the ratio of new to old probabilities is exactly 1 in each update on the same "
+            "samples: the old log-probabilities come from the policy that is being updated, so "
+            "clipping has no effect.",
             evidence={"updates": updates, "clipped_at": clipped.site, "ratio_at": compared.site},
             fix="compute the old log-probabilities once, without gradients, before the first update of these samples",
         )

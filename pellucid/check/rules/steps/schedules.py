@@ -181,7 +181,8 @@ class LrAbsurd(Rule):
             mode, other, kind = what
             self.report(
                 event.made or event.site,
-                f"{event.scheduler} has mode='{mode}' and gets {kind}: each improvement counts as a bad epoch and lowers the rate.",
+                f"{event.scheduler} has mode='{mode}' but gets {kind}: each improvement counts "
+                "as a bad epoch and lowers the rate.",
                 evidence={"stepped_at": event.site, "mode": mode},
                 fix=f"mode='{other}'",
             )
@@ -482,8 +483,9 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 event.site,
-                f"{event.scheduler} is made for {planned} steps and is stepped {taken} times, while {info.class_name} has made {info.steps}: "
-                "most of the schedule never happens.",
+                f"{event.scheduler} is set up for {planned} steps and was stepped {taken} "
+                f"times, while {info.class_name} took {info.steps} steps: most of the schedule "
+                "never happens.",
                 evidence={"made_at": event.made, "stepped": taken, "planned": planned},
                 fix="step it after each step of the optimizer, or give it the number of epochs",
             )
@@ -492,8 +494,9 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 loaded,
-                f"the state of {info.class_name} after {steps} steps is loaded here, but the schedule starts over: its first step changes "
-                f"the rate from {before:.3g} to {after:.3g}.",
+                f"the state of {info.class_name} after {steps} steps is loaded here, but the "
+                f"schedule starts over: its first step changes the rate from {before:.3g} to "
+                f"{after:.3g}.",
                 evidence={"lr_before": before, "lr_after": after, "steps": steps},
                 fix="save the scheduler's state, too, and load it: `scheduler.load_state_dict(...)`",
                 severity="warning",
@@ -503,8 +506,9 @@ class LrAbsurd(Rule):
             self._told.add(info.number)
             self.report(
                 place,
-                f"the schedule that is written here reaches the first of {len(rates)} parameter groups only: its rate went from "
-                f"{largest[0]:.3g} to {rates[0]:.3g}, and that of the others stayed {rates[1]:.3g}.",
+                f"the schedule written here only changes the first of {len(rates)} parameter "
+                f"groups: its rate went from {largest[0]:.3g} to {rates[0]:.3g}, while that of "
+                f"the others stayed {rates[1]:.3g}.",
                 evidence={"rates": rates, "largest": largest, "optimizer_at": info.site},
                 fix="set the rate of each group: `for group in optimizer.param_groups:`",
             )

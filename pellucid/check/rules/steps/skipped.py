@@ -69,7 +69,7 @@ class ValueChangedInPlace(Rule):
             f"{made.name} changes `{name}` in place, and `{name}` is added to the result of the branch afterwards: the skip "
             f"connection carries {made.name}({name}) instead of {name}.",
             evidence={"changed_at": begun, "added_at": site, "shape": list(made.inputs[0].shape)},
-            fix=f"leave out inplace=True of this {made.name}",
+            fix=f"remove inplace=True from this {made.name}",
         )
 
 

@@ -391,7 +391,10 @@ class NanBorn(Rule):
             made_by = [x.producer.number for _, x in hidden.bad_inputs if x.producer is not None]
             hidden = next((self._bad[n] for n in made_by if n in self._bad), None)
         if hidden is not None:
-            what = f"a later operation hides that in the forward pass, but its derivative is {word} in the backward"
+            what = (
+                "a later operation hides that in the forward pass, but its derivative is "
+                f"{word} in the backward"
+            )
             cause = self._born(hidden, what)
             cause.evidence |= evidence
             cause.growth = False
