@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 from pellucid._version import __version__
 
+from .command_line import Parser
+
 COMMANDS = {
     "run": "run a PyTorch script on Pellucid, unmodified",
     "check": "run a training script and report its bugs",
@@ -46,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     passed on.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid",
         usage="pellucid COMMAND [options]",
         description="Deep learning with PyTorch's API on an engine you can see through.",
@@ -68,9 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # is parsed here.
     command = parser.parse_args(arguments[:1]).command
     if command == "version":
-        argparse.ArgumentParser(
-            prog="pellucid version", description="Show the version."
-        ).parse_args(arguments[1:])
+        Parser(prog="pellucid version", description="Show the version.").parse_args(arguments[1:])
         print(f"pellucid {__version__}")
         return 0
     return importlib.import_module(f"pellucid.cli.{command.replace('-', '_')}").main(arguments[1:])

@@ -22,7 +22,7 @@ from pellucid.check.ranks import journal, launch, merge, waits
 from pellucid.check.rule import Finding, all_rules
 from pellucid.check.session import Session
 from pellucid.cli import folder, run, stand_in
-from pellucid.cli.command_line import add_common, silencing, split, target
+from pellucid.cli.command_line import Parser, add_common, silencing, split, target
 from pellucid.debug.pictures import timeline
 
 from ..check.recording.instrument import compiled
@@ -242,7 +242,7 @@ def _watch(
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid check",
         usage="pellucid check [options] (SCRIPT | FOLDER | -m MODULE | -c CODE) [ARGS ...]",
         description="Run a PyTorch training script and report its bugs, with their fixes.",

@@ -5,11 +5,42 @@ limits.
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests the option that an unknown one was probably meant to be."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"unrecognized arguments: (--?[\w-]+)", message)
+        if unknown is not None:
+            close = difflib.get_close_matches(
+                unknown[1], self._option_string_actions, n=1, cutoff=0.75
+            )
+            if close:
+                message += f"; did you mean {close[0]}?"
+            elif any(action.dest == "script" for action in self._actions):
+                message += "; the script's own options come after the script"
+        super().error(message)
+
+
+def meant(path: str) -> str:
+    """What to add to the message that a script cannot be found: a file with a similar name."""
+    folder, name = os.path.split(path)
+    try:
+        there = os.listdir(folder or ".")
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(
+        name, [file for file in there if file.endswith((".py", ".ipynb"))], n=1
+    )
+    return f"; did you mean {os.path.join(folder, close[0])}?" if close else ""
 
 
 def add_common(parser: argparse.ArgumentParser, verb: str) -> None:

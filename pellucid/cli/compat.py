@@ -33,6 +33,7 @@ from .._names import NUMPY_NAMES
 from ..check.output import shown_path
 from ..core.display.notebook import is_notebook, place, source_of
 from ..core.tensor import Tensor
+from .command_line import Parser, meant
 
 _EPILOG = """\
 The script is not run. Imports are followed into modules next to it and, with
@@ -49,6 +50,8 @@ examples:
   pellucid compat --packages einops,timm train.py
 """
 
+# a program may import Pellucid by its own name, too
+_ROOTS = ("torch", "pellucid")
 _GUARDS = ("is_available", "hasattr", "TYPE_CHECKING", "is_compiled")
 _CATCHES = {
     "ImportError",
@@ -83,7 +86,8 @@ def main(argv: Sequence[str]) -> int:
         try:
             scan = Scan(os.path.abspath(script), packages)
         except (OSError, SyntaxError, UnicodeDecodeError, ValueError) as error:
-            print(f"pellucid compat: {script} cannot be read: {error}", file=sys.stderr)
+            guess = meant(script) if isinstance(error, FileNotFoundError) else ""
+            print(f"pellucid compat: {script} cannot be read: {error}{guess}", file=sys.stderr)
             return 2
         found += [p for p in scan.problems if p not in found]
         names |= scan.names
@@ -119,7 +123,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid compat",
         usage="pellucid compat [options] SCRIPT ...",
         description="List what a script uses of PyTorch that Pellucid does not support, by line, without running it.",
@@ -229,15 +233,19 @@ class _File(ast.NodeVisitor):
     # ---- imports -------------------------------------------------------------------------------
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            if alias.name.split(".")[0] == "torch":
-                self._use(alias.name, node)
-                self.known[alias.asname or "torch"] = alias.name if alias.asname else "torch"
+            first, _, rest = alias.name.partition(".")
+            if first in _ROOTS:
+                name = f"torch.{rest}" if rest else "torch"
+                self._use(name, node)
+                self.known[alias.asname or first] = name if alias.asname else "torch"
             else:
                 self._follow(alias.name, 0)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
-        if node.level == 0 and module.split(".")[0] == "torch":
+        first, _, rest = module.partition(".")
+        if node.level == 0 and first in _ROOTS:
+            module = f"torch.{rest}" if rest else "torch"
             if not self._use(module, node):
                 return
             for alias in node.names:

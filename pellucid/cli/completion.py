@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pellucid.check.rule import all_rules
 
 from . import COMMANDS
+from .command_line import Parser
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -28,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid completion",
         description="Print a script that completes commands, options and rule names in your shell.",
         epilog=_EPILOG,
@@ -49,7 +50,7 @@ def options_of(command: str) -> dict[str, tuple[str, tuple[str, ...]]]:
     for action in parser._actions:
         words = tuple(map(str, action.choices or ()))
         if action.dest in ("select", "ignore", "explain_rule"):
-            words = tuple(rule.slug for rule in all_rules())
+            words = tuple(name for rule in all_rules() for name in (rule.slug, rule.id))
         for flag in action.option_strings:
             found[flag] = ((action.help or "").replace("%%", "%"), words)
     return found

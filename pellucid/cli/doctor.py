@@ -23,6 +23,7 @@ from pellucid.cli import stand_in
 
 from ..kernels.matmul import blas
 from ..llvm import cache, jit, target, threads
+from .command_line import Parser
 
 _EPILOG = """\
 The exit status is 0 when native kernels work, and 1 when NumPy has to do
@@ -46,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid doctor",
         description="Show the processor, BLAS, threads, kernel cache and versions, and test the native kernels.",
         epilog=_EPILOG,

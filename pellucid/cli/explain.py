@@ -26,7 +26,16 @@ from ..debug.questions.explain import QUESTIONS, explain
 from ..debug.questions.naming import members
 from ..debug.questions.result import Explanation
 from . import run
-from .command_line import Enough, add_common, flush, silencing, split, stopping_after, target
+from .command_line import (
+    Enough,
+    Parser,
+    add_common,
+    flush,
+    silencing,
+    split,
+    stopping_after,
+    target,
+)
 
 _EPILOG = """\
 SCRIPT runs unmodified, and its `import torch` gets Pellucid. Recording makes it
@@ -143,7 +152,7 @@ def _waits(
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid explain",
         usage="pellucid explain [options] (SCRIPT | -m MODULE | -c CODE) [options] [ARGS ...]",
         description="Run a PyTorch script on Pellucid, then explain one of its values or its exception.",

@@ -141,10 +141,17 @@ def _environment() -> dict[str, str]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows, one line each, and the sums."""
+    """The rows, one line each, and the sums; of a notebook with cell and line."""
     cells = [("script", "result", "errors", "warnings", "rules")]
     for row in rows:
-        rules = ", ".join(dict.fromkeys(f"{f['name']}:{f['line']}" for f in row["findings"]))
+        rules = ", ".join(
+            dict.fromkeys(
+                f"{f['name']}:{f['line']}"
+                if "cell" not in f
+                else f"{f['name']} (cell {f['cell']}, line {f['line']})"
+                for f in row["findings"]
+            )
+        )
         result = "failed" if row["failure"] else "ok" if not row["findings"] else "findings"
         what = " ".join(row["failure"].split())[:60] if row["failure"] else ""
         cells.append(

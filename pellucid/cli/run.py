@@ -22,7 +22,16 @@ from pellucid.errors import explained
 from pellucid.interop import as_torch, torch_alias
 
 from ..core.display.notebook import is_notebook, source_of, traceback_of
-from .command_line import Enough, add_common, silencing, split, stopping_after, target
+from .command_line import (
+    Enough,
+    Parser,
+    add_common,
+    meant,
+    silencing,
+    split,
+    stopping_after,
+    target,
+)
 from .uncaught import with_hint
 
 _EPILOG = """\
@@ -123,7 +132,7 @@ class NotFound(Exception):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid run",
         usage="pellucid run [options] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
         description="Run a PyTorch script on Pellucid. Inside it, `import torch` is Pellucid.",
@@ -172,9 +181,7 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
         try:
             code = compile(source_of(path), path, "exec", dont_inherit=True)
         except OSError as error:
-            raise NotFound(
-                f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2
-            ) from None
+            raise _unread(path, error) from None
         module = _main_module(path)
         module.__dict__["display"] = print
         return code, module, os.path.dirname(os.path.realpath(path))
@@ -188,10 +195,14 @@ def _script(name: str) -> tuple[CodeType, ModuleType, str]:
                 source = file.read()
             code = compile(source, path, "exec", dont_inherit=True)
     except OSError as error:
-        raise NotFound(
-            f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}", 2
-        ) from None
+        raise _unread(path, error) from None
     return code, _main_module(path, loader), os.path.dirname(os.path.realpath(path))
+
+
+def _unread(path: str, error: OSError) -> NotFound:
+    """Python's words for a file that cannot be read, and the file that may be meant."""
+    guess = meant(path) if isinstance(error, FileNotFoundError) else ""
+    return NotFound(f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}{guess}", 2)
 
 
 def _module(name: str) -> tuple[CodeType, ModuleType, str]:

@@ -20,7 +20,7 @@ from pellucid.core import observe
 from pellucid.distributed.cost import NETWORKS, OVERLAP, Network, Prediction, Step, predict
 
 from . import run
-from .command_line import Enough, add_common, flush, silencing, split, target
+from .command_line import Enough, Parser, add_common, flush, silencing, split, target
 
 _EPILOG = """\
 The script runs as one process for 20 steps of its optimizer (or --max-steps).
@@ -118,7 +118,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid scale",
         usage="pellucid scale [options] (SCRIPT | -m MODULE | -c CODE) [options] [ARGS ...]",
         description="Measure a script's training step here, and predict it on many ranks.",

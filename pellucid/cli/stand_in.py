@@ -15,6 +15,8 @@ from pathlib import Path
 
 from pellucid._files import replacing
 
+from .command_line import Parser
+
 VERSION = "2.13.0+pellucid"
 _INFO = f"torch-{VERSION}.dist-info"
 _CODE = '''\
@@ -78,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid stand-in",
         description="Put Pellucid in PyTorch's place in this Python environment, or take it away.",
         epilog=_EPILOG,

@@ -18,6 +18,7 @@ _KEYWORD = re.compile(
     r"|received an invalid combination of arguments - got \([^)]*?(\w+)=[^)]*\), but expected one of:(.*))",
     re.DOTALL,
 )
+_FORWARD = re.compile(r"([\w.<>]+)\.forward\(\) missing \d+ required positional arguments?: (.*)")
 _NOTHING = "an argument is None; if it is a model's output, does its forward() return anything?"
 # Python's words for objects that are used as something else, in a line of the user's.
 _MISTAKEN = (
@@ -44,7 +45,9 @@ def with_hint(error: BaseException) -> BaseException:
     facts = facts_of(error)
     if not isinstance(error, Exception) or (facts is not None and facts.completed().hint):
         return error
-    hint = _keyword(str(error)) if isinstance(error, TypeError) else None
+    hint = None
+    if isinstance(error, TypeError):
+        hint = _keyword(str(error)) or _argument(str(error))
     if hint is None and facts is None:
         hint = _nothing_given(error)
     if hint is None:
@@ -86,6 +89,21 @@ def _keyword(sentence: str) -> str | None:
     close = [_SYNONYMS.get(given, ""), *difflib.get_close_matches(given, taken, n=1)]
     meant = next((word for word in close if word in taken), None)
     return f"{given!r} is not an argument here; did you mean {meant!r}?" if meant else None
+
+
+def _argument(sentence: str) -> str | None:
+    """How to call a module whose forward got too few arguments."""
+    match = _FORWARD.match(sentence)
+    if match is None:
+        return None
+    for cls in _classes():
+        if cls.__qualname__ == match[1]:
+            names = [*inspect.signature(cls.forward).parameters][1:]
+            return (
+                f"forward takes ({', '.join(names)}): pass {match[2]} when you call the module, "
+                "or give it a default"
+            )
+    return None
 
 
 def _classes() -> Iterator[type]:

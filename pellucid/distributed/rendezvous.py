@@ -51,7 +51,9 @@ def _number(name: str, given: int, what: str) -> int:
     text = os.environ.get(name)
     if text is None:
         raise ArgumentValueError(
-            f"Error initializing torch.distributed using env:// rendezvous: {what}"
+            f"Error initializing torch.distributed using env:// rendezvous: {what}",
+            hint="start the script as ranks: `pellucid torchrun --nproc_per_node 2 SCRIPT`; for a single "
+            "rank, set RANK=0, WORLD_SIZE=1, MASTER_ADDR=localhost and MASTER_PORT",
         )
     try:
         return int(text)

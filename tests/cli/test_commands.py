@@ -46,6 +46,20 @@ def test_alone_it_prints_the_help(capsys):
     assert capsys.readouterr().out.startswith("usage: pellucid COMMAND")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "--max-step", "3", "train.py"], "--max-step; did you mean --max-steps?"),
+        (["compat", "--pakages", "einops", "train.py"], "did you mean --packages?"),
+        (["run", "--learning-rate", "3", "train.py"], "own options come after the script"),
+    ],
+)
+def test_an_unknown_option_is_guessed(capsys, arguments, words):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(arguments)
+    assert words in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("shell", completion.SHELLS)
 def test_completion_knows_commands_options_and_rules(capsys, shell):
     assert cli.main(["completion", shell]) == 0
@@ -59,7 +73,8 @@ def test_completion_knows_commands_options_and_rules(capsys, shell):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [("pellucid ch", ["check"]), ("pellucid check --eng", ["--engine"]), ("pellucid check --engine to", ["torch"]),
-     ("pellucid explain --question al", ["alive"]), ("pellucid check --select mutual", ["mutual-broadcast"])],
+     ("pellucid explain --question al", ["alive"]), ("pellucid check --select mutual", ["mutual-broadcast"]),
+     ("pellucid check --ignore PL10", ["PL101", "PL102"])],
 )  # fmt: skip
 def test_completion_in_bash(words, expected):
     parts = words.split()

@@ -62,6 +62,10 @@ def problems(tmp_path, command, text, *options, name="train.py"):
         ("try:\n    from torch import nope\nexcept ImportError:\n    nope = None\n", []),
         ("import torch\nx = torch.float32.itemsize\ny = torch.ops.aten.add\n", []),
         ("import numpy as torch\ntorch.nope\n", []),
+        ("import pellucid as torch\ntorch.nope\n", [(2, "torch.nope")]),
+        ("import pellucid.nn as nn\nnn.Nope\n", [(2, "torch.nn.Nope")]),
+        ("from pellucid.nn import Nope\n", [(1, "torch.nn.Nope")]),
+        ("import pellucid\nfrom pellucid import check, debug\ndebug.draw\npellucid.explain\n", []),
         ("import torch\ndef f(torch):\n    return torch.nope\n", []),
         ("x = 1\n", []),
         ("", []),
@@ -102,6 +106,8 @@ def test_what_cannot_be_read(tmp_path, command):
     for name in ("a.py", "missing.py"):
         status, _, err = command(tmp_path / name)
         assert status == 2 and "cannot be read" in err
+    (tmp_path / "train.py").write_text("")
+    assert "did you mean" in (err := command(tmp_path / "trian.py")[2]) and "/train.py?" in err
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,13 @@ def test_a_folder_of_submissions(submissions, capsys):
     assert text.endswith("5 scripts: 2 without findings, 2 failed")
 
 
+def test_the_table_names_the_cell_of_a_notebook(tmp_path, capsys):
+    cells = [{"cell_type": "code", "source": [part]} for part in BAD.splitlines(keepends=True)]
+    (tmp_path / "hw.ipynb").write_text(json.dumps({"cells": cells}))
+    assert cli.main(["check", str(tmp_path)]) == 1
+    assert "mutual-broadcast (cell 3, line 1)" in capsys.readouterr().out
+
+
 def test_a_script_that_does_not_end(tmp_path, capsys):
     (tmp_path / "a.py").write_text("while True:\n    pass\n")
     assert cli.main(["check", "--timeout", "0.2", str(tmp_path)]) == 1

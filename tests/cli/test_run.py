@@ -171,6 +171,14 @@ def test_nothing_to_run(tmp_path, arguments, status, words):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_a_file_name_is_guessed(write, tmp_path):
+    write("", "train.py")
+    assert "did you mean" in (err := run("trian.py", cwd=tmp_path).stderr) and "/train.py?" in err
+    for command in ("check", "explain"):
+        done = call("-m", "pellucid", command, "train", cwd=tmp_path)
+        assert done.returncode == 2 and "/train.py?" in done.stderr
+
+
 def test_interrupt_ends_the_process_by_signal(write, tmp_path):
     script = write(
         "import os, signal; os.kill(os.getpid(), signal.SIGINT)\nimport time; time.sleep(60)"

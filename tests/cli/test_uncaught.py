@@ -14,6 +14,11 @@ class Silent(nn.Module):
         x * 2
 
 
+class Masked(nn.Module):
+    def forward(self, x, mask):
+        return x
+
+
 class Unsized(Dataset):
     def __getitem__(self, index):
         return index
@@ -35,6 +40,10 @@ CASES = {
     "function": (lambda: torch.zeros(2, dtpye=torch.float32), "did you mean 'dtype'?"),
     "overloads": (lambda: torch.randn(2, requires_gard=True), "did you mean 'requires_grad'?"),
     "synonym": (lambda: torch.zeros(2).sum(axes=0), "did you mean 'dim'?"),
+    "too few arguments": (
+        lambda: Masked()(torch.zeros(2)),
+        "forward takes (x, mask): pass 'mask' when you call the module",
+    ),
     "no return": (
         lambda: nn.functional.mse_loss(Silent()(torch.zeros(2)), torch.zeros(2)),
         "does its forward() return anything?",

@@ -217,8 +217,11 @@ def test_a_rendezvous_gives_store_rank_and_size(monkeypatch, tmp_path):
     assert (rank, size, type(store)) == (1, 2, dist.FileStore)
     for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ValueError, match="environment variable RANK expected, but not set"):
+    with pytest.raises(
+        ValueError, match="environment variable RANK expected, but not set"
+    ) as caught:
         next(rendezvous("env://"))
+    assert "pellucid torchrun --nproc_per_node 2" in "".join(caught.value.__notes__)
     with pytest.raises(RuntimeError, match="`rank` must be an integer. 1.5"):
         rendezvous("env://", 1.5)
     with pytest.raises(RuntimeError, match="No rendezvous handler for ftp://"):
