@@ -9,6 +9,7 @@ import inspect
 import re
 import traceback
 from collections.abc import Iterator
+from typing import Any
 
 from ..core.source import is_library
 from ..errors import add, facts_of, hinted
@@ -96,7 +97,8 @@ def _argument(sentence: str) -> str | None:
     match = _FORWARD.match(sentence)
     if match is None:
         return None
-    for cls in _classes():
+    modules: Iterator[Any] = _classes()
+    for cls in modules:
         if cls.__qualname__ == match[1]:
             names = [*inspect.signature(cls.forward).parameters][1:]
             return (
