@@ -289,8 +289,9 @@ _MOVED = {  # questions that PyTorch asks elsewhere now
 def __getattr__(name: str) -> _Any:
     if name in _LAZY_NAMES:
         home = _importlib.import_module(f"{_HOME}.{_LAZY_NAMES[name]}")
-        globals()[name] = home if name == "__config__" else getattr(home, name)
-        return globals()[name]
+        found = home if name == "__config__" else _attach.checks(name, getattr(home, name))
+        globals()[name] = found
+        return found
     if name == "load_ipython_extension":  # `%load_ext pellucid`
         return _importlib.import_module(f"{_HOME}.cli.notebook").load_ipython_extension
     if name == "__all__":

@@ -103,6 +103,15 @@ def check_arguments() -> None:
             own_method.__qualname__ = f"Tensor.{name}"
 
 
+def checks(name: str, function: Any) -> Any:
+    """The function `torch.name` of a module that is read on first use: where PyTorch's signature is
+    known, calls are held against it.
+    """
+    path = f"torch.{name}"
+    known = isinstance(function, FunctionType) and path in listed()
+    return checked(function, path) if known else function
+
+
 def _shorten(wrapper: Any, function: Any, calls: Any) -> None:
     from .entries import shorten  # read when the first function is called often
 

@@ -112,36 +112,33 @@ class Run:
                 continue
             seen.add(id(n))
             nodes.append(n)
-            for e in n.inputs:
-                if e is not None and not isinstance(e, Tensor):
-                    stack.append(e.node if type(e) is OutputSlot else e)
+            stack += [e.node if type(e) is OutputSlot else e for e in n.inputs]
         nodes.sort(key=lambda n: n.seq)
-        allowed: set[int] = set()
+        self.allowed = allowed = set[int]()
         for n in nodes:  # producers first
-            for e in n.inputs:
-                if e is None:
-                    continue
-                target = e.node if type(e) is OutputSlot else e
-                if _key(e) in self.wanted or id(target) in allowed:
-                    allowed.add(id(n))
-                    break
-        self.allowed = allowed
+            keys = [_key(e) for e in n.inputs if e is not None]
+            if any(key in self.wanted or key[0] in allowed for key in keys):
+                allowed.add(id(n))
 
     def send(self, edge: Any, g: Any) -> None:
-        """Hand a fitted gradient to an edge."""
+        """Hand a fitted gradient to an edge; None only has its node visited."""
         if isinstance(edge, Node):
             known = self.grads.get(edge)
-            self.grads[edge] = g if known is None else self.add(known, g)
             if known is None:
                 heappush(self.heap, (-edge.seq, edge))
+            if known is None or known is _NOTHING:
+                self.grads[edge] = _NOTHING if g is None else g
+            elif g is not None:
+                self.grads[edge] = self.add(known, g)
         elif type(edge) is OutputSlot:
             node, index = edge.node, edge.index
             slots = self.grads.get(node)
             if slots is None:
                 slots = self.grads[node] = [None] * len(node.shape)
                 heappush(self.heap, (-node.seq, node))
-            slots[index] = g if slots[index] is None else self.add(slots[index], g)
-        else:
+            if g is not None:
+                slots[index] = g if slots[index] is None else self.add(slots[index], g)
+        elif g is not None:
             # Keyed by identity: == of tensors is element-wise.
             known = self.leaves.get(id(edge))
             self.leaves[id(edge)] = (edge, g if known is None else self.add(known[1], g))
@@ -208,10 +205,16 @@ class Run:
                 node.guard = ()
                 node.total = self.site
             for edge, gi in zip(node.inputs, gs):
-                if gi is None or edge is None:
+                if edge is None:
                     continue
                 if by_hand:
-                    self.send(edge, self.fitted(gi, *value_at(edge)))
+                    self.send(edge, None if gi is None else self.fitted(gi, *value_at(edge)))
+                elif gi is None or type(edge) is OutputSlot:
+                    if waiting is not None:
+                        grads[waiting] = waiting_g
+                        heappush(heap, (-waiting.seq, waiting))
+                        waiting = waiting_g = None
+                    self.send(edge, None if gi is None else fit(gi, *value_at(edge)))
                 elif isinstance(edge, Node):
                     if gi.shape != edge.shape or gi.dtype is not edge.dtype:
                         gi = fit(gi, edge.shape, edge.dtype)
@@ -230,12 +233,6 @@ class Run:
                             heappush(heap, (-edge.seq, edge))
                         else:
                             grads[edge] = _sum(known, gi, edge, summed)
-                elif type(edge) is OutputSlot:
-                    if waiting is not None:
-                        grads[waiting] = waiting_g
-                        heappush(heap, (-waiting.seq, waiting))
-                        waiting = waiting_g = None
-                    self.send(edge, fit(gi, *value_at(edge)))
                 else:
                     la = edge._array
                     if gi.shape != la.shape or gi.dtype is not la.dtype:
@@ -251,7 +248,7 @@ class Run:
         """Run one node in every case: with hooks, several results, or somebody who watches; no
         gradients when it is not wanted.
         """
-        ext = node.ext or {}
+        ext, g = node.ext or {}, None if g is _NOTHING else g
         if "tensor_hooks" in ext:
             g = self.tensor_hooks(node, g)
         if self.wanted is not None:
@@ -262,8 +259,11 @@ class Run:
             g = self.materialize(node, g)
         if "pre_hooks" in ext:
             g = _pre_hooks(node, g)
-        check_saved(node)
-        gs = self.watched(node, g) if state.slow else self.rules(node, g)
+        if g is None and not node.op.keep_none_grads:  # nor have its arguments one
+            gs: Any = [None] * len(node.inputs)
+        else:
+            check_saved(node)
+            gs = self.watched(node, g) if state.slow else self.rules(node, g)
         return _post_hooks(node, gs, g) if "post_hooks" in ext else gs
 
     def watched(self, node: Node, g: Any) -> Any:
@@ -303,17 +303,15 @@ class Run:
             self.found[(id(node), 0)] = g
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
-        """Zeros for the results that no gradient reached."""
-        if node.op.keep_none_grads:
-            return tuple(g)
-        out = []
-        for gk, shape, dtype in zip(g, node.shape, node.dtype, strict=True):
-            if gk is None:
-                gk = self.F.xp.zeros(shape, dtype)
-                if self.tensors:
-                    gk = wrap(gk)
-            out.append(gk)
-        return tuple(out)
+        """Zeros for the results that no gradient reached; None where none has one."""
+        if not node.op.keep_none_grads:
+            if all(gk is None for gk in g):
+                return None
+            for k, (gk, shape, dtype) in enumerate(zip(g, node.shape, node.dtype, strict=True)):
+                if gk is None:
+                    zeros = self.F.xp.zeros(shape, dtype)
+                    g[k] = wrap(zeros) if self.tensors else zeros
+        return tuple(g)
 
     def tensor_hooks(self, node: Node, g: Any) -> Any:
         """Hooks and retained gradients of the tensors that this node made."""
@@ -602,12 +600,15 @@ def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
     """The sum of two gradients; in place where `known` is such a sum itself, which nobody else can
     hold.
     """
+    if known is _NOTHING:
+        return g
     if key in summed:
         return numpy_cpu.plus(known, g, known)
     summed.add(key)
     return as_array(numpy_cpu.plus(known, g))
 
 
+_NOTHING: list[Any] = []  # what a node with one result has that is visited without a gradient
 _HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by", "linked", "of"}
 
 

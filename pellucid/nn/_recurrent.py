@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._names import NUMPY_NAMES
 from ..api.attach import LENT
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError
+from ..dtypes import int64
+from ..errors import OperationError
 from .modules.rnn import RNNBase
 
 _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -54,30 +56,35 @@ class _Network:
             setattr(self, name, param)
 
 
-def _run(mode: str, name: str, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """`(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-    batch_first)`, or with `batch_sizes` after the data.
-    """
-    packed = (
-        len(args) > 1
-        and isinstance(args[1], Tensor)
-        and isinstance(args[2], (Tensor, list, tuple))
-        and isinstance(args[3], (list, tuple))
-    )
-    data, sizes, rest = (
-        (args[0], args[1].tolist(), args[2:]) if packed else (args[0], None, args[1:])
-    )
-    if len(rest) != 8 - packed:
-        raise ArgumentTypeError(f"{name}() takes 9 arguments but {len(args)} were given")
-    hx, params, biases, layers, dropout, train, bidirectional, *batch_first = rest
+_FLAGS = ("has_biases", "num_layers", "dropout", "train", "bidirectional")
+_PLAIN = ("input", "hx", "params", *_FLAGS, "batch_first")
+_PACKED = ("data", "batch_sizes", "hx", "params", *_FLAGS)
+
+
+def _run(mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tensor, ...]:
+    """The layers of a network on `_PLAIN` arguments, or on those of packed data."""
+    packed = "data" in kwargs or (len(args) > 3 and isinstance(args[3], (list, tuple)))
+    named = {NUMPY_NAMES.get(name, name): value for name, value in kwargs.items()}
+    given = dict(zip(_PACKED if packed else _PLAIN, args, strict=False)) | named
+    if packed and given["batch_sizes"].dtype is not int64:
+        kind = given["batch_sizes"].dtype.scalar_type_name
+        raise OperationError(f"expected scalar type Long but found {kind}")
+    flags = [given[name] for name in _FLAGS]
+    hx, turned = given["hx"], not packed and given["batch_first"]
     states = [hx] if isinstance(hx, Tensor) else list(hx)
-    network: Any = _Network(mode, params, biases, layers, dropout, train, bidirectional)
-    turned = bool(batch_first and batch_first[0])
-    out, last = network._layers(data.transpose(0, 1) if turned else data, states, sizes)
+    if mode == "LSTM" and len(states) != 2:
+        raise OperationError("lstm expects two hidden states")
+    network: Any = _Network(mode, given["params"], *flags)
+    data = given["data"] if packed else given["input"]
+    out, last = network._layers(
+        data.transpose(0, 1) if turned else data,
+        states,
+        given["batch_sizes"].tolist() if packed else None,
+    )
     return (out.transpose(0, 1) if turned else out, *last)
 
 
-def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The outputs of an LSTM's last layer, and the last hidden and cell states.
 
     Args (in this order): input (T, B, size), hx (hidden and cell states, each (layers * directions,
@@ -93,11 +100,11 @@ def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
         >>> torch.equal(out, net(x)[0]), hn.shape
         (True, torch.Size([1, 1, 2]))
     """
-    out, h, c = _run("LSTM", "lstm", args)
+    out, h, c = _run("LSTM", args, kwargs)
     return out, h, c
 
 
-def gru(*args: Any) -> tuple[Tensor, Tensor]:
+def gru(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Run the layers of a GRU on an input. `torch.nn.GRU` calls this.
 
     The arguments are those of `lstm` with a single state. A packed sequence has its data and batch sizes in place of the input.
@@ -112,11 +119,11 @@ def gru(*args: Any) -> tuple[Tensor, Tensor]:
     >>> torch.equal(out, net(x)[0]), hn.shape
     (True, torch.Size([1, 1, 2]))
     """
-    out, h = _run("GRU", "gru", args)
+    out, h = _run("GRU", args, kwargs)
     return out, h
 
 
-def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
+def rnn_tanh(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Run the layers of an RNN with tanh on an input; otherwise as `gru`.
 
     >>> import pellucid as torch
@@ -126,11 +133,11 @@ def rnn_tanh(*args: Any) -> tuple[Tensor, Tensor]:
     >>> torch.equal(out, net(x)[0])
     True
     """
-    out, h = _run("RNN_TANH", "rnn_tanh", args)
+    out, h = _run("RNN_TANH", args, kwargs)
     return out, h
 
 
-def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
+def rnn_relu(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """Run the layers of an RNN with ReLU on an input; otherwise as `gru`.
 
     >>> import pellucid as torch
@@ -140,7 +147,7 @@ def rnn_relu(*args: Any) -> tuple[Tensor, Tensor]:
     >>> torch.equal(out, net(x)[0])
     True
     """
-    out, h = _run("RNN_RELU", "rnn_relu", args)
+    out, h = _run("RNN_RELU", args, kwargs)
     return out, h
 
 

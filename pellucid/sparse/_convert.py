@@ -11,6 +11,7 @@ from ..arrays.sparse import array as arrays
 from ..arrays.sparse.array import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
 from ..core.inplace import bump, check_writable
 from ..core.primitive import TENSORS as F
+from ..core.public import with_out
 from ..core.tensor import Tensor, alias, make_tensor
 from ..devices import strided
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError
@@ -746,7 +747,7 @@ def part_copy(name: str) -> Any:
     tensor([{_OF_EYE[part]}])
     """
     )
-    return copied
+    return with_out(copied, "same", f"torch.{name}")
 
 
 SparseTensor.data = property(detach)  # type: ignore[assignment]

@@ -352,3 +352,59 @@ def test_a_leaf_that_wants_no_gradient_any_more_gets_none():
     a.requires_grad_(False)
     loss.backward()
     assert a.grad is None and b.grad.tolist() == [1, 1] and len(seen) == 1
+
+
+class Stops(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return None
+
+
+class Notes(torch.autograd.Function):
+    seen: list = []
+
+    @staticmethod
+    def forward(ctx, x, materialize=True):
+        ctx.set_materialize_grads(materialize)
+        return x * 3
+
+    @staticmethod
+    def backward(ctx, g):
+        Notes.seen.append(g)
+        return g, None
+
+
+def test_functions_below_one_without_a_gradient_run_with_zeros():
+    w = torch.ones(3, requires_grad=True)
+    Stops.apply(Notes.apply(w) * 1).sum().backward()
+    assert Notes.seen.pop().tolist() == w.grad.tolist() == [0.0, 0.0, 0.0]
+    v = torch.ones(3, requires_grad=True)
+    Stops.apply(Notes.apply(v, False).exp()).sum().backward()
+    assert Notes.seen.pop() is None is v.grad
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        torch.autograd.grad(Stops.apply(v * v).sum(), v)
+    assert torch.autograd.grad(Stops.apply(v * v).sum(), v, allow_unused=True) == (None,)
+
+
+@pytest.mark.parametrize("first", (True, False))
+def test_a_gradient_comes_beside_one_that_is_missing(first):
+    w = torch.ones(3, requires_grad=True)
+    y = w * w
+    parts = [Stops.apply(y).sum(), (y * 3).sum()]
+    (parts[first] + parts[1 - first]).backward()
+    assert w.grad.tolist() == [6.0, 6.0, 6.0]
+    a, b = torch.ones(2, 3, requires_grad=True).mul(1).unbind(0)
+    (Stops.apply(a).sum() + Stops.apply(b).sum()).backward()
+
+
+def test_hooks_of_nodes_see_that_there_is_no_gradient():
+    w = torch.ones(3, requires_grad=True)
+    y, seen = w * w, []
+    y.grad_fn.register_prehook(lambda g: seen.append(g))
+    y.grad_fn.register_hook(lambda inner, outer: seen.append((inner, outer)))
+    Stops.apply(y).sum().backward()
+    assert seen == [(None,), ((None, None), (None,))]

@@ -53,7 +53,7 @@ def test_wrong_weights_are_refused():
             False,
             False,
         )
-    with pytest.raises(TypeError, match="takes 9 arguments"):
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
         torch.gru(torch.ones(1, 1, 1), torch.ones(1, 1, 1), [], True)
 
 
@@ -94,3 +94,39 @@ def test_weights_are_exchanged_as_a_list():
         delattr(net, name)
     net._flat_weights = [torch.zeros_like(w) for w in other.parameters()]
     assert not list(net.parameters()) and not net(x)[0].any()
+
+
+def test_arguments_by_keyword_and_packed_data():
+    net = torch.nn.GRU(2, 3)
+    x, h = torch.randn(4, 1, 2), torch.zeros(1, 1, 3)
+    params, flags = (
+        list(net.parameters()),
+        {
+            "has_biases": True,
+            "num_layers": 1,
+            "dropout": 0.0,
+            "train": False,
+            "bidirectional": False,
+        },
+    )
+    out, last = torch.gru(input=x, hx=h, params=params, batch_first=False, **flags)
+    assert torch.equal(out, net(x)[0])
+    sizes = torch.tensor([1, 1, 1, 1])
+    packed, _ = torch.gru(data=x[:, 0], batch_sizes=sizes, hx=h, params=params, **flags)
+    assert torch.equal(packed, out[:, 0])
+    with pytest.raises(RuntimeError, match="^expected scalar type Long but found Int"):
+        torch.gru(data=x[:, 0], batch_sizes=sizes.int(), hx=h, params=params, **flags)
+    with pytest.raises(RuntimeError, match="^lstm expects two hidden states"):
+        torch.lstm(x, (h,), params, *flags.values(), False)
+    with pytest.raises(TypeError, match=r"^gru\(\) received an invalid combination"):
+        torch.gru(x, h, params, "yes", *list(flags.values())[1:], False)
+
+
+def test_functions_read_on_first_use_are_held_against_their_signatures():
+    x = torch.eye(2).to_sparse_csr()
+    out = torch.zeros(3, dtype=torch.int64)
+    assert torch.crow_indices_copy(x, out=out) is out and out.tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match=r"^values_copy\(\): argument 'input' \(position 1\) must"):
+        torch.values_copy(3)
+    with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype long int, but got"):
+        torch.crow_indices_copy(x, out=torch.zeros(3))

@@ -51,10 +51,12 @@ class T:
 
     content: Any
     dtype: str = ""
+    layout: str = ""
 
     def made(self, library: Any) -> Any:
         found = library.from_numpy(np.array(self.content))
-        return found.to(getattr(library, self.dtype)) if self.dtype else found
+        found = found.to(getattr(library, self.dtype)) if self.dtype else found
+        return getattr(found, f"to_{self.layout}")() if self.layout else found
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,78 @@ def _worlds() -> list[dict[str, Any]]:
         {"": floats(16).astype(np.complex64)},
         {"": floats(2, 5).astype(np.complex64)},
         {"": np.eye(4, dtype=np.float32).reshape(2, 2, 2, 2)},
+        # for one function or two each
+        square_world | {"batch1": floats(2, 3, 4), "batch2": floats(2, 4, 3)},
+        {"": line, "self": line, "mat": floats(3, 4), "vec": floats(4)},
+        {"": line, "self": floats(3, 4), "vec1": line, "vec2": floats(4)},
+        {"": square, "self": square, "src": floats(2, 2), "=size": [2, 2], "=stride": [3, 1]},
+        {"": square, "self": square, "src": line},
+        {
+            "": line,
+            "log_probs": -floats(5, 2, 4),
+            "targets": np.array([[1, 2], [3, 1]]),
+            "=input_lengths": [5, 4],
+            "=target_lengths": [2, 1],
+        },
+        {
+            "": line,
+            "log_probs": -floats(5, 2, 4),
+            "targets": np.array([[1, 2], [3, 1]]),
+            "input_lengths": np.array([5, 4]),
+            "target_lengths": np.array([2, 1]),
+        },
+        {"": square, "=equation": "ij,jk->ik"},
+        {
+            "weight": floats(5, 3),
+            "": indices,
+            "offsets": np.array([0, 2]),
+            "=per_sample_weights": None,
+        },
+        {"": square.astype(np.float64)},
+        {"": square, "=spacing": [2.0]},
+        {"": square, "=spacing": [T(boundaries)]},
+        {"": square, "=spacing": [T(boundaries), T(boundaries)]},
+        {"": floats(4, 2), "=bins": [T(boundaries), T(boundaries)]},
+        {"": square, "=p": "fro"},
+        {
+            "input": floats(1, 3, 2, 2),
+            "": line,
+            "=N": 1,
+            "=C": 3,
+            "=HxW": 4,
+        },
+        {"": square, "=dim": [0, 1]},
+        {"": square, "high": np.int64(5)},
+        {"": square, "=from": 1, "=to": 5},
+        {"": square, "=blocksize": [3, 1]},
+        *(
+            {
+                "": line,
+                "input": floats(4, 1, 2),
+                "data": floats(4, 2),
+                "batch_sizes": np.array([2, 1, 1]),
+                "hx": floats(1, batch, 3),
+                "=hx": states,
+                "=params": [T(floats(g, n)) for g, n in ((gates, 2), (gates, 3))]
+                + [T(floats(gates)), T(floats(gates))],
+                "=dropout": 0.0,
+                "=num_layers": 1,
+                "=bidirectional": False,
+                "=batch_first": False,
+                "=train": False,
+            }
+            for gates, width in ((3, 1), (9, 1), (12, 2))
+            for batch in (1, 2)
+            for states in [[T(floats(1, batch, 3))] * 2 if width == 2 else T(floats(1, batch, 3))]
+        ),
+        {
+            "input": floats(2, 5),
+            "=hx": [T(floats(2, 4)), T(floats(2, 4))],
+            "w_ih": floats(16, 5),
+            "w_hh": floats(16, 4),
+            "": floats(16),
+        },
+        *({"": square, ".layout": f"sparse{kind}"} for kind in ("", "_csr", "_csc")),
     ]
 
 
@@ -324,6 +398,7 @@ STRINGS = {
     "driver": "gelsd",
     "padding": "valid",
     "pad_mode": "constant",
+    "p": "fro",
     "order": "C",
 }
 
@@ -344,7 +419,7 @@ def sample(argument: Any, world: dict[str, Any], given: bool = False) -> Any:
         content = world.get(name, world[""])
         if content is None:
             content = world[""]
-        return T(content)
+        return T(content, layout=world.get(".layout", ""))
     if kind in ("List[Tensor]", "List[Optional[Tensor]]"):
         if name == "indices":
             return [T(np.array([0, 1]))]
@@ -541,8 +616,11 @@ def schemas() -> Iterator[tuple[str, Any, bool]]:
             ):
                 continue
             for schema in plain:
-                if space == "Tensor" and schema.arguments[0].name != "self":
-                    continue
+                first = schema.arguments[0]
+                if space == "Tensor" and (first.name != "self" or str(first.type) != "Tensor"):
+                    continue  # a method of a tensor only
+                if not any("Tensor" in str(a.type) for a in [*schema.arguments, *schema.returns]):
+                    continue  # TorchScript's own: numbers, texts, lists
                 yield f"{space}.{public}", schema, bool(outs) and space != "Tensor"
 
 
@@ -561,12 +639,14 @@ def base_call(path: str, schema: Any) -> tuple[Call, dict[str, Any]] | None:
                 kwargs |= {more.name: sample(more, world, True)} if more is not None else {}
             except KeyError:
                 return None
-            call = Call(path, str(schema), "base", args, kwargs)
             if path.startswith("Tensor.") and not isinstance(args[0], T):
                 return None
-            result, _ = made(call, torch)
-            if isinstance(result, list):
-                return call, world
+            listed = len(args) == 1 and isinstance(args[0], list)
+            for given in (args, args[0]) if listed else (args,):  # f([a, b]) or f(a, b)
+                call = Call(path, str(schema), "base", given, kwargs)
+                result, _ = made(call, torch)
+                if isinstance(result, list):
+                    return call, world
     return None
 
 
@@ -587,6 +667,16 @@ def forms(call: Call, schema: Any, world: dict[str, Any], out: bool) -> Iterator
         for a in arguments
     }
     yield call
+    if len(required) == 1 < len(call.args):  # any number of tensors
+        for place, value in enumerate(call.args):
+            for form, other in _others(value):
+                args = [*call.args[:place], other, *call.args[place + 1 :]]
+                yield new(f"{form} {place}", args, call.kwargs)
+        yield new("one alone", call.args[:1], call.kwargs)
+        yield new("none", [], call.kwargs)
+        yield new("list and one", [call.args, call.args[0]], call.kwargs)
+        yield new("unknown keyword", call.args, call.kwargs | {"no_such": 1})
+        return
     named = dict(zip([python[a.name] for a in required], call.args, strict=True))
     own = {k: v for k, v in named.items() if not (method and k == "input")}
     if own:

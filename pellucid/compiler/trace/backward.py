@@ -103,7 +103,7 @@ class TracedRun(Run):
         """Give an edge its gradient; the ones that backward starts with are constants of the
         program.
         """
-        if self.starting and self.tracer.recording:
+        if self.starting and g is not None and self.tracer.recording:
             array = g._array if self.tensors else g
             if (
                 self.tracer.lookup(array) is None
