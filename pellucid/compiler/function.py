@@ -686,7 +686,7 @@ class PartOfFunction(CompiledFunction):
         lines = None if whole is None else whole.graph_lines
         if lines is not None and all(self.lines[0] <= line <= self.lines[1] for line in lines):
             return False
-        if all(v.code.backward is None for v in self.versions):
+        if not any(v.code.halves for v in self.versions):
             return False
         self.versions.clear()
         self._full = True  # for good: another trace would say the same
@@ -752,7 +752,7 @@ class CalledFunction(CompiledFunction):
             return False
         if self.graph_lines is not None:
             super()._saw_graphs(None)
-        if all(v.code.backward is None for v in self.versions):
+        if not any(v.code.halves for v in self.versions):
             return False
         self.versions.clear()
         self._full = True

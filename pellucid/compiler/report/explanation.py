@@ -87,7 +87,11 @@ def _told(
         body.append(f"<h2>{head}</h2>")
         lines += ["", head]
         admission, effects, code = version.admission, version.effects, version.code
-        parts = list(zip(("forward", "backward"), code.executables, strict=False))
+        several = len(code.halves) > 1
+        parts = [
+            (f"backward {k}" if several and k else "backward" if k else "forward", run)
+            for k, run in enumerate(code.executables)
+        ]
         lines += ["", code.program.text(sites=True)]
         body.append(_details("the program, with your source lines", code.program.text(sites=True)))
         for label, run in parts:

@@ -4,8 +4,8 @@ its results, which are the second half of its program.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ...core import reverse
 from ...core.bind import wrap
 from ...core.modes import local
+from ...core.tape import value_at
 from ...core.tensor import Tensor
 from ...devices import device, layout, memory_format
 from ...dtypes import dtype
@@ -24,8 +25,35 @@ from ..trace.control_flow import Later
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .call import TracedCall, _uncast
-from .node import below, has_hooks, is_spent, keeps_all, place_of, view_of
+from .node import (
+    Place,
+    Section,
+    below,
+    has_hooks,
+    is_spent,
+    keeps_all,
+    key_of,
+    place_of,
+    sections,
+    view_of,
+)
 from .results import Given, GradientOf, New, Number, Output, ViewOf
+
+
+@dataclass(slots=True)
+class Part:
+    """What the second half of a program does for a section of the graph; `Backward` says what the
+    fields mean.
+    """
+
+    start: int  # its instructions
+    end: int = 0
+    keeps: bool = False
+    seeds: list[Value] = field(default_factory=list)
+    results: list[tuple[int, int]] = field(default_factory=list)
+    wanted: list[Any] = field(default_factory=list)
+    reached: list[list[int]] = field(default_factory=list)
+    returned: list[Value] = field(default_factory=list)
 
 
 class Leaving(TracedCall):
@@ -70,11 +98,7 @@ class Leaving(TracedCall):
                 program.outputs.append(value)
             self.gradients.append((self._who(t), value))
         self.split = len(program.instructions)
-        self.keeps = False
-        self.seeds: list[Value] = []
-        self.wanted: list[Any] = []
-        self.reached: list[list[int]] = []
-        self.returned: list[Value | None] = []
+        self.parts: list[Part] = []
         if self.differentiable:
             self._trace_backward()
 
@@ -184,38 +208,73 @@ class Leaving(TracedCall):
             )
         if any(t.is_leaf for t in outs):
             raise Refusal("the step returns a tensor that it has made require grad")
-        seeds = []
-        for k, t in enumerate(outs):
+        for t in outs:
             if has_hooks(t):
                 raise Refusal("the step leaves a graph with hooks behind")
-            seed = wrap(np.ones(t._array.shape, t._array.dtype))
-            self.seeds.append(
-                tracer.declare(seed._array, "input", f"g{k}" if len(outs) > 1 else "g")
+        ends = {place_of(leaf) for leaf in leaves}
+        found = sections(outs, ends, tracer.began)
+        instead, restore = _cut(found)
+        try:
+            for k in range(len(found)):
+                if not self._trace_part(k, found, outs, leaves, ends, instead):
+                    return
+        finally:
+            restore()
+
+    def _trace_part(
+        self,
+        at: int,
+        found: list[Section],
+        outs: list[Tensor],
+        leaves: list[Tensor],
+        ends: set[Any],
+        instead: dict[Any, Tensor],
+    ) -> bool:
+        """A part of the second half: the gradients that a section of the graph hands on. `instead`
+        stand for the places of other sections. False: there is no gradient of the results.
+        """
+        tracer, program, section = self.tracer, self.tracer.program, found[at]
+        part = Part(len(program.instructions), keeps=keeps_all(section.nodes))
+        starts, seeds = [], []
+        for k, edge in enumerate(section.places.values()):
+            shape, kind = value_at(edge)
+            start = wrap(np.broadcast_to(np.zeros((), kind), shape))
+            start._node, start._rg = edge, True
+            starts.append(start)
+            seeds.append(wrap(np.ones(shape, kind)))
+            name = f"g{len(self.parts) or ''}" + ("_" * bool(self.parts) + f"{k}") * (
+                len(section.places) > 1
             )
-            seeds.append(seed)
-        got = self._gradients(outs, leaves, seeds)
+            part.seeds.append(tracer.declare(seeds[-1]._array, "input", name))
+        index = {key: k for k, key in enumerate(section.places)}
+        part.results = [
+            (self.slots[id(t)], index[place_of(t)]) for t in outs if place_of(t) in index
+        ]
+        wanted = [(t, self._who(t)) for t in leaves]
+        for key in section.beyond:
+            n = next(n for n, s in enumerate(found) if key in s.places)
+            wanted.append((instead[key], Place(n, [*found[n].places].index(key))))
+        got = self._gradients(starts, [t for t, _ in wanted], seeds)
         if got is None:
-            return
+            return False
         if tracer.refusal is not None:
             raise tracer.refusal
-        ends = {place_of(leaf) for leaf in leaves}
-        self.keeps = keeps_all(outs, ends)
-        found_below = [below(t, ends) for t in outs]
-        for t, g in zip(leaves, got, strict=True):
+        ends = ends | {place_of(t) for t in instead.values()}
+        found_below = [below(edge, ends) for edge in section.places.values()]
+        for (t, who), g in zip(wanted, got, strict=True):
             if g is not None:
-                self.wanted.append(self._who(t))
-                self.reached.append(
-                    [k for k, found in enumerate(found_below) if place_of(t) in found]
+                part.wanted.append(who)
+                part.reached.append(
+                    [k for k, places in enumerate(found_below) if place_of(t) in places]
                 )
                 value = tracer.value(g._array, "a gradient")
-                if (
-                    value.buffer.kind != "temp"
-                    or not value.whole
-                    or value in tracer.program.outputs
-                ):
+                if value.buffer.kind != "temp" or not value.whole or value in program.outputs:
                     value = self._copied(value)
-                tracer.program.outputs.append(value)
-                self.returned.append(value)
+                program.outputs.append(value)
+                part.returned.append(value)
+        part.end = len(program.instructions)
+        self.parts.append(part)
+        return True
 
     def _gradients(self, outs: list[Tensor], leaves: list[Tensor], seeds: list[Tensor]) -> Any:
         """Gradients of `outs` in `leaves`, traced; None where there can be none, which is what
@@ -246,7 +305,7 @@ class Leaving(TracedCall):
                 raise Refusal(f"its gradient raises {type(error).__name__}") from error
             # What eager says to a caller who asks for gradients, too: the step overwrote what they
             # need.
-            if len(outs) > 1:  # some of them may have gradients
+            if len(self.differentiable) > 1:  # some of them may have gradients
                 raise Refusal(
                     f"the gradient of one of its results raises {type(error).__name__}"
                 ) from error
@@ -255,11 +314,36 @@ class Leaving(TracedCall):
             self.outputs = [
                 replace(o, spent=told) if type(o) is New and o.joins else o for o in self.outputs
             ]
-            self.seeds, self.differentiable = [], []
+            self.parts, self.differentiable = [], []
             return None
         finally:
             for array, held in before:
                 array[...] = held
+
+
+def _cut(found: list[Section]) -> tuple[dict[Any, Tensor], Callable[[], None]]:
+    """Let gradients end where a section does, at leaves, by the keys of what they stand for; and
+    what makes the graph whole again.
+    """
+    instead: dict[Any, Tensor] = {}
+    held = [(node, node.inputs) for section in found if section.beyond for node in section.nodes]
+    for section in found:
+        for key, edge in section.beyond.items():
+            if key not in instead:
+                shape, kind = value_at(edge)
+                instead[key] = wrap(np.broadcast_to(np.zeros((), kind), shape))
+                instead[key]._rg = True
+        if section.beyond:
+            for node in section.nodes:
+                node.inputs = tuple(
+                    [instead[key_of(e)] if key_of(e) in section.beyond else e for e in node.inputs]
+                )
+
+    def restore() -> None:
+        for node, inputs in held:
+            node.inputs = inputs
+
+    return instead, restore
 
 
 def _objects(shape: Any) -> Iterator[Any]:

@@ -1,10 +1,12 @@
-"""The graph node of a compiled function whose result is differentiated outside of it. Its backward
-is the program's second half.
+"""The graph nodes of a compiled function whose results are differentiated outside of it. Their
+backward is the rest of the program, in one part or several.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cache
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,8 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
             op="CompiledFunctionBackward",
             hint="run the function without compiling it (torch.compiler.disable) to differentiate its gradient",
         )
-    version, saved, extras, *_ = s
-    return version.back(saved, extras, [None if x is None else np.asarray(x) for x in g])
+    version, part, saved, extras, *_ = s
+    return version.back(part, saved, extras, [None if x is None else np.asarray(x) for x in g])
 
 
 def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
@@ -42,51 +44,49 @@ def _plan(read: int, keeps: bool) -> Plan:
     """For a backward that uses the values of so many tensors, kept behind what it needs: who
     overwrote one is told its shape. `keeps`: it can be repeated.
     """
-    made = Plan([("aux", 0)] * (3 + read), _backward)
+    made = Plan([("aux", 0)] * (4 + read), _backward)
     made.saves_nothing = keeps
-    made.versioned = tuple(range(3, 3 + read))
+    made.versioned = tuple(range(4, 4 + read))
     return made
 
 
 _SPENT = Plan([("in", 0)], _spent)
 
 
-def _node(leaves: list[Tensor], results: list[Tensor], plan: Plan) -> Node:
+def _node(inputs: list[Any], shapes: list[Any], kinds: list[Any], plan: Plan) -> Node:
     kind = node_type(COMPILED)
     node: Node = object.__new__(kind)
     node.op = COMPILED
     node.params = {}
     node.plan = plan
-    node.inputs = tuple([t._node or t for t in leaves])
+    node.inputs = tuple(inputs)
     node.versions = ()
     node.total = 0
     node.seq = count()
-    node.shape = [t._array.shape for t in results]
-    node.dtype = [t._array.dtype for t in results]
+    node.shape, node.dtype = shapes, kinds
     node.ext = None
     node.source = source.capture(3)
-    for k, t in enumerate(results):
-        t._node = OutputSlot(node, k)
-        t._rg = True
     return node
 
 
 def record(
     version: Any,
-    results: list[Tensor],
-    leaves: list[Tensor],
+    part: Any,
+    inputs: list[Any],
+    places: list[tuple[Any, Any]],
     read: list[Tensor],
     saved: list[Any],
     extras: Any,
-    keeps: bool,
-) -> None:
-    """Make `results` the results of one node over `leaves`; `read` are tensors whose values its
-    backward uses. `keeps`: backward frees nothing.
+) -> Node:
+    """A node over the edges `inputs` whose rule is a `part` of the program: its results have these
+    shapes and dtypes. `read` are tensors whose values the rule uses.
     """
-    node = _node(leaves, results, _plan(len(read), keeps))
-    node.saved = (version, saved, extras, *[t._array for t in read])
+    shapes, kinds = [shape for shape, _ in places], [kind for _, kind in places]
+    node = _node(inputs, shapes, kinds, _plan(len(read), part.keeps))
+    node.saved = (version, part, saved, extras, *[t._array for t in read])
     node.versions = tuple([version_of(t) for t in read])
     node.total = sum(v.count for v in node.versions)
+    return node
 
 
 def freed(result: Tensor, error: Exception | bool = True) -> None:
@@ -94,7 +94,8 @@ def freed(result: Tensor, error: Exception | bool = True) -> None:
     is spent, or one that was kept and raises `error`, since the function overwrote what its
     gradient needs.
     """
-    node = _node([], [result], _SPENT)
+    node = _node([], [result._array.shape], [result._array.dtype], _SPENT)
+    result._node, result._rg = OutputSlot(node, 0), True
     node.saved = None if error is True else (error,)
     if error is True:
         node.total = source.capture(4)
@@ -129,21 +130,93 @@ def view_of(t: Tensor, bases: list[Tensor]) -> tuple[Tensor, tuple[Any, ...]] | 
 
 
 # ---- questions about a graph -------------------------------------------------------------------------
+def key_of(edge: Any) -> Any:
+    """What tells an edge of the graph from others."""
+    return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
+
+
 def place_of(t: Tensor) -> Any:
     """Where a tensor stands in the graph."""
-    edge = t._node
-    return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge or t)
+    return key_of(t._node or t)
 
 
-def below(t: Tensor, ends: set[Any]) -> set[Any]:
-    """The places in the graph that gradients of a tensor come to, no further than those at the
+@dataclass(slots=True, frozen=True)
+class Place:
+    """Where a gradient goes on to: a result of the node of another part of the second half."""
+
+    part: int
+    index: int
+
+
+@dataclass(slots=True, eq=False)
+class Section:
+    """The nodes below the same results of those that a call returns: backward from any of these
+    runs all of them, and backward from others none.
+
+    Gradients come in at the `places`, and go on to the places of other sections that `beyond` has
+    (by the keys of `key_of`), and to what the call was given.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    places: dict[Any, Any] = field(default_factory=dict)
+    beyond: dict[Any, Any] = field(default_factory=dict)
+
+
+def sections(results: list[Tensor], ends: set[Any], began: int) -> list[Section]:
+    """The graph of `results` as sections, producers first. It ends at the places `ends`, and at
+    nodes older than `began`.
+    """
+
+    def inside(edge: Any) -> Any:
+        node = edge.node if type(edge) is OutputSlot else edge
+        return (
+            node
+            if isinstance(node, Node) and node.seq >= began and key_of(edge) not in ends
+            else None
+        )
+
+    over: dict[Node, int] = {}  # which results a node is below, as bits
+    for k, t in enumerate(results):
+        if (node := inside(t._node)) is not None:
+            over[node] = over.get(node, 0) | 1 << k
+    heap = [(-node.seq, node) for node in over]
+    heapify(heap)
+    known = set(over)
+    found: dict[int, Section] = {}
+    while heap:
+        node = heappop(heap)[1]
+        section = found.setdefault(over[node], Section())
+        section.nodes.append(node)
+        for edge in node.inputs:
+            if (below := inside(edge)) is not None:
+                over[below] = over.get(below, 0) | over[node]
+                if below not in known:
+                    known.add(below)
+                    heappush(heap, (-below.seq, below))
+    for t in results:
+        if (node := inside(t._node)) is not None:
+            found[over[node]].places[key_of(t._node)] = t._node
+    for section in found.values():
+        for node in section.nodes:
+            for edge in node.inputs:
+                below = inside(edge)
+                if below is not None and over[below] != over[node]:
+                    found[over[below]].places[key_of(edge)] = edge
+                    section.beyond[key_of(edge)] = edge
+    # what gradients go on to is below more results
+    order = sorted(found, key=lambda mask: (-mask.bit_count(), found[mask].nodes[0].seq))
+    return [found[mask] for mask in order]
+
+
+def below(edge: Any, ends: set[Any]) -> set[Any]:
+    """The places in the graph that gradients at an edge come to, no further than those at the
     ends.
     """
-    stack: list[Any] = [t._node or t]
+    stack: list[Any] = [edge]
     found = set()
     while stack:
         edge = stack.pop()
-        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
+        key = key_of(edge)
         if edge is not None and key not in found:
             found.add(key)
             node = edge.node if type(edge) is OutputSlot else edge
@@ -152,23 +225,11 @@ def below(t: Tensor, ends: set[Any]) -> set[Any]:
     return found
 
 
-def keeps_all(results: list[Tensor], ends: set[Any]) -> bool:
-    """True when backward frees nothing between results and the places at the ends, so that it can
-    be repeated.
-    """
-    stack: list[Any] = [t._node for t in results]
-    seen = set()
-    while stack:
-        edge = stack.pop()
-        key = (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
-        node = edge.node if type(edge) is OutputSlot else edge
-        if key in ends or id(node) in seen or not isinstance(node, Node):
-            continue
-        seen.add(id(node))
-        if node.saved is None or node.saved and not node.plan.saves_nothing:
-            return False
-        stack.extend(node.inputs)
-    return True
+def keeps_all(nodes: list[Node]) -> bool:
+    """True when backward frees nothing of the nodes, so that it can be repeated."""
+    return not any(
+        node.saved is None or node.saved and not node.plan.saves_nothing for node in nodes
+    )
 
 
 def is_spent(t: Tensor) -> bool:

@@ -4,6 +4,7 @@ program to memory.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
@@ -28,7 +29,7 @@ from ..capture.side_effects import Again, written_by
 from ..capture.structure import Slot, flatten, masked, numbers_in, rebuild
 from ..capture.tensor_attributes import TensorAttributes
 from ..capture.witness import Witness
-from ..trace.arrays import memory_of
+from ..trace.arrays import memory_of, numpy_dtype
 from ..trace.communication import PHASE
 from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
@@ -36,7 +37,7 @@ from ..trace.tracer import Tracer
 from .admission import Admission, flags, form_of
 from .call import Traced
 from .execute import Executable, executable
-from .leaving import Leaving
+from .leaving import Leaving, Part
 from .memory import Arena, Storage
 from .results import New, Number, Results, direct
 from .side_effects import SideEffects, Undoing, buffers_of
@@ -160,7 +161,7 @@ class _Tracing(Leaving):
         """The records of a version."""
         tracer, program = self.tracer, self.tracer.program
         program.verify()
-        forward, backward = program.instructions[: self.split], program.instructions[self.split :]
+        forward = program.instructions[: self.split]
         self.moving, self.moving_buffers = self._moving()
         dynamic = [
             self.inputs[group[0]].buffer for group in self.sharing.groups
@@ -173,29 +174,26 @@ class _Tracing(Leaving):
         computed = [c for c in tracer.computed if c.buffer in read]
         dynamic += [c.buffer for c in computed]
         made_forward = {v.buffer for i in forward for v in i.made() if v.buffer.kind == "temp"}
-        used_backward = {
-            v.buffer for i in backward for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"
-        }
-        kept = sorted(made_forward & used_backward, key=lambda b: b.number)
+        kept = [
+            sorted(made_forward & _temporaries(backward), key=lambda b: b.number)
+            for backward in (program.instructions[part.start : part.end] for part in self.parts)
+        ]
         leaving = buffers_of(self.outputs) + [v.buffer for _, v in self.gradients if v is not None]
         self.external = {b: a for b, a in tracer.external.items() if b not in dynamic}
         storage = Storage(
             tracer.contents, self.external, tracer.roots, arena=self.arena, lengths=self.lengths
         )
-        run = executable(program.part(forward, dynamic, dict.fromkeys([*leaving, *kept])), storage)
+        run = executable(
+            program.part(forward, dynamic, dict.fromkeys(itertools.chain(leaving, *kept))), storage
+        )
         effects = SideEffects(
             self.changes.effects, self.changes.calls, self.outputs, tracer.partial
         )
         decides, effects.undoing = self._undoing(forward, dynamic, run)
-        half = None
-        if self.seeds:
-            assert not [
-                v
-                for i in backward
-                for v in i.reads()
-                if v.buffer in leaving and v.buffer not in kept
-            ]
-            half = self._second_half(program, backward, [*dynamic, *kept], kept, storage)
+        halves = [
+            self._half(program, part, dynamic, buffers, storage)
+            for part, buffers in zip(self.parts, kept, strict=True)
+        ]
         written = {v.buffer for i in program.instructions for v in i.writes}
         # How often each counts as overwritten: a write to `x.data` does not count.
         overwrites = [
@@ -208,7 +206,7 @@ class _Tracing(Leaving):
         code = Code(
             program,
             run,
-            half,
+            halves,
             self.moving,
             computed,
             overwrites,
@@ -233,7 +231,7 @@ class _Tracing(Leaving):
         plain = (
             admission.checked
             and (admission.bare or admission.unpack is not None)
-            and half is None
+            and not halves
             and not self.moving
         )
         plain = plain and all(type(o) in (New, Number) for o in self.outputs)
@@ -326,21 +324,24 @@ class _Tracing(Leaving):
         places = [dynamic.index(b) for b in written if b not in self.external]
         return last is not None, Undoing(streams, arrays, places, states)
 
-    def _second_half(
+    def _half(
         self,
         program: Program,
-        backward: list[Instruction],
+        part: Part,
         given: list[Buffer],
         kept: list[Buffer],
         storage: Storage,
     ) -> Backward:
-        made = dict.fromkeys(v.buffer for v in self.returned if v is not None)
+        backward = program.instructions[part.start : part.end]
+        made = dict.fromkeys(v.buffer for v in part.returned)
         # What forward has handed on may lie in its arena.
         storage = replace(storage, arena=None if self.arena is None else self.arena.backward)
-        run = executable(
-            program.part(backward, [*given, *[v.buffer for v in self.seeds]], made), storage
-        )
+        before = [*given, *kept, *[v.buffer for v in part.seeds]]
+        there = {*before, *[v.buffer for i in backward for v in i.made()]}
         reading = {v.buffer for i in backward for v in i.reads()}
+        if any(b.kind == "temp" and b not in there for b in reading | {*made}):
+            raise Refusal("the gradients of its results share what one of them computes")
+        run = executable(program.part(backward, before, made), storage)
         read: list[Any] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         state = [(t, a) for a in self.external.values() for t in [self._holder(a)] if t is not None]
         read += [t for t, a in state if any(self.external.get(b) is a for b in reading)]
@@ -351,13 +352,15 @@ class _Tracing(Leaving):
         return Backward(
             run,
             kept,
-            self.seeds,
-            self.wanted,
-            self.reached,
-            self.returned,
+            part.seeds,
+            [(v.shape, numpy_dtype(v.dtype)) for v in part.seeds],
+            part.results,
+            part.wanted,
+            part.reached,
+            part.returned,
             read,
             results,
-            self.keeps,
+            part.keeps,
         )
 
     def _bases(self) -> dict[Buffer, Any]:
@@ -437,6 +440,13 @@ class _Tracing(Leaving):
         a.checked = a.check is not None and not (
             a.sharing.shared or self.asked or of_arguments or a.drift or a.alike
         )
+
+
+def _temporaries(instructions: list[Instruction]) -> set[Buffer]:
+    """The temporaries that instructions read or make."""
+    return {
+        v.buffer for i in instructions for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"
+    }
 
 
 def _writes(t: Tensor) -> int:

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...core.tensor import Tensor, version_of
+from ...core.tape import Node
+from ...core.tensor import OutputSlot, Tensor, version_of
 from ...errors import pass_on
 from ...ir import Buffer, Program, Value
 from ..capture.side_effects import restore, saved
 from ..capture.structure import rebuild
-from ..trace.arrays import memory_of, numpy_dtype
+from ..trace.arrays import memory_of
 from ..trace.recording import NumberInput
 from .admission import Admission, overlap
 from .execute import Executable
-from .node import freed, record
+from .node import Place, freed, record
 from .python_calls import Diverged
 from .results import Direct, New, Results
 from .side_effects import SideEffects
@@ -47,16 +48,19 @@ STALE = Declined("an optimizer's options or counters of steps ask for another up
 # ---- what runs -----------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Backward:
-    """The second half of a program: the gradients of the results that the caller may differentiate.
-    Of whom something is said is a position among the arguments, or a tensor.
+    """A part of the second half of a program: what a section of the graph below the results does
+    with gradients. It is the rule of one node. Of whom something is said is a position among the
+    arguments, or a tensor, or a place among the results of the node of another part.
     """
 
     run: Executable
     saved: list[Buffer]  # temporaries of the first half that it reads
-    seeds: list[Value]  # the gradients of the results
+    seeds: list[Value]  # the gradients that come in, of the node's results
+    places: list[tuple[Any, Any]]  # the shapes and dtypes of these
+    results: list[tuple[int, int]]  # outputs that are results of the node, and which
     wanted: list[Any]  # whose gradients it makes
     reached: list[list[int]]  # for each of them, the results that come from it
-    returned: list[Value | None]  # the gradients
+    returned: list[Value]  # the gradients
     read: list[Any]  # whose values it reads
     read_results: list[int]  # outputs whose values it reads
     keeps: bool  # eager backward frees nothing
@@ -71,8 +75,8 @@ class Backward:
         before = dict(held)
         held.update(extras)
         given = [
-            np.zeros(v.shape, numpy_dtype(v.dtype)) if s is None else np.ascontiguousarray(s)
-            for s, v in zip(seeds, self.seeds, strict=True)
+            np.zeros(shape, kind) if s is None else np.ascontiguousarray(s)
+            for s, (shape, kind) in zip(seeds, self.places, strict=True)
         ]
         env = run([*saved, *given])
         held.update(before)
@@ -92,7 +96,7 @@ class Code:
 
     program: Program
     run: Executable
-    backward: Backward | None
+    halves: list[Backward]  # the second half, in parts, producers first
     moving: list[Any]  # whose gradients there are at the start: an argument's position, or a tensor
     computed: list[NumberInput]
     overwrites: list[tuple[int, int]]  # arguments, and how often each counts as overwritten
@@ -101,8 +105,8 @@ class Code:
 
     @property
     def executables(self) -> list[Executable]:
-        """The first half, and the second where there is one."""
-        return [self.run] if self.backward is None else [self.run, self.backward.run]
+        """The first half, and the parts of the second in the order in which they run."""
+        return [self.run, *[part.run for part in reversed(self.halves)]]
 
     def numbers(self, numbers: list[Any]) -> list[ndarray]:
         """What the program is given of numbers."""
@@ -282,14 +286,14 @@ class Version:
             if type(env) is Declined:
                 restore(held)
                 return env
-            extras = dict(code.run.memory.storage.extras) if code.backward is not None else {}
+            extras = dict(code.run.memory.storage.extras) if code.halves else {}
             self.hits += 1
             results.take_gradients(made, tensors)
             results.leave_gradients(tensors, env)
             code.count_writes(tensors)
             results.make(made, tensors, env, numbers, effects.late_outputs)
-            if code.backward is not None:
-                self._join(code.backward, made, tensors, env, extras)
+            if code.halves:
+                self._join(code.halves, made, tensors, env, extras)
             for output, t in zip(results.outputs, made, strict=True):
                 if type(output) is New and output.spent:
                     freed(t, output.spent)
@@ -336,29 +340,35 @@ class Version:
 
     def _join(
         self,
-        backward: Backward,
+        halves: list[Backward],
         made: list[Any],
         tensors: list[Tensor],
         env: list[Any],
         extras: Any,
     ) -> None:
-        """Make the results that require grad the results of one node, whose gradient rule is the
-        program's second half.
+        """Make the results that require grad the results of nodes, one for each part of the
+        program's second half, which is its gradient rule.
         """
         memory = self.code.run.memory
-        roots = [
-            t for o, t in zip(self.results.outputs, made, strict=True) if type(o) is New and o.joins
-        ]
-        leaves = [tensors[t] if isinstance(t, int) else t for t in backward.wanted]
-        read = [tensors[t] if isinstance(t, int) else t for t in backward.read]
-        read += [made[k] for k in backward.read_results]
-        kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in backward.saved]
-        record(self, roots, leaves, read, kept, extras, backward.keeps)
+        nodes: list[Node] = []
+        for part in halves:
+            inputs: list[Any] = []
+            for who in part.wanted:
+                if type(who) is Place:
+                    inputs.append(OutputSlot(nodes[who.part], who.index))
+                else:
+                    t = tensors[who] if isinstance(who, int) else who
+                    inputs.append(t._node or t)
+            read = [tensors[t] if isinstance(t, int) else t for t in part.read]
+            read += [made[k] for k in part.read_results]
+            kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in part.saved]
+            nodes.append(record(self, part, inputs, part.places, read, kept, extras))
+            for k, index in part.results:
+                made[k]._node, made[k]._rg = OutputSlot(nodes[-1], index), True
 
     def back(
-        self, saved: list[Any], extras: Any, seeds: list[ndarray | None]
+        self, part: Backward, saved: list[Any], extras: Any, seeds: list[ndarray | None]
     ) -> list[ndarray | None]:
-        """Run the second half of the program, for a node that `_join` made."""
-        assert self.code.backward is not None
+        """Run a part of the second half of the program, for a node that `_join` made."""
         with self._lock:
-            return self.code.backward(saved, extras, seeds)
+            return part(saved, extras, seeds)

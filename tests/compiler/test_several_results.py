@@ -1,0 +1,106 @@
+"""Results of one call that are made of each other, or of the same values: backward goes the way it
+goes in eager execution.
+"""
+
+import pytest
+
+import pellucid as torch
+
+
+def chain(x):
+    y = x.sin()
+    return y, y.exp()
+
+
+def shared(x):
+    h = x.sin()
+    return h.exp(), h.cos()
+
+
+def apart(x):
+    return x.sin(), x.cos()
+
+
+def poles(x):
+    h = x * 0
+    return 1 / h, h * 2
+
+
+def deep(x):
+    a = x.sin()
+    b = a * 2
+    p, q = (a + b).unbind()
+    return b, p * q, a, (p.exp(), q)
+
+
+def both(function):
+    """The function eagerly, and compiled with the first calls made."""
+    compiled = torch.compile(function)
+    for _ in range(2):
+        compiled(numbers())
+    return function, compiled
+
+
+def numbers():
+    return torch.tensor([0.5, -1.25], requires_grad=True)
+
+
+def told(step):
+    try:
+        return step()
+    except RuntimeError as error:
+        return str(error)
+
+
+def same(function, step):
+    """`step` says the same of the results of both."""
+    (x, e), (z, c) = [(x, f(x)) for f in both(function) for x in [numbers()]]
+    assert "Compiled" in type((c[0] if type(c[0]) is torch.Tensor else c[0][0]).grad_fn).__name__
+    expected, got = step(x, e), step(z, c)
+    assert str(got) == str(expected)
+
+
+def test_the_gradient_of_a_result_in_another():
+    same(chain, lambda x, r: torch.autograd.grad(r[1].sum(), r[0]))
+    same(deep, lambda x, r: torch.autograd.grad(r[1].sum(), [r[2], r[0]]))
+
+
+def test_hooks_of_a_result_see_all_of_its_gradient():
+    def hooked(x, r):
+        seen = []
+        r[0].register_hook(lambda g: seen.append(g.tolist()) or g * 3)
+        (r[1].sum() + r[0].sum()).backward()
+        return seen, x.grad
+
+    same(chain, hooked)
+    same(deep, hooked)
+
+
+def test_retained_gradients_are_whole():
+    def retained(x, r):
+        flat = [r[0], r[1], r[2], *r[3]]
+        for t in flat:
+            t.retain_grad()
+        sum(t.sum() * (k + 1) for k, t in enumerate(flat)).backward()
+        return [t.grad for t in (x, *flat)]
+
+    same(deep, retained)
+
+
+@pytest.mark.parametrize("function", [chain, shared, apart], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_one_backward_after_the_other(function, order):
+    def steps(x, r):
+        return [(told(lambda k=k: r[k].sum().backward()), x.grad.tolist()) for k in order]
+
+    same(function, steps)
+
+
+def test_what_nobody_asked_for_adds_nothing():
+    """Not even 0 times infinity."""
+
+    def second(x, r):
+        r[1].sum().backward()
+        return x.grad
+
+    same(poles, second)
