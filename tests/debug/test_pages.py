@@ -249,6 +249,56 @@ def test_a_large_graph_opens_at_its_top_with_modules_closed(show):
     assert page.run("graphView.map()") is None
 
 
+_HIDDEN = """(() => { const v = graphView, [left, top, s] = v.map(), right = left + v.layout.width * s, bottom = top + v.layout.height * s;
+  return v.layout.boxes.filter((b) => b && (b.x + b.width / 2) * v.scale + v.tx > left && (b.x - b.width / 2) * v.scale + v.tx < right
+    && (b.y + b.height) * v.scale + v.ty > top && b.y * v.scale + v.ty < bottom).length; })()"""
+
+
+def test_a_played_network_is_not_cut_off_on_a_small_screen(show, chromium):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    x, y = torch.ones(4, 2), torch.zeros(4, 1)
+    chromium.size(1024, 768)
+    try:
+        page = show(debug.step_through(lambda: nn.functional.mse_loss(model(x), y), names=model))
+        inside = (
+            "graphView.layout.boxes.filter((b) => b).every((b) => (b.x - b.width / 2) * graphView.scale + graphView.tx >= 0 &&"
+            " (b.x + b.width / 2) * graphView.scale + graphView.tx <= graphView.width)"
+        )
+        assert page.run("graphView.layout.height * graphView.scale > graphView.height")
+        for k in range(page.run("stepPlayer.steps.length")):
+            page.run(f"stepPlayer.go({k})")
+            page.frame()
+            assert page.run(inside), "no box is cut off at the side"
+            assert page.run(_HIDDEN) == 0, "the map hides no box while a corner is free"
+    finally:
+        chromium.size(1100, 760)
+
+
+def test_the_map_stays_in_its_corner_while_it_is_dragged(show):
+    model = nn.Sequential(*[Block() for _ in range(12)])
+    page = show(debug.draw(model, torch.ones(2, 6)))
+    page.click_on("button[title='Open every module']")
+    left, top, scale = page.run("graphView.map()")
+    x, y = page.run(
+        "(() => { const r = graphView.canvas.getBoundingClientRect(); return [r.x, r.y]; })()"
+    )
+    height = page.run("graphView.layout.height") * scale
+    corners = set()
+    for kind, share in [("mousePressed", 0.1), *[("mouseMoved", k / 10) for k in range(2, 9)]]:
+        page.call(
+            "Input.dispatchMouseEvent", type=kind, x=x + left + 2, y=y + top + share * height,
+            button="left", buttons=1, clickCount=1,
+        )  # fmt: skip
+        page.frame()
+        corners.add(tuple(page.run("graphView.map()")))
+    page.call(
+        "Input.dispatchMouseEvent", type="mouseReleased", x=x + left + 2, y=y + top + height / 2,
+        button="left", clickCount=1,
+    )  # fmt: skip
+    assert corners == {(left, top, scale)}
+
+
 def test_titles_of_frames_are_free_of_arrows(show):
     model = nn.Sequential(*[Block() for _ in range(3)])
     page = show(debug.draw(model, torch.ones(2, 6)))

@@ -221,7 +221,7 @@ class Chart:
             f'<svg xmlns="http://www.w3.org/2000/svg" class="pc" width="{self.width:.0f}" height="{self.height:.0f}" '
             f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" role="img" aria-label="{escape(self.title)}">'
             f"<style>{pages.palette('.pc')}\n{STYLE}</style>"
-            f'<text class="title" x="{LEFT:.0f}" y="20">{escape(self.title)}</text>'
+            f'<text class="title" x="{LEFT:.0f}" y="16">{escape(self.title)}</text>'
         )
         out = [head]
         for v in log_ticks(self._y0, self._y1) if self.log else ticks(self._y0, self._y1):
@@ -304,7 +304,7 @@ class Chart:
         )
         if hidden:
             out.append(
-                f'<text x="{LEFT:.0f}" y="33">{hidden} values of 0 or less are not shown</text>'
+                f'<text x="{LEFT:.0f}" y="30">{hidden} values of 0 or less are not shown</text>'
             )
         return out
 

@@ -99,6 +99,7 @@ class GraphView {
       if (scrolling) this.scrollTo(e.offsetY);
       down = [e.clientX, e.clientY, this.tx, this.ty];
       mapping = !scrolling && fingers.size === 1 && this.lookAt(e.offsetX, e.offsetY);
+      this.held = true;
       moved = scrolling || mapping || fingers.size > 1 ? 9 : 0; // two fingers zoom, they click nothing
       c.setPointerCapture(e.pointerId);
     });
@@ -128,6 +129,8 @@ class GraphView {
       const rest = [...fingers.values()][0];
       down = rest ? [rest.clientX, rest.clientY, this.tx, this.ty] : null;
       c.classList.remove("drag");
+      this.held = down !== null;
+      this.redraw();
     };
     c.addEventListener("pointerup", up);
     c.addEventListener("pointercancel", up);
@@ -214,7 +217,7 @@ class GraphView {
       if (!link.first || !text || link.stub || seen.has(key)) continue;
       seen.add(key);
       // Beside the arrow, but not beyond the room of its box.
-      this.labels.push([Math.min(x + 5, item.x + item.width / 2 + 12 - text.length * 6.4), y + 13, text]);
+      this.labels.push([Math.min(x + 5, item.x + item.width / 2 + 12 - text.length * 6.4), y + 13, text, link.edges]);
     }
     this.noteClosed();
     this.layoutTime = performance.now() - began;
@@ -279,10 +282,11 @@ class GraphView {
     if (!this.width) return;
     this.fit();
     if (this.scale >= (this.playing ? 0.7 : 0.5)) return;
-    this.scale = 0.85;
+    this.scale = Math.min(0.85, Math.max(0.6, (this.width - 20) / this.layout.width)); // its whole width, if that can be read
     const items = this.layout.boxes.filter(Boolean).concat(this.layout.closed), top = items.reduce((p, q) => (q.y < p.y ? q : p));
-    this.tx = this.layout.width * this.scale <= this.width ? (this.width - this.layout.width * this.scale) / 2 : this.width / 2 - top.x * this.scale;
+    this.tx = this.width / 2 - top.x * this.scale;
     this.ty = 10;
+    this.keepIn();
     this.redraw();
   }
 
@@ -294,19 +298,39 @@ class GraphView {
     this.redraw();
   }
 
+  // Move the drawing so that no room is wasted beside it: one that is smaller than the view lies in its middle.
+  keepIn() {
+    const within = (at, size, room) => (size <= room ? (room - size) / 2 : Math.min(10, Math.max(room - size - 10, at)));
+    this.tx = within(this.tx, this.layout.width * this.scale, this.width);
+    this.ty = within(this.ty, this.layout.height * this.scale, this.height);
+  }
+
   centre(k) {
     if (this.scale < 0.5) this.scale = 0.85;
     const item = this.layout.shown[k];
     this.tx = this.width / 2 - item.x * this.scale;
     this.ty = this.height / 2 - (item.y + item.height / 2) * this.scale;
+    this.keepIn();
     this.redraw();
   }
 
-  // Centre a node unless it is well in view.
+  // Centre a node unless it is well in view, with the nodes that numbers travel from or to if there is room for all.
   show(k) {
-    const item = this.layout.shown[k], x = item.x * this.scale + this.tx, y = item.y * this.scale + this.ty;
-    const half = (item.width / 2) * this.scale, away = y < 0 || y + item.height * this.scale > this.height || x < half || x > this.width - half;
-    if (this.scale < 0.35 || away) this.centre(k); else this.redraw();
+    if (this.scale < 0.35) { this.centre(k); return; }
+    const away = (items) => {
+      const left = Math.min(...items.map((i) => i.x - i.width / 2)), right = Math.max(...items.map((i) => i.x + i.width / 2));
+      const top = Math.min(...items.map((i) => i.y)), bottom = Math.max(...items.map((i) => i.y + i.height));
+      return { fits: (right - left) * this.scale <= this.width && (bottom - top) * this.scale <= this.height, middle: [(left + right) / 2, (top + bottom) / 2],
+        out: left * this.scale + this.tx < 0 || right * this.scale + this.tx > this.width || top * this.scale + this.ty < 0 || bottom * this.scale + this.ty > this.height };
+    };
+    const all = away([k, ...this.travel.map(([, , other]) => other)].map((j) => this.layout.shown[j]));
+    if (!all.fits) { if (away([this.layout.shown[k]]).out) this.centre(k); else this.redraw(); return; }
+    if (all.out) {
+      this.tx = this.width / 2 - all.middle[0] * this.scale;
+      this.ty = this.height / 2 - all.middle[1] * this.scale;
+      this.keepIn();
+    }
+    this.redraw();
   }
 
   // What lies under a point of the canvas: {node} or {group}, or null.
@@ -440,8 +464,9 @@ class GraphView {
       ctx.lineWidth = 3;
       ctx.strokeStyle = colour.paper;
       ctx.fillStyle = colour.soft;
-      for (const [x, y, label] of this.labels) {
-        if (x < view.left - 200 || x > view.right || y < view.top || y > view.bottom + 20) continue;
+      const moving = new Set(this.travel.map(([edge]) => edge)); // these carry a number of their own
+      for (const [x, y, label, edges] of this.labels) {
+        if (edges.some((e) => moving.has(e)) || x < view.left - 200 || x > view.right || y < view.top || y > view.bottom + 20) continue;
         ctx.strokeText(label, x, y);
         ctx.fillText(label, x, y);
       }
@@ -484,7 +509,28 @@ class GraphView {
   map() {
     const { width, height } = this.layout, scale = Math.min(150 / width, (0.6 * this.height) / height);
     if ((width * this.scale <= this.width && height * this.scale <= this.height) || this.width < 420 || width * scale < 6) return null;
-    return [this.width - width * scale - 22, this.height - height * scale - 12, scale];
+    const [left, top] = this.corner(width * scale, height * scale);
+    return [left, top, scale];
+  }
+
+  // The corner for a map of this size in which it hides least; it stays there while it or the drawing is dragged.
+  corner(width, height) {
+    const right = this.width - width - 22, bottom = this.height - height - 12;
+    if (this.held && this.lastCorner) return [this.lastCorner[0] ? right : 12, this.lastCorner[1] ? bottom : 12];
+    const hidden = ([x, y]) => {
+      const left = x ? right : 12, top = y ? bottom : 12;
+      let area = 0;
+      for (const i of [...(this.layout.boxes.length <= 3000 ? this.layout.boxes : []), ...this.layout.closed]) {
+        if (!i) continue;
+        const over = Math.min(left + width, (i.x + i.width / 2) * this.scale + this.tx) - Math.max(left, (i.x - i.width / 2) * this.scale + this.tx);
+        const down = Math.min(top + height, (i.y + i.height) * this.scale + this.ty) - Math.max(top, i.y * this.scale + this.ty);
+        if (over > 0 && down > 0) area += over * down;
+      }
+      return area;
+    };
+    const corners = [this.lastCorner || [1, 1], [1, 1], [1, 0], [0, 1], [0, 0]], areas = corners.map(hidden);
+    this.lastCorner = corners[areas.indexOf(Math.min(...areas))];
+    return [this.lastCorner[0] ? right : 12, this.lastCorner[1] ? bottom : 12];
   }
 
   drawMap(ratio) {
