@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..core.inplace import bump
 from ..core.modes import local, no_grad
-from ..core.tensor import FAST_TYPES, Tensor
+from ..core.primitive import PRIMITIVES
+from ..core.tensor import FAST_TYPES, Tensor, version_of
 from ..errors import NeedsValuesError
 
 
@@ -192,6 +194,30 @@ def _asked(
     return handler.__torch_dispatch__(func, types, args, kwargs)
 
 
+def gives_views(func: Any) -> bool:
+    """Whether results of an operator show the memory of its first argument."""
+    return func.is_view or (
+        func.namespace == "pellucid" and getattr(PRIMITIVES.get(func._opname), "view", False)
+    )
+
+
+def count_writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
+    """A type has handled an operator: what it wrote to counts the write, and views of a tensor share
+    its counter.
+    """
+    if gives_views(func):
+        version = version_of(args[0])
+        for t in leaves((made,), {}):
+            if isinstance(t, Tensor) and type(t) not in FAST_TYPES and t is not args[0]:
+                t._ver = version
+    elif func._schema.is_mutable:
+        for k, a in enumerate(func._schema.arguments):
+            if a.is_write:
+                for t in leaves((args[k] if k < len(args) else kwargs.get(a.name),), {}):
+                    if isinstance(t, Tensor) and type(t) not in FAST_TYPES:
+                        bump(t, func._opname)
+
+
 def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An operator below autograd: by the innermost mode, else by a type of the arguments, else
     computed.
@@ -208,6 +234,7 @@ def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with only(()):
             made = _asked(type(value), type(value), func, types, args, kwargs)
         if made is not NotImplemented:
+            count_writes(func, args, kwargs, made)
             return made
     if found:
         raise Unhandled(

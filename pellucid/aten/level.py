@@ -13,19 +13,20 @@ from typing import Any
 from ..api import overriding
 from ..core import interpret
 from ..core.bind import record
-from ..core.inplace import bump, check_view, take_place
+from ..core.inplace import check_view, take_place
 from ..core.interpret import thread as interpreters
 from ..core.modes import local
-from ..core.primitive import PRIMITIVES, TENSORS, Plan, Primitive
+from ..core.primitive import TENSORS, Plan, Primitive
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tape import Node
-from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor
+from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor, version_of
 from ..dtypes import BY_NUMPY
 from ..errors import NeedsValuesError, UnsupportedError
 from . import composite, dispatch, networks
 from .composite import seed as seed
 from .dispatch import (
     call,
+    gives_views,
     handled,
     handlers,
     leaves,
@@ -81,7 +82,6 @@ class OfType(Level):
             _keep_old(node, t)
         with passed_autograd():
             handled(ATEN.copy_.default, (t, result), {})
-        bump(t, name)
         take_place(t, node)
         if local.grad and t._rg:
             _forget_bases(t, name)
@@ -116,6 +116,20 @@ def adopt(cls: Any) -> None:
     if cls._interpreter is None and takes_over(cls):
         cls._interpreter = OF_TYPE
         cls._keeps_type = False
+        if cls.data is Tensor.data:
+            cls.data = property(data_of, Tensor.data.fset)
+
+
+def data_of(t: Tensor) -> Tensor:
+    """`x.data` of a type that handles operators: the same values without history, in a tensor that
+    counts writes for itself.
+    """
+    if not takes((t,), {}):
+        return Tensor.data.fget(t)  # type: ignore[attr-defined]
+    with passed_autograd():
+        made: Tensor = handled(ATEN.detach.default, (t,), {})
+    made._ver = None
+    return made
 
 
 def live(t: Tensor) -> Any:
@@ -250,13 +264,7 @@ def _forget_bases(t: Tensor, name: str) -> None:
 
 def _know_base(func: Any, args: tuple[Any, ...], made: Any) -> Any:
     """Results of an operator that gives views, which know of what."""
-    first = func._schema.returns[0] if func._schema.returns else None
-    aliases = first is not None and first.alias_info is not None and not first.is_write
-    if (
-        aliases
-        or func.namespace == "pellucid"
-        and getattr(PRIMITIVES.get(func._opname), "view", False)
-    ):
+    if gives_views(func):
         for t in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(t, Tensor) and type(t) not in FAST_TYPES and t is not args[0]:
                 t.extra()["operator_base"] = args[0]
@@ -277,6 +285,8 @@ def _keep_old(edge: Any, t: Tensor) -> None:
                     old = call(ATEN.clone.default, (t,), {})
                 old._node, old._rg = t._node, t._rg
             context.replace(t, old)
+            kept = [v for v in node.versions if v is not t._ver]
+            node.versions, node.total = tuple(kept), sum([v.count for v in kept])
         for each in node.inputs:
             below = each.node if type(each) is OutputSlot else each
             if isinstance(below, Node) and id(below) not in seen and below.source == last.source:
@@ -336,6 +346,12 @@ class _Context:
 
     outs: list[Any]
 
+    def asked(self) -> list[Any]:
+        """Arguments whose values the rule will surely read. A rule in operators may ask for an
+        argument for its shape alone, so none of those count.
+        """
+        return []
+
     def keep(self) -> None:
         """Hand what the rule will ask for to the program's saved-tensor hooks, and let go of
         everything else.
@@ -382,6 +398,12 @@ class _Context:
                 if t._view is not None and t._view.kind == "no_grad":
                     t._view.kind = "grad"
         self.node = weakref.ref(node)
+        watched = [
+            version_of(t)
+            for t in (*self.asked(), *self.outs)
+            if isinstance(t, Tensor) and type(t) not in FAST_TYPES
+        ]
+        node.versions, node.total = tuple(watched), sum([v.count for v in watched])
         self.outs = _put(self.outs)
         if not several:
             return fresh[0]
@@ -452,11 +474,19 @@ class _OfRecord(_Context):
         self.outs = [_saved(t) if k in used else None for k, t in enumerate(outs)]
         self.described = [(t._array.shape, t._array.dtype) for t in outs]
 
-    def keep(self) -> None:
+    def used(self) -> set[int]:
+        """Which of the arguments the rule will ask for."""
         used = {i for kind, i in self.plan.entries if kind == "in"}
         used.update(
             k for kind, i in self.plan.entries if kind == "ins" for k in range(i, len(self.tensors))
         )
+        return used
+
+    def asked(self) -> list[Any]:
+        return [self.tensors[k] for k in self.used()]
+
+    def keep(self) -> None:
+        used = self.used()
         self.tensors = tuple([_put(t) if k in used else None for k, t in enumerate(self.tensors)])
 
     def fact(self, kind: str, i: int) -> Any:

@@ -16,7 +16,9 @@ from typing import Any
 from .._pytree import tree_flatten, tree_unflatten
 from ..api import overriding
 from ..aten import dispatch
-from ..aten.overload import OpOverload, bound
+from ..aten.gradients.rules import ATEN
+from ..aten.level import data_of
+from ..aten.overload import OpOverload, Tag, bound
 from ..core.function import Function
 from ..core.modes import local as modes
 from ..core.public import METHODS
@@ -26,6 +28,7 @@ from ..distributed.mesh import DeviceMesh, current_mesh
 from ..errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from . import propagate
 from . import rules as rules
+from .aliases import Memory, Source
 from .placements import (
     REPLICATE,
     DTensorSpec,
@@ -65,6 +68,7 @@ class DTensor(Tensor):
 
     _local_tensor: Tensor
     _spec: DTensorSpec
+    _memory: Memory
 
     __torch_function__ = overriding.disabled
 
@@ -81,7 +85,7 @@ class DTensor(Tensor):
             device=local_tensor.device,
             requires_grad=requires_grad,
         )
-        made._local_tensor, made._spec = local_tensor, spec
+        made._local_tensor, made._spec, made._memory = local_tensor, spec, Memory()
         return made
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -108,7 +112,11 @@ class DTensor(Tensor):
             self._local_tensor.detach().clone(), self._spec, requires_grad=self.requires_grad
         )
         made.__dict__.update(
-            {k: v for k, v in self.__dict__.items() if k not in ("_local_tensor", "_spec")}
+            {
+                k: v
+                for k, v in self.__dict__.items()
+                if k not in ("_local_tensor", "_spec", "_memory")
+            }
         )
         memo[id(self)] = made
         if self.grad is not None:
@@ -185,6 +193,7 @@ class DTensor(Tensor):
             grad_placements: the layout that the part's gradient has; default: this tensor's,
                 Partial as Replicate.
         """
+        self._memory.refreshed()
         if not modes.grad or not self.requires_grad:
             return (
                 self._local_tensor
@@ -254,6 +263,21 @@ class DTensor(Tensor):
         """For each dimension of the mesh, how the tensor lies on it."""
         return self._spec.placements
 
+    def __become__(self, other: DTensor) -> DTensor:
+        """Be what another tensor is from now on, its history aside."""
+        self._local_tensor, self._spec = other._local_tensor, other._spec
+        self._memory, self._array = other._memory, other._array
+        return self
+
+    def _set_data(self, value: Any) -> None:
+        if not isinstance(value, DTensor):
+            raise RuntimeError(
+                "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+            )
+        self.__become__(value)
+
+    data = property(data_of, _set_data)
+
 
 class UpdatePart:
     """This rank's part of a parameter, of its gradient and of an optimizer's state; `done` makes
@@ -281,9 +305,11 @@ class UpdatePart:
         self.grad = relaid(grad, spec.placements)._local_tensor
         self.state = {k: v._local_tensor if isinstance(v, DTensor) else v for k, v in state.items()}
         self.old = {k: v for k, v in state.items() if isinstance(v, DTensor)}
+        self.memory = param._memory
 
     def done(self) -> None:
         """Put what is new into the state."""
+        self.memory.written()
         for key, value in self.state.items():
             held = self.whole.get(key)
             if isinstance(held, DTensor) and held._local_tensor is value:
@@ -322,6 +348,7 @@ def made_of(array: Any, spec: DTensorSpec) -> DTensor:
 
 def relaid(t: DTensor, placements: Sequence[Placement]) -> DTensor:
     """A tensor in another layout, past autograd."""
+    t._memory.refreshed()
     spec = t._spec
     target = tuple(placements)
     if spec.placements == target:
@@ -438,6 +465,8 @@ def _known(value: Any) -> Any:
 def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An operator on distributed tensors."""
     given = bound(func._schema, args, kwargs)
+    if Tag.inplace_view in func.tags or func._opname.startswith("resize_"):
+        return _turned(func, given, args, kwargs)
     tensors: list[DTensor] = []
     mesh = _mesh_of(given)
 
@@ -448,6 +477,7 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 raise OperationError(
                     f"{func}: DTensors on different meshes: {mesh} and {t._spec.mesh}"
                 )
+            t._memory.refreshed()
             tensors.append(t)
             return t._spec
         if isinstance(v, (list, tuple)) and any(isinstance(x, Tensor) for x in v):
@@ -471,12 +501,8 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             _plans[key] = plan
     if mesh.get_coordinate() is None:
         return _elsewhere(plan, tensors)
-    parts = iter(
-        [
-            (t if p is None else relaid(t, p))._local_tensor
-            for t, p in zip(tensors, plan.ins, strict=True)
-        ]
-    )
+    laid = [t if p is None else relaid(t, p) for t, p in zip(tensors, plan.ins, strict=True)]
+    parts = iter([t._local_tensor for t in laid])
 
     def part(v: Any) -> Any:
         if isinstance(v, Tensor):
@@ -488,30 +514,82 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     local_values = [part(v) for v in given]
     for k, v in plan.replaced.items():
         local_values[k] = v
-    name = func._schema.name
-    writes = name.endswith("_") and not name.endswith("__")
     call = propagate.Call(func, values, mesh) if plan.kernel is not None else None
     made = (
         propagate.run(func, local_values)
         if plan.kernel is None
         else plan.kernel(call, local_values)
     )
-    if writes:
-        return given[0]
+    if func._schema.is_mutable:
+        _write_back(func, given, tensors, laid)
+        name = func._schema.name
+        if name.endswith("_") and not name.endswith("__"):
+            return given[0]
     if plan.outs is None:
-        return _in_full(made, mesh)
-    results = list(made) if isinstance(made, (tuple, list)) else [made]
-    wrapped = [
-        DTensor(t, s) if isinstance(t, Tensor) and s is not None else t
-        for t, s in zip(results, plan.outs, strict=True)
+        wrapped = _in_full(made, mesh)
+    else:
+        results = list(made) if isinstance(made, (tuple, list)) else [made]
+        each = [
+            DTensor(t, s) if isinstance(t, Tensor) and s is not None else t
+            for t, s in zip(results, plan.outs, strict=True)
+        ]
+        wrapped = tuple(each) if isinstance(made, tuple) else each
+        if not isinstance(made, (tuple, list)):
+            wrapped = each[0]
+    if dispatch.gives_views(func):
+        _join_memory(func, given, tensors[0], laid[0], wrapped)
+    return wrapped
+
+
+def _turned(func: OpOverload, given: list[Any], args: Any, kwargs: Any) -> DTensor:
+    """An operator that makes a tensor a view of itself (`x.t_()`)."""
+    packet = getattr(ATEN, func._opname[:-1], None)
+    view = getattr(packet, func._overloadname, None) or getattr(packet, "int", None)
+    if view is None or not view.is_view:
+        raise UnsupportedError(f"{func} of a distributed tensor (DTensor) is not supported")
+    made: DTensor = given[0].__become__(dispatched(view, args, kwargs))
+    return made
+
+
+def _write_back(
+    func: OpOverload, given: list[Any], tensors: list[DTensor], laid: list[DTensor]
+) -> None:
+    """An operator has written to arguments: those that were redistributed get the values."""
+    written = [
+        t
+        for a, v in zip(func._schema.arguments, given, strict=True)
+        if a.is_write
+        for t in (v if isinstance(v, (list, tuple)) else [v])
+        if isinstance(t, DTensor)
     ]
-    return (
-        tuple(wrapped)
-        if isinstance(made, tuple)
-        else wrapped
-        if isinstance(made, list)
-        else wrapped[0]
-    )
+    for t, now in zip(tensors, laid, strict=True):
+        if any(t is w for w in written):
+            if now is not t:
+                t._local_tensor.copy_(relaid(now, t._spec.placements)._local_tensor)
+            t._memory.written()
+
+
+def _join_memory(
+    func: OpOverload, given: list[Any], base: DTensor, laid: DTensor, made: Any
+) -> None:
+    """Views lie in the memory of the tensor; where that was redistributed first, they are copies."""
+    views = made if isinstance(made, (tuple, list)) else (made,)
+    if laid is base:
+        for t in views:
+            t._memory = base._memory
+        return
+    # not the tensor itself, which may become another one (`x.t_()`, `x.data = y`)
+    held = DTensor(base._local_tensor, base._spec)
+    held._memory = base._memory
+    at = next(k for k, v in enumerate(given) if v is base)
+    rest = [None if k == at else v for k, v in enumerate(given)]
+    for k, t in enumerate(views):
+
+        def show(x: Any, k: int = k) -> Any:
+            shown = propagate.run(func, [x if n == at else v for n, v in enumerate(rest)])
+            return shown[k] if isinstance(shown, (tuple, list)) else shown
+
+        t._memory = Memory(Source(held, t, show))
 
 
 def _in_full(made: Any, mesh: DeviceMesh) -> Any:

@@ -19,7 +19,7 @@ from ..core.primitive import PRIMITIVES
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..distributed.mesh import DeviceMesh
-from ..errors import OperationError, UnsupportedError
+from ..errors import OperationError
 from .placements import (
     REPLICATE,
     SUM,
@@ -141,23 +141,7 @@ def found_rule(func: OpOverload) -> Rule:
 
 
 def gathered(call: Call) -> Plan:
-    """All arguments in full, and so the results.
-
-    Raises:
-        NotImplementedError: the operator writes to an argument that is not in full.
-    """
-    for a, value in zip(call.func._schema.arguments, call.values, strict=True):
-        if (
-            a.alias_info is not None
-            and a.alias_info.is_write
-            and isinstance(value, DTensorSpec)
-            and not all(p.is_replicate() for p in value.placements)
-        ):
-            raise UnsupportedError(
-                f"Operator {call.func} does not have a sharding strategy registered.",
-                hint=f"it would write to a tensor with placements {value.placements}; use the form that returns a new tensor, "
-                "or redistribute to Replicate() first",
-            )
+    """All arguments in full, and so the results."""
     return Plan(
         [
             None if all(p.is_replicate() for p in s.placements) else (REPLICATE,) * call.mesh.ndim

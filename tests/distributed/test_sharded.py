@@ -6,7 +6,13 @@ import pytest
 
 from .harness import RANKS, THOROUGH, launch, needs_mpi
 
-PROGRAMS = ["sharded_tensors.py", "sharded_modules.py", "sharded_hard.py", "sharded_anything.py"]
+PROGRAMS = [
+    "sharded_tensors.py",
+    "sharded_modules.py",
+    "sharded_hard.py",
+    "sharded_anything.py",
+    "sharded_views.py",
+]
 
 
 @needs_mpi

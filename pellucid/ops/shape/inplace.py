@@ -64,6 +64,9 @@ def _inplace(
             for view in (v._view for v in own):
                 view.chain = (*back.chain, *view.chain)  # type: ignore[union-attr]
         self._array = after
+        become = getattr(self, "__become__", None)
+        if become is not None:  # a type whose values are not in its array
+            become(result)
         if result._rg:
             self._node, self._rg = result._node, True
         if self._view is not None:

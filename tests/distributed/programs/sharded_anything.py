@@ -119,19 +119,19 @@ for name, (function, *tensors) in CASES.items():
             assert torch.allclose(a, b, rtol=1e-9, atol=1e-9), (name, layout, a, b)
         count += 1
 
-# An operator without a rule writes only to what every rank has in full.
-whole = laid(x, Replicate()).detach()
-assert torch.equal(
-    whole.index_fill_(0, replicated(places), 1.0).full_tensor()[:3],
-    torch.ones(3, 6, dtype=torch.float64),
-)
+# An operator without a rule writes to what was gathered, and that is put back.
+for layout in (Replicate(), Shard(0), Shard(1), Partial()):
+    whole = laid(x, layout).detach()
+    given = x.index_fill(0, places, 1.0)
+    assert torch.allclose(whole.index_fill_(0, replicated(places), 1.0).full_tensor(), given)
+    assert whole.placements == (layout,)
 for t in (laid(x, Shard(0)).detach(), laid(x, Partial()).detach()):
     try:
         t.resize_as_(replicated(x[:2]))
     except NotImplementedError as error:
-        assert "aten.resize_as_.default does not have a sharding strategy registered" in str(error)
+        assert "aten.resize_as_.default of a distributed tensor (DTensor)" in str(error)
     else:
-        raise AssertionError("an operator without a rule wrote to a part")
+        raise AssertionError("an operator that resizes wrote to a part")
 # The program's own plain tensors are not taken for distributed ones.
 try:
     laid(x, Shard(0)) + x
