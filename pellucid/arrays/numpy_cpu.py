@@ -82,7 +82,7 @@ ACCUMULATE: dict[Any, Any] = {
     },
 }
 _F32 = np.dtype(np.float32)
-_FLOATS = frozenset(REAL) | HALVES
+_REDUCED = HALVES | set(map(np.dtype, "fdFD?bBhHiIl"))
 _multiply = np.multiply
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
@@ -94,9 +94,9 @@ BLOCK_ROWS = 256
 
 
 def _kernels_for(x: Any) -> Any:
-    """The kernels of reductions where they are faster than NumPy's: many floats in order."""
+    """The kernels of reductions where they are faster than NumPy's: many elements in order."""
     serves = (
-        x.dtype in _FLOATS
+        x.dtype in _REDUCED
         and type(x) is ndarray
         and x.flags.c_contiguous
         and config.kernels
@@ -211,6 +211,9 @@ def sum(
         return narrowed(np.asarray(_add(widened(x), axis, None, None, keepdims)), kind)
     if dtype is None and kind in ACCUMULATE:
         wide = ACCUMULATE[kind]
+        made = _by_kernel("sum", x, axis, keepdims) if out is None else None
+        if made is not None:
+            return made
         total = _add(x, axis, wide, out, keepdims)
         return total if wide.kind == "i" else total.astype(kind)
     return _add(x, axis, dtype, out, keepdims)
@@ -272,12 +275,24 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         if made is not None:
             return made
         return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), x.dtype)
-    if (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+    if x.dtype.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
     made = plain(x, axis, None, None, keepdims)
     return made if x.flags.c_contiguous else in_order(made)
+
+
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.any`."""
+    made = _by_kernel("any", x, axis, keepdims)
+    return in_order(np.logical_or.reduce(x, axis, None, None, keepdims)) if made is None else made
+
+
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """As `np.all`."""
+    made = _by_kernel("all", x, axis, keepdims)
+    return in_order(np.logical_and.reduce(x, axis, None, None, keepdims)) if made is None else made
 
 
 def copy(x: Any, order: Any = "K") -> Any:
@@ -611,10 +626,8 @@ def overlaps_itself(array: ndarray) -> bool:
     return (
         not ordered
         and array.size > 1
-        and any(
-            stride == 0 and size > 1
-            for stride, size in zip(array.strides, array.shape, strict=True)
-        )
+        and (0, True)
+        in {(stride, size > 1) for stride, size in zip(array.strides, array.shape, strict=True)}
     )
 
 

@@ -1,5 +1,5 @@
-"""Sums, means, norms, products, maxima and minima over adjacent axes of floats, variances of
-float32 (C-contiguous).
+"""Sums, means, products, maxima, minima, any and all over adjacent axes of every dtype, norms of
+floats, variances of float32 (C-contiguous).
 
 Two-byte floats are read as they are, added in float32 and double, and rounded once. An array is
 seen as (outer, length, inner) and reduced over `length`. Sums take at most 128 terms in float in a
@@ -12,15 +12,27 @@ from __future__ import annotations
 
 import functools
 import math as pymath
+from collections.abc import Callable
+from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, lanes, vector
-from .values import available, pack, unpack
+from ...llvm.emit import (
+    BYTES,
+    MEMORY,
+    REGISTER,
+    Function,
+    Module,
+    Value,
+    Var,
+    element,
+    lanes,
+    vector,
+)
+from .values import available, is_float, numpy_dtype, pack, unpack
 
-__all__ = ["amax", "amin", "mean", "nansum", "norm", "prod", "sum", "var"]
+__all__ = ["all", "amax", "amin", "any", "mean", "nansum", "norm", "prod", "sum", "var"]
 
 _F32 = np.dtype(np.float32)
 Axes = int | tuple[int, ...] | None
@@ -30,16 +42,37 @@ SUM_ROWS = 128  # rows summed in float
 UNROLL = 4
 
 
-class Kind:
-    """How vectors of a dtype are read and written; two-byte floats are float32 in registers."""
+PARTS = {"complex64": "float32", "complex128": "float64"}  # what complex numbers are made of
+_KEPT = ("max", "min")  # of the elements' dtype, whatever that is
+_TRUTH = ("any", "all")
+_NARROW = 1 << 14  # terms that integers of one or two bytes add in 32 bits
 
-    def __init__(self, dtype: str) -> None:
-        self.dtype, self.memory, self.scalar = dtype, MEMORY[dtype], REGISTER[dtype]
-        self.width = target.host().lanes(self.scalar)
-        self.vector = vector(self.scalar, self.width)
+
+class Kind:
+    """How vectors of a dtype are read, reduced and written: two-byte floats are float32 in
+    registers, integers are added in 64 bits (of one and two bytes in 32, for a while), complex
+    numbers part by part.
+    """
+
+    def __init__(self, dtype: str, name: str = "sum") -> None:
+        self.parts = 2 if dtype in PARTS else 1
+        self.dtype = dtype = PARTS.get(dtype, dtype)
+        self.memory, self.floating = MEMORY[dtype], is_float(dtype)
+        self.terms = SUM_TERMS
+        if self.floating:
+            self.scalar, self.total = REGISTER[dtype], "double"
+        elif name in _KEPT or name in _TRUTH:
+            self.scalar = self.total = self.memory
+        else:
+            narrow = name == "sum" and BYTES[self.memory] < 4
+            self.scalar, self.total = "i32" if narrow else "i64", "i64"
+            self.terms = _NARROW
+        self.unsigned = dtype.startswith("u") or dtype == "bool"
+        self.width = target.host().vector_bits // (8 * BYTES[self.scalar])
+        self.vector, self.totals = (vector(c, self.width) for c in (self.scalar, self.total))
 
     def at(self, f: Function, pointer: Value, index: Value) -> Value:
-        """The address of an element."""
+        """The address of an element, or of a part."""
         return f.at(pointer, index, self.memory)
 
     def load(
@@ -48,54 +81,113 @@ class Kind:
         pointer: Value,
         index: Value,
         mask: Value | None = None,
-        other: float = 0.0,
+        other: float = 0,
     ) -> Value:
         """A vector, with `other` in the lanes that a mask leaves out."""
         if self.memory == self.scalar:
             return f.load(self.vector, pointer, index, mask=mask, other=other)
-        read = unpack(
-            f, f.load(vector(self.memory, self.width), pointer, index, mask=mask), self.dtype
-        )
+        read = f.load(vector(self.memory, self.width), pointer, index, mask=mask)
+        if self.floating:
+            read = unpack(f, read, self.dtype)
+        else:
+            read = f._convert("zext" if self.unsigned else "sext", read, self.vector)
         return read if mask is None or not other else f.select(mask, read, other)
 
     def store(
         self, f: Function, value: Value, pointer: Value, index: Value, mask: Value | None = None
     ) -> None:
         """Round what is wider (a scalar or a vector), and write it."""
-        value = f.trunc(value, vector(self.scalar, lanes(value.ctype)))
-        f.store(pack(f, value, self.dtype), pointer, index, mask=mask)
+        if self.floating and value.ctype != "i8":
+            value = f.trunc(value, vector(self.scalar, lanes(value.ctype)))
+            value = pack(f, value, self.dtype)
+        f.store(value, pointer, index, mask=mask)
+
+    def better(self, f: Function, name: str) -> Callable[[Value, Value], Value]:
+        """The larger or smaller one of two vectors, which of floats are not NaN."""
+        if self.unsigned:
+            how = "ugt" if name == "max" else "ult"
+            return lambda a, b: f.select(a.compare(how, b), a, b)
+        return f.larger if name == "max" else f.smaller
+
+    def worst(self, name: str) -> float:
+        """What every element is better than, or as good."""
+        if self.floating:
+            return -pymath.inf if name == "max" else pymath.inf
+        if self.dtype == "bool":
+            return int(name == "min")
+        info = np.iinfo(self.dtype)
+        return info.min if name == "max" else info.max
+
+    def true(self, v: Value) -> Value:
+        """Which lanes are not zero."""
+        return v.compare("une" if self.floating else "ne", 0)
+
+    def folded(self, f: Function, v: Value, combine: Callable[..., Value]) -> list[Value]:
+        """The lanes of a vector as one, of the real and the imaginary parts each."""
+        if self.parts == 1:
+            return [f.fold(v, combine)]
+        return [f.fold(part, combine) for part in _split(f, v)]
 
 
-# Rows: inner == 1. A piece [start, stop) of a row is reduced to one double.
+def _split(f: Function, v: Value) -> list[Value]:
+    """Real and imaginary parts that lie in turn."""
+    return [f.shuffle(v, v, list(range(part, lanes(v.ctype), 2))) for part in (0, 1)]
 
 
-def _sum_piece(f: Function, k: Kind, x: Value, length: Value, term=None) -> Value:
+def _joined(f: Function, parts: list[Value]) -> Value:
+    n = lanes(parts[0].ctype)
+    return f.shuffle(parts[0], parts[1], [k // 2 + k % 2 * n for k in range(2 * n)])
+
+
+def _pairwise(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
+    while len(values) > 1:
+        values = [combine(a, b) for a, b in zip(values[::2], values[1::2])]
+    return values[0]
+
+
+# Rows: inner == 1. A piece [start, stop) of a row is reduced to one total for each part.
+
+
+def _sum_piece(f: Function, k: Kind, x: Value, length: Value, term=None) -> list[Value]:
     kind, width = k.vector, k.width
-    total = f.var("double", 0.0)
+    totals = [f.var(k.total, 0) for _ in range(k.parts)]
     parts = [f.var(kind) for _ in range(UNROLL)]
-    block = SUM_TERMS * UNROLL * width
+    block = k.terms * UNROLL * width
     with f.loop(0, length, block) as start:
         here = k.at(f, x, start)
         count = f.smaller(length - start, block)
         for part in parts:
-            part.set(0.0)
+            part.set(0)
         whole = count - count % (width * UNROLL)
 
         def add(part, i: Value, mask: Value | None, here=here) -> None:
             v = k.load(f, here, i, mask)
             v = v if term is None else term(v)
-            part.set(part.get() + (v if mask is None else f.select(mask, v, 0.0)))
+            part.set(part.get() + (v if mask is None else f.select(mask, v, 0)))
 
         with f.loop(0, whole, width * UNROLL) as i:
             for u, part in enumerate(parts):
                 add(part, i + u * width, None)
         with f.loop(whole, count, width) as i:
             add(parts[0], i, f.tail_mask(count - i, width))
-        values = [part.get() for part in parts]
-        while len(values) > 1:
-            values = [a + b for a, b in zip(values[::2], values[1::2])]
-        total.set(total.get() + f.extend(f.total(values[0]), "double"))
-    return total.get()
+        sums = [part.get() for part in parts]
+        if not k.floating:  # which of narrow integers need more bits already
+            sums = [f.extend(value, k.totals) for value in sums]
+        sums = k.folded(f, _pairwise(sums, _plus), _plus)
+        for total, value in zip(totals, sums):
+            total.set(total.get() + f.extend(value, k.total))
+    return [total.get() for total in totals]
+
+
+def _plus(a: Value, b: Value) -> Value:
+    return a + b
+
+
+def _times(a: list[Value], b: list[Value]) -> list[Value]:
+    """Products of numbers of one part or two."""
+    if len(a) == 1:
+        return [a[0] * b[0]]
+    return [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 
 
 def _number(f: Function, v: Value) -> Value:
@@ -103,28 +195,70 @@ def _number(f: Function, v: Value) -> Value:
     return f.select(v.compare("uno", v), f.const(0.0, v.ctype), v)
 
 
-def _product_piece(f: Function, k: Kind, x: Value, length: Value) -> Value:
+def _factors(f: Function, k: Kind, x: Value, i: Value, mask: Value | None = None) -> list[Value]:
+    """Elements as they are multiplied, part by part; ones in the lanes that a mask leaves out."""
+    v = f.extend(k.load(f, x, i, mask, 1), k.totals)
+    if k.parts == 1:
+        return [v]
+    real, imag = _split(f, v)
+    if mask is not None:
+        imag = f.select(_split(f, mask)[1], imag, 0)
+    return [real, imag]
+
+
+def _ones(f: Function, k: Kind) -> list[Var]:
+    held = vector(k.total, k.width // k.parts)
+    return [f.var(held, f.const(int(part == 0), held)) for part in range(k.parts)]
+
+
+def _multiply(product: list[Var], by: list[Value]) -> None:
+    for part, value in zip(product, _times([part.get() for part in product], by)):
+        part.set(value)
+
+
+def _flush(f: Function, k: Kind, products: list[list[Var]]) -> None:
+    """Zeros for doubles that lost digits to underflow: numbers of four bytes and fewer are below
+    that long since, and the processor takes a hundred times as long for each product of such.
+    """
+    if not k.floating or k.dtype == "float64":
+        return
+    for product in products:
+        for part in product:
+            v = part.get()
+            none = f.copysign(f.const(0.0, v.ctype), v)
+            part.set(f.select(f.fabs(v).compare("olt", 2.0**-1022), none, v))
+
+
+def _product_piece(f: Function, k: Kind, x: Value, length: Value) -> list[Value]:
     """The product, multiplied in double."""
     width = k.width
-    double = vector("double", width)
-    parts = [f.var(double, 1.0) for _ in range(UNROLL)]
+    products = [_ones(f, k) for _ in range(UNROLL)]
     whole = length - length % (width * UNROLL)
-    with f.loop(0, whole, width * UNROLL) as i:
-        for u, part in enumerate(parts):
-            part.set(part.get() * f.extend(k.load(f, x, i + u * width), double))
+    block = SUM_TERMS * UNROLL * width
+    with f.loop(0, whole, block) as start:
+        with f.loop(start, f.smaller(start + block, whole), width * UNROLL) as i:
+            for u, product in enumerate(products):
+                _multiply(product, _factors(f, k, x, i + u * width))
+        _flush(f, k, products)
     with f.loop(whole, length, width) as i:
-        v = k.load(f, x, i, f.tail_mask(length - i, width), 1.0)
-        parts[0].set(parts[0].get() * f.extend(v, double))
-    values = [part.get() for part in parts]
-    while len(values) > 1:
-        values = [a * b for a, b in zip(values[::2], values[1::2])]
-    return f.fold(values[0], lambda a, b: a * b)
+        _multiply(products[0], _factors(f, k, x, i, f.tail_mask(length - i, width)))
+    values = _pairwise([[part.get() for part in product] for product in products], _times)
+    while (n := lanes(values[0].ctype)) > 1:
+        values = _times(*[[_lanes(f, v, at, n // 2) for v in values] for at in (0, n // 2)])
+    return values
 
 
-def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, better) -> Value:
-    """The largest or smallest element, NaN if there is one, as a double."""
+def _lanes(f: Function, v: Value, first: int, count: int) -> Value:
+    """Neighboring lanes of a vector; a scalar for one."""
+    if count > 1:
+        return f.shuffle(v, v, list(range(first, first + count)))
+    return f.emit(f"extractelement {v.ctype} {v.name}, i32 {first}", element(v.ctype))
+
+
+def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, name: str) -> list[Value]:
+    """The largest or smallest element, NaN if there is one (floats: as a double)."""
     kind, width = k.vector, k.width
-    worst = -pymath.inf if better == f.larger else pymath.inf
+    better, worst = k.better(f, name), k.worst(name)
     best = [f.var(kind, worst) for _ in range(UNROLL)]
     bad = f.var(vector("i1", width), 0)
     whole = length - length % (width * UNROLL)
@@ -132,114 +266,146 @@ def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, better) -> Val
         vectors = [k.load(f, x, i + u * width) for u in range(UNROLL)]
         for part, v in zip(best, vectors):
             part.set(better(v, part.get()))
-        # One comparison finds a NaN in either of two vectors.
-        bad.set(
-            bad.get()
-            | vectors[0].compare("uno", vectors[1])
-            | vectors[2].compare("uno", vectors[3])
-        )
+        if k.floating:
+            # One comparison finds a NaN in either of two vectors.
+            bad.set(
+                bad.get()
+                | vectors[0].compare("uno", vectors[1])
+                | vectors[2].compare("uno", vectors[3])
+            )
     with f.loop(whole, length, width) as i:
         v = k.load(f, x, i, f.tail_mask(length - i, width), worst)
         best[0].set(better(v, best[0].get()))
-        bad.set(bad.get() | v.compare("uno", v))
-    values = [part.get() for part in best]
-    while len(values) > 1:
-        values = [better(a, b) for a, b in zip(values[::2], values[1::2])]
-    bits = f.emit(f"bitcast {bad.ctype} {bad.get().name} to i{width}", f"i{width}")
-    found = bits.compare("ne", 0)
-    return f.extend(
-        f.select(found, f.const(pymath.nan, k.scalar), f.fold(values[0], better)), "double"
-    )
+        if k.floating:
+            bad.set(bad.get() | v.compare("uno", v))
+    found = f.fold(_pairwise([part.get() for part in best], better), better)
+    if not k.floating:
+        return [found]
+    nan = _bits(f, bad.get()).compare("ne", 0)
+    return [f.extend(f.select(nan, f.const(pymath.nan, k.scalar), found), "double")]
 
 
-def _store(f: Function, k: Kind, value: Value, p: Value, root: bool = False) -> None:
+def _bits(f: Function, flags: Value) -> Value:
+    return f.bitcast(flags, f"i{lanes(flags.ctype)}")
+
+
+def _truth_piece(f: Function, k: Kind, x: Value, length: Value, name: str) -> list[Value]:
+    """Whether any element, or all of them, are not zero, as a byte."""
+    width, start = k.width, int(name == "all")
+    flags = [f.var(vector("i1", width), start) for _ in range(UNROLL)]
+    whole = length - length % (width * UNROLL)
+
+    def gather(flag: Var, v: Value) -> None:
+        flag.set(flag.get() & k.true(v) if start else flag.get() | k.true(v))
+
+    with f.loop(0, whole, width * UNROLL) as i:
+        for u, flag in enumerate(flags):
+            gather(flag, k.load(f, x, i + u * width))
+    with f.loop(whole, length, width) as i:
+        gather(flags[0], k.load(f, x, i, f.tail_mask(length - i, width), start))
+    met = _pairwise([flag.get() for flag in flags], lambda a, b: a & b if start else a | b)
+    bits = _bits(f, met)
+    answer = bits.compare("eq", -1) if start else bits.compare("ne", 0)
+    return [f._convert("zext", answer, "i8")]
+
+
+def _store(f: Function, k: Kind, values: list[Value], p: Value, root: bool = False) -> None:
     def rounded() -> None:
-        k.store(f, f.sqrt(value) if root else value * f.scale, f.out, p)
+        for part, value in enumerate(values):
+            if value.ctype == "double":
+                value = f.sqrt(value) if root else value * f.scale
+            k.store(f, value, f.out, p * k.parts + part)
 
-    f.branch(f.direct.compare("ne", 0), rounded, lambda: f.store(value, f.out, p))
+    def whole() -> None:
+        for part, value in enumerate(values):
+            f.store(value, f.out, p * k.parts + part)
+
+    f.branch(f.direct.compare("ne", 0), rounded, whole)
 
 
-def _build_rows(dtype: str, only: str) -> str:
-    """Each kernel reduces pieces: rows * pieces iterations. `out` is a double for each, to be
-    combined by `finish`; or, where `direct` says that rows are whole, the scaled result.
+def _piece(f: Function, k: Kind, name: str, x: Value, length: Value) -> list[Value]:
+    if name in _KEPT:
+        return _extreme_piece(f, k, x, length, name)
+    if name in _TRUTH:
+        return _truth_piece(f, k, x, length, name)
+    if name == "prod":
+        return _product_piece(f, k, x, length)
+    terms = {"norm": lambda v: v * v, "nansum": lambda v: _number(f, v)}
+    return _sum_piece(f, k, x, length, terms.get(name))
+
+
+def _build_rows(dtype: str, name: str) -> str:
+    """Each kernel reduces pieces: rows * pieces iterations. `out` has a total for each, to be
+    combined by `finish`; or, where `direct` says that rows are whole, the scaled result. Lengths
+    count the parts of complex numbers.
     """
-    module, k = Module(), Kind(dtype)
+    module, k = Module(), Kind(dtype, name)
+    if name in ("finish", "finish_norm"):
+        _finish(module, k, name)
+        return module.text(name)
     numbers = {"length": "i64", "pieces": "i64", "size": "i64", "scale": "double", "direct": "i64"}
-    pieces = {
-        "sum": lambda f, x, n: _sum_piece(f, k, x, n),
-        "norm": lambda f, x, n: _sum_piece(f, k, x, n, lambda v: v * v),
-        "nansum": lambda f, x, n: _sum_piece(f, k, x, n, lambda v: _number(f, v)),
-        "prod": lambda f, x, n: _product_piece(f, k, x, n),
-        "max": lambda f, x, n: _extreme_piece(f, k, x, n, f.larger),
-        "min": lambda f, x, n: _extreme_piece(f, k, x, n, f.smaller),
-    }
-    for name, piece in pieces.items():
-        params = {"x": "ptr", "out": "ptr", **numbers}
-        f = threads.parallel_export(module, name, params)
-        with f.loop(f.begin, f.end) as p:
-            start = p % f.pieces * f.size
-            stop = f.smaller(start + f.size, f.length)
-            at = k.at(f, f.x, p / f.pieces * f.length + start)
-            _store(f, k, piece(f, at, stop - start), p, name == "norm")
-        f.ret()
-    # The sum of squares around each row's mean.
-    params = {"x": "ptr", "mean": "ptr", "out": "ptr", **numbers}
-    f = threads.parallel_export(module, "deviations", params)
+    pointers = ("x", "mean", "out") if name == "deviations" else ("x", "out")
+    f = threads.parallel_export(module, name, dict.fromkeys(pointers, "ptr") | numbers)
     with f.loop(f.begin, f.end) as p:
         row = p / f.pieces
         start = p % f.pieces * f.size
         stop = f.smaller(start + f.size, f.length)
-        m = f.splat(f.load(k.scalar, f.mean, row), k.vector)
         at = k.at(f, f.x, row * f.length + start)
-        _store(f, k, _sum_piece(f, k, at, stop - start, lambda v, m=m: (v - m) * (v - m)), p)
+        if name == "deviations":  # the sum of squares around each row's mean
+            m = f.splat(f.load(k.scalar, f.mean, row), k.vector)
+            made = _sum_piece(f, k, at, stop - start, lambda v: (v - m) * (v - m))
+        else:
+            made = _piece(f, k, name, at, stop - start)
+        _store(f, k, made, p, name == "norm")
     f.ret()
-    # Combine pieces, scale and round.
-    for name in ("finish", "finish_norm"):
-        f = module.function(name, x="ptr", out="ptr", rows="i64", pieces="i64", scale="double")
-        with f.loop(0, f.rows) as r:
-            total = f.var("double", 0.0)
-            with f.loop(0, f.pieces) as p:
-                total.set(total.get() + f.load("double", f.x, r * f.pieces + p))
-            k.store(
-                f, f.sqrt(total.get()) if name == "finish_norm" else total.get() * f.scale, f.out, r
-            )
-        f.ret()
-    return module.text(only)
+    return module.text(name)
+
+
+def _finish(module: Module, k: Kind, name: str) -> None:
+    """Combine pieces of floats, scale and round."""
+    f = module.function(name, x="ptr", out="ptr", rows="i64", pieces="i64", scale="double")
+    with f.loop(0, f.rows) as r:
+        total = f.var("double", 0.0)
+        with f.loop(0, f.pieces) as p:
+            total.set(total.get() + f.load("double", f.x, r * f.pieces + p))
+        k.store(
+            f, f.sqrt(total.get()) if name == "finish_norm" else total.get() * f.scale, f.out, r
+        )
+    f.ret()
 
 
 # Columns: inner > 1. A task is one block of columns of one outer index.
 
 
-def _build_columns(dtype: str, only: str) -> str:
-    module, k = Module(), Kind(dtype)
+def _build_columns(dtype: str, name: str) -> str:
+    module, k = Module(), Kind(dtype, name)
     width = k.width
-    for name in ("sum", "norm", "nansum", "prod", "deviations", "max", "min"):
-        pointers = ["x", "mean", "out"] if name == "deviations" else ["x", "out"]
-        sizes = {"length": "i64", "inner": "i64", "blocks": "i64", "scale": "double"}
-        f = threads.parallel_export(module, name, dict.fromkeys(pointers, "ptr") | sizes)
-        wide = UNROLL * width
-        with f.loop(f.begin, f.end) as task:
-            outer, first = task / f.blocks, task % f.blocks * wide
-            x = k.at(f, f.x, outer * f.length * f.inner + first)
-            place = outer * f.inner + first
-            left = f.inner - first
+    pointers = ["x", "mean", "out"] if name == "deviations" else ["x", "out"]
+    sizes = {"length": "i64", "inner": "i64", "blocks": "i64", "scale": "double"}
+    f = threads.parallel_export(module, name, dict.fromkeys(pointers, "ptr") | sizes)
+    wide = UNROLL * width
+    with f.loop(f.begin, f.end) as task:
+        outer, first = task / f.blocks, task % f.blocks * wide
+        x = k.at(f, f.x, outer * f.length * f.inner + first)
+        place = outer * f.inner + first
+        left = f.inner - first
 
-            def full(f=f, name=name, x=x, place=place) -> None:
-                _columns(f, k, name, x, place, [None] * UNROLL)
+        def full() -> None:
+            _columns(f, k, name, x, place, [None] * UNROLL)
 
-            def partial(f=f, name=name, x=x, place=place, left=left) -> None:
-                _columns(
-                    f,
-                    k,
-                    name,
-                    x,
-                    place,
-                    [f.tail_mask(f.larger(left - u * width, 0), width) for u in range(UNROLL)],
-                )
+        def partial() -> None:
+            _columns(
+                f,
+                k,
+                name,
+                x,
+                place,
+                [f.tail_mask(f.larger(left - u * width, 0), width) for u in range(UNROLL)],
+            )
 
-            f.branch(left.compare("sge", wide), full, partial)
-        f.ret()
-    return module.text(only)
+        f.branch(left.compare("sge", wide), full, partial)
+    f.ret()
+    return module.text(name)
 
 
 def _columns(
@@ -247,39 +413,50 @@ def _columns(
 ) -> None:
     kind, width = k.vector, k.width
     offsets = [u * width for u in range(UNROLL)]
-    if name in ("max", "min"):
-        better, worst = (f.larger, -pymath.inf) if name == "max" else (f.smaller, pymath.inf)
+    if name in _KEPT:
+        better, worst = k.better(f, name), k.worst(name)
         best = [f.var(kind, worst) for _ in offsets]
         with f.loop(0, f.length) as row:
             for part, offset, mask in zip(best, offsets, masks):
                 v, old = k.load(f, x, row * f.inner + offset, mask), part.get()
-                part.set(
-                    f.select(
-                        v.compare("uno", v),
-                        v,
-                        f.select(old.compare("uno", old), old, better(v, old)),
-                    )
-                )
+                new = better(v, old)
+                if k.floating:
+                    kept = f.select(old.compare("uno", old), old, new)
+                    new = f.select(v.compare("uno", v), v, kept)
+                part.set(new)
         for part, offset, mask in zip(best, offsets, masks):
             k.store(f, part.get(), f.out, place + offset, mask)
         return
-    double = vector("double", width)
-    if name == "prod":
-        products = [f.var(double, 1.0) for _ in offsets]
+    if name in _TRUTH:
+        flags = [f.var(vector("i1", width), int(name == "all")) for _ in offsets]
         with f.loop(0, f.length) as row:
-            for part, offset, mask in zip(products, offsets, masks):
-                part.set(part.get() * f.extend(k.load(f, x, row * f.inner + offset, mask), double))
-        for part, offset, mask in zip(products, offsets, masks):
-            k.store(f, part.get(), f.out, place + offset, mask)
+            for flag, offset, mask in zip(flags, offsets, masks):
+                true = k.true(k.load(f, x, row * f.inner + offset, mask))
+                flag.set(flag.get() & true if name == "all" else flag.get() | true)
+        for flag, offset, mask in zip(flags, offsets, masks):
+            made = f._convert("zext", flag.get(), vector("i8", width))
+            f.store(made, f.out, place + offset, mask=mask)
         return
-    totals = [f.var(double, 0.0) for _ in offsets]
+    if name == "prod":
+        products = [_ones(f, k) for _ in offsets]
+        with f.loop(0, f.length, SUM_TERMS) as start:
+            with f.loop(start, f.smaller(start + SUM_TERMS, f.length)) as row:
+                for product, offset, mask in zip(products, offsets, masks):
+                    _multiply(product, _factors(f, k, x, row * f.inner + offset, mask))
+            _flush(f, k, products)
+        for product, offset, mask in zip(products, offsets, masks):
+            values = [part.get() for part in product]
+            value = values[0] if k.parts == 1 else _joined(f, values)
+            k.store(f, value, f.out, place + offset, mask)
+        return
+    totals = [f.var(k.totals, 0) for _ in offsets]
     parts = [f.var(kind) for _ in offsets]
     means = None
     if name == "deviations":
         means = [k.load(f, f.mean, place + offset, mask) for offset, mask in zip(offsets, masks)]
     with f.loop(0, f.length, SUM_ROWS) as start:
         for part in parts:
-            part.set(0.0)
+            part.set(0)
         with f.loop(start, f.smaller(start + SUM_ROWS, f.length)) as row:
             for u, (part, offset, mask) in enumerate(zip(parts, offsets, masks)):
                 v = k.load(f, x, row * f.inner + offset, mask)
@@ -291,22 +468,18 @@ def _columns(
                     v = _number(f, v)
                 part.set(part.get() + v)
         for total, part in zip(totals, parts):
-            total.set(total.get() + f.extend(part.get(), double))
-    scale = f.splat(f.scale, double)
+            total.set(total.get() + f.extend(part.get(), k.totals))
     for total, offset, mask in zip(totals, offsets, masks):
-        k.store(
-            f,
-            f.sqrt(total.get()) if name == "norm" else total.get() * scale,
-            f.out,
-            place + offset,
-            mask,
-        )
+        value = total.get()
+        if k.floating:
+            value = f.sqrt(value) if name == "norm" else value * f.splat(f.scale, k.totals)
+        k.store(f, value, f.out, place + offset, mask)
 
 
 @functools.cache
 def _libraries(dtype: str) -> tuple[jit.Library, jit.Library]:
     """Reductions of rows and of columns."""
-    plain = ("sum", "norm", "nansum", "prod", "max", "min")
+    plain = ("sum", "norm", "nansum", "prod", *_KEPT, *_TRUTH)
     rows = {
         **dict.fromkeys(plain, "paaiiidiii"),
         "deviations": "paaaiiidiii",
@@ -322,9 +495,9 @@ def _libraries(dtype: str) -> tuple[jit.Library, jit.Library]:
     )
 
 
-KINDS = {
-    np.dtype(k): np.dtype(k).name for k in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
-}
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+WHOLE = ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool")
+KINDS = {numpy_dtype(k): k for k in (*FLOATS, *WHOLE)} | {np.dtype(k): k for k in PARTS}
 
 
 # The entries.
@@ -336,7 +509,8 @@ def _layout(
     """outer, length, inner, the result's shape and the shape with the axes kept; None for what is
     not served.
     """
-    if x.dtype not in KINDS or not x.flags.c_contiguous or not available(KINDS[x.dtype]):
+    kind = KINDS.get(x.dtype)
+    if kind is None or not x.flags.c_contiguous or not available(PARTS.get(kind, kind)):
         return None
     return _arranged(x.shape, axis)
 
@@ -370,12 +544,29 @@ def _grain(work: int) -> int:
     return (CHUNK // 4) // work or 1 if work else CHUNK // 4
 
 
+@functools.cache
+def _kind(dtype: np.dtype[Any], name: str) -> tuple[Kind, Any, Any]:
+    """How a reduction takes a dtype; the dtypes of its totals and of its results."""
+    kind = Kind(KINDS[dtype], name)
+    if name in _TRUTH:
+        return kind, np.dtype(np.uint8), np.dtype(np.bool_)
+    if kind.floating:
+        return kind, np.dtype(np.float64), dtype
+    wide = dtype if name in _KEPT else np.dtype(np.int64)
+    return kind, wide, wide
+
+
+_COMBINED = {"max": np.max, "min": np.min, "any": np.max, "all": np.min, "prod": np.prod}
+
+
 def _rows_to(
     name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float
 ) -> None:
     """Reduce contiguous rows, long ones in pieces."""
     library = _libraries(KINDS[x.dtype])[0]
     kernel = getattr(library, name)
+    kind, total, _ = _kind(x.dtype, name)
+    length *= kind.parts
     if length < 2 * CHUNK:
         kernel(
             threads.team(),
@@ -392,12 +583,14 @@ def _rows_to(
         )
         return
     pieces = -(-length // CHUNK)
-    partial = np.empty((outer, pieces))
+    wide = total if kind.parts == 1 else np.dtype(np.complex128)
+    partial = np.empty((outer, pieces), wide)
     kernel(threads.team(), x, *mean, partial, length, pieces, CHUNK, 1.0, 0, outer * pieces, 1)
-    if name in ("max", "min"):
-        out[...] = (np.max if name == "max" else np.min)(partial, axis=1).reshape(out.shape)
-    elif name == "prod":
-        out[...] = np.prod(partial, axis=1).reshape(out.shape)
+    if name in _COMBINED:
+        out[...] = _COMBINED[name](partial, axis=1).reshape(out.shape)
+    elif not kind.floating or kind.parts == 2:
+        made = np.add.reduce(partial, 1)
+        out[...] = (made * scale if kind.floating else made).reshape(out.shape)
     else:
         (library.finish_norm if name == "norm" else library.finish)(
             partial, out, outer, pieces, scale
@@ -408,7 +601,9 @@ def _columns_to(
     name: str, x: np.ndarray, mean: tuple, out: np.ndarray, layout: tuple, scale: float
 ) -> None:
     outer, length, inner = layout[:3]
-    wide = UNROLL * target.host().lanes("double" if x.itemsize == 8 else "float")
+    kind = _kind(x.dtype, name)[0]
+    inner *= kind.parts
+    wide = UNROLL * kind.width
     blocks = -(-inner // wide)
     numbers = (length, inner, blocks, scale, outer * blocks, _grain(length * wide))
     getattr(_libraries(KINDS[x.dtype])[1], name)(threads.team(), x, *mean, out, *numbers)
@@ -417,11 +612,10 @@ def _columns_to(
 def _reduce(
     name: str, x: np.ndarray, mean: tuple, layout: tuple, keepdims: bool, scale: float
 ) -> np.ndarray | None:
-    rows, columns = _libraries(KINDS[x.dtype])
-    if rows.sum is None or columns.sum is None:
-        return None
     outer, length, inner, short, kept = layout
-    out = np.empty(kept if keepdims else short, x.dtype)
+    if getattr(_libraries(KINDS[x.dtype])[inner != 1], name) is None:
+        return None
+    out = np.empty(kept if keepdims else short, _kind(x.dtype, name)[2])
     if inner == 1:
         _rows_to(name, x, mean, out, outer, length, scale)
     else:
@@ -429,33 +623,37 @@ def _reduce(
     return out
 
 
+def _of_floats(x: np.ndarray, axis: Axes) -> Any:
+    return _layout(x, axis) if x.dtype.kind in "fV" else None
+
+
 def sum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The sum over an axis, adjacent axes or everything."""
+    """The sum over an axis, adjacent axes or everything; of integers in int64."""
     layout = _layout(x, axis)
     return layout and _reduce("sum", x, (), layout, keepdims, 1.0)
 
 
 def norm(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The root of the sum of squares."""
-    layout = _layout(x, axis)
+    layout = _of_floats(x, axis)
     return layout and _reduce("norm", x, (), layout, keepdims, 1.0)
 
 
 def nansum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The sum of what is not NaN."""
-    layout = _layout(x, axis)
+    layout = _of_floats(x, axis)
     return layout and _reduce("nansum", x, (), layout, keepdims, 1.0)
 
 
 def prod(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The product, multiplied in double and rounded once."""
+    """The product, multiplied in double and rounded once; of integers in int64."""
     layout = _layout(x, axis)
     return layout and _reduce("prod", x, (), layout, keepdims, 1.0)
 
 
 def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The mean; NaN over nothing."""
-    layout = _layout(x, axis)
+    """The mean of floats or complex numbers; NaN over nothing."""
+    layout = _layout(x, axis) if x.dtype.kind in "fVc" else None
     # Over nothing: 0 * NaN.
     return layout and _reduce(
         "sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan
@@ -479,7 +677,7 @@ def var(
 
 
 def _extreme(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
-    layout = _layout(x, axis)
+    layout = _layout(x, axis) if x.dtype.kind != "c" else None
     if layout is None or layout[1] == 0:  # the caller has the words for a maximum of nothing
         return None
     return _reduce(name, x, (), layout, keepdims, 1.0)
@@ -493,3 +691,18 @@ def amax(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray
 def amin(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The smallest element, NaN if there is one; not served over nothing."""
     return _extreme("min", x, axis, keepdims)
+
+
+def any(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """Whether an element is not zero; of real numbers."""
+    return _truth("any", x, axis, keepdims)
+
+
+def all(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
+    """Whether no element is zero; of real numbers."""
+    return _truth("all", x, axis, keepdims)
+
+
+def _truth(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
+    layout = _layout(x, axis) if x.dtype.kind != "c" else None
+    return layout and _reduce(name, x, (), layout, keepdims, 1.0)

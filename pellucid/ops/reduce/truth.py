@@ -8,7 +8,6 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.halves import HALVES, nonzero_bits
-from ...arrays.numpy_cpu import in_order
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -27,7 +26,7 @@ def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         # the first False: a quarter of the cost, and the rest is not looked at
         return x.item(x.argmin())
-    return in_order(xp.logical_and.reduce(x, dim, None, None, keepdim))
+    return xp.all(x, dim, keepdims=keepdim)
 
 
 def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
@@ -35,7 +34,7 @@ def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
         x = nonzero_bits(x)
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         return x.item(x.argmax())
-    return in_order(xp.logical_or.reduce(x, dim, None, None, keepdim))
+    return xp.any(x, dim, keepdims=keepdim)
 
 
 def _onnx_all_any(c: Any, reduction: str) -> Any:
