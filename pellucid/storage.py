@@ -10,6 +10,8 @@ from .ops.shape.storage import StorageBase as StorageBase
 from .ops.shape.storage import TypedStorage as TypedStorage
 from .ops.shape.storage import UntypedStorage as UntypedStorage
 
+__all__ = ["TypedStorage", "UntypedStorage"]
+
 
 def _load_from_bytes(b: bytes) -> TypedStorage | UntypedStorage:
     """What a pickled storage holds: its own file of `torch.save`."""

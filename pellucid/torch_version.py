@@ -3,3 +3,5 @@
 from __future__ import annotations
 
 from .interop.torch_alias import TorchVersion as TorchVersion
+
+__all__ = ["TorchVersion"]

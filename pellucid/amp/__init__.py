@@ -7,3 +7,5 @@ from .autocast_mode import custom_bwd as custom_bwd
 from .autocast_mode import custom_fwd as custom_fwd
 from .autocast_mode import is_autocast_available as is_autocast_available
 from .grad_scaler import GradScaler as GradScaler
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -22,6 +22,8 @@ from ..core.tensor import Tensor, version_of
 from ..devices import device
 from ..errors import warn
 
+__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
 _FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
 
 

@@ -18,6 +18,8 @@ from ..errors import warn
 from ..ops.pointwise.compare import isfinite
 from ..ops.shape.join import stack
 
+__all__ = ["GradScaler", "OptState"]
+
 
 def _finite(a: Any) -> bool:
     """Whether all elements are finite, as their sum of squares says where it does not overflow."""

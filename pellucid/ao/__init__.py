@@ -4,3 +4,5 @@ from __future__ import annotations
 
 from . import nn as nn
 from . import quantization as quantization
+
+__all__ = ["nn", "quantization"]

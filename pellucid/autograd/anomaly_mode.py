@@ -6,6 +6,8 @@ from ..core.modes import ContextDecorator
 from ..core.transforms.anomaly import setting, switch
 from ..errors import warn
 
+__all__ = ["detect_anomaly", "set_detect_anomaly"]
+
 
 class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
     """Context manager: backward raises at the first gradient that holds NaN, and names the forward

@@ -10,6 +10,8 @@ from ..core.function import InplaceFunction as InplaceFunction
 from ..core.function import once_differentiable as once_differentiable
 from ..errors import warn
 
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
 BackwardCFunction = FunctionCtx
 
 

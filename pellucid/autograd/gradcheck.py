@@ -18,6 +18,8 @@ from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError, warn
 
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
 EPS_FLOAT32_HINT = (
     "an input is not float64: finite differences with eps={eps:g} are dominated by rounding in single precision. Use double precision "
     "inputs before looking for a mistake in the derivative"

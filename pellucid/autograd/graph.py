@@ -21,6 +21,18 @@ from ..core.tape import Node as _Node
 from ..core.tape import Packed, RemovableHandle
 from ..core.tensor import OutputSlot, Tensor, count_write, version_of
 
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
 
 class Node(abc.ABC):  # noqa: B024 (registered below)
     """Abstract type of graph nodes; `isinstance(t.grad_fn, Node)` is true."""

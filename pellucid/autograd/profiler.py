@@ -11,7 +11,15 @@ from ..profiler import record_function as record_function
 from ..profiler._table import EventList as EventList
 from ..profiler._table import FunctionEventAvg as FunctionEventAvg
 
-__all__ = ["EventList", "FunctionEventAvg", "emit_itt", "emit_nvtx", "profile", "record_function"]
+__all__ = [
+    "EventList",
+    "FunctionEventAvg",
+    "emit_itt",
+    "emit_nvtx",
+    "load_nvprof",
+    "profile",
+    "record_function",
+]
 
 
 class profile(_profile):  # noqa: N801

@@ -3,3 +3,5 @@
 from __future__ import annotations
 
 from .profiler import profile as profile
+
+__all__ = ["profile"]

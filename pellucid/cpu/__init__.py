@@ -14,6 +14,20 @@ from typing import Any
 
 from . import amp as amp
 
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_device",
+    "current_stream",
+    "device_count",
+    "is_available",
+    "is_initialized",
+    "set_device",
+    "stream",
+    "synchronize",
+]
+
 
 class Stream:
     """The order of calls; nothing runs beside it."""

@@ -139,7 +139,7 @@ def _joined(arrays: list[Any]) -> np.ndarray | None:
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Tensors of one shape stacked along a new first dimension."""
-    arrays = [t._array for t in batch if not t._rg]
+    arrays = [t._array for t in batch if isinstance(t, Tensor) and not t._rg]
     out = _joined(arrays) if len(arrays) == len(batch) else None
     return _torch["stack"](batch, 0) if out is None else make_tensor(out)
 

@@ -15,6 +15,17 @@ from ..core.streams.generator import default_generator
 from ..core.tensor import Tensor, make_tensor, version_of
 from ..errors import ArgumentValueError, hinted, warn
 
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
+
 T_co = TypeVar("T_co", covariant=True)
 
 

@@ -11,6 +11,15 @@ from ..core.streams import generator as random
 from ..core.streams import integers as random_integers
 from ..errors import ArgumentTypeError, ArgumentValueError
 
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
+
 T_co = TypeVar("T_co", covariant=True)
 _torch = FUNCTIONS["torch"]
 

@@ -11,7 +11,14 @@ from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..dtypes import get_default_dtype
 from ..errors import ArgumentValueError, OperationError
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
 
 
 _ParameterMeta = type(Parameter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, ParamSpec, TypeVar
 
@@ -44,6 +44,20 @@ def require_tensor(value: Any, function: str, argument: str = "input", position:
             f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}"
         )
     return value
+
+
+def checked_tensors(values: Sequence[Any], argument: int = 0) -> Sequence[Tensor]:
+    """The values, or PyTorch's TypeError for the first that is not a Tensor.
+
+    Args:
+        argument: the position of the sequence among the function's arguments, which the text names.
+    """
+    for k, x in enumerate(values):
+        if not isinstance(x, Tensor):
+            raise ArgumentTypeError(
+                f"expected Tensor as element {k} in argument {argument}, but got {type(x).__name__}"
+            )
+    return values
 
 
 def asked_for(attribute: str, *values: Any) -> None:

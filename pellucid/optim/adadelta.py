@@ -10,6 +10,8 @@ from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr
 
+__all__ = ["Adadelta", "adadelta"]
+
 
 def adadelta(
     m: Any, n: Any, param: Any, grad: Any, square_avg: Any, acc_delta: Any

@@ -13,6 +13,8 @@ from ._arrays import full, step_counter
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
 
+__all__ = ["Adagrad", "adagrad"]
+
 
 def adagrad(m: Any, n: Any, param: Any, grad: Any, sum: Any) -> dict[str, Any]:
     """Adagrad's formula, for one element of each."""

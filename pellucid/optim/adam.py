@@ -11,6 +11,8 @@ from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
 
+__all__ = ["Adam", "adam"]
+
 
 def check_betas(betas: Any) -> None:
     """Refuse decay rates outside [0, 1)."""

@@ -11,6 +11,8 @@ from ._formula import FormulaOptimizer
 from .adam import check_betas
 from .optimizer import check, check_lr
 
+__all__ = ["Adamax", "adamax"]
+
 
 def adamax(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_inf: Any) -> dict[str, Any]:
     """Adamax's formula, for one element of each."""

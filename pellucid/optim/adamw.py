@@ -6,6 +6,8 @@ from typing import Any
 
 from .adam import Adam
 
+__all__ = ["AdamW"]
+
 
 class AdamW(Adam):
     """Adam with decoupled weight decay: the decay acts on the parameters, not through the

@@ -10,6 +10,8 @@ from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
 
+__all__ = ["ASGD", "asgd"]
+
 
 def asgd(m: Any, n: Any, param: Any, grad: Any, ax: Any) -> dict[str, Any]:
     """ASGD's formula, for one element of each."""

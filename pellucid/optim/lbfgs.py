@@ -14,6 +14,8 @@ from ..errors import ArgumentValueError, OperationError
 from ._arrays import counted
 from .optimizer import Optimizer, check_lr, to_number
 
+__all__ = ["LBFGS"]
+
 
 class LBFGS(Optimizer):
     """L-BFGS: quasi-Newton steps from the last gradients.

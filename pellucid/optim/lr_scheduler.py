@@ -18,6 +18,25 @@ from ._cyclic import OneCycleLR as OneCycleLR
 from ._schedule import LRScheduler as LRScheduler
 from ._schedule import _LRScheduler as _LRScheduler
 
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]
+
 
 class _Lambdas(LRScheduler):
     """A function for each group."""

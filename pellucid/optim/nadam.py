@@ -11,6 +11,8 @@ from ._formula import FormulaOptimizer
 from .adam import check_betas, decays
 from .optimizer import check, check_lr
 
+__all__ = ["NAdam", "nadam"]
+
 
 def nadam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
     """NAdam's formula, for one element of each."""

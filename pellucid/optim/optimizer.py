@@ -26,6 +26,8 @@ from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, hint
 from ..nn.parameter import Parameter
 from ..ops.pointwise.complex import view_as_real
 
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
 
 class _RequiredParameter:
     def __repr__(self) -> str:

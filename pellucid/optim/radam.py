@@ -11,6 +11,8 @@ from ._formula import FormulaOptimizer
 from .adam import check_betas, decays
 from .optimizer import check, check_lr
 
+__all__ = ["RAdam", "radam"]
+
 
 def radam(m: Any, n: Any, param: Any, grad: Any, exp_avg: Any, exp_avg_sq: Any) -> dict[str, Any]:
     """RAdam's formula, for one element of each; `rectified` is 0 while the variance is not known

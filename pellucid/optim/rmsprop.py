@@ -10,6 +10,8 @@ from ._arrays import step_counter, zeros
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr
 
+__all__ = ["RMSprop", "rmsprop"]
+
 
 def rmsprop(
     m: Any,

@@ -8,6 +8,8 @@ from ._arrays import full, step_counter, zeros
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
 
+__all__ = ["Rprop", "rprop"]
+
 
 def rprop(m: Any, n: Any, param: Any, grad: Any, prev: Any, step_size: Any) -> dict[str, Any]:
     """Rprop's formula, for one element of each."""

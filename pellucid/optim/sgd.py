@@ -9,6 +9,8 @@ from ..ir.formula import decayed
 from ._formula import FormulaOptimizer
 from .optimizer import check, check_lr, to_number
 
+__all__ = ["SGD", "sgd"]
+
 
 def sgd(
     m: Any,

@@ -13,6 +13,8 @@ from ._arrays import ArrayOptimizer, zeros
 from .adam import check_betas
 from .optimizer import check, check_lr, to_number
 
+__all__ = ["SparseAdam"]
+
 
 class SparseAdam(ArrayOptimizer):
     """Adam for sparse gradients: only updates the rows (and their moments) that the gradient

@@ -23,6 +23,16 @@ from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ._schedule import LRScheduler, per_group
 
+__all__ = [
+    "AveragedModel",
+    "SWALR",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
+
 
 def _check_decay(decay: float) -> None:
     if decay < 0.0 or decay > 1.0:

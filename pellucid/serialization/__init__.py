@@ -24,6 +24,7 @@ __all__ = [
     "load",
     "safe_globals",
     "save",
+    "skip_data",
 ]
 
 DEFAULT_PROTOCOL = 2

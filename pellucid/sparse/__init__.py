@@ -35,6 +35,17 @@ from ._products import sspaddmm as sspaddmm
 from ._tensor import is_sparse as _is_sparse
 from ._tensor import wrapped as wrapped
 
+__all__ = [
+    "addmm",
+    "as_sparse_gradcheck",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "softmax",
+    "sum",
+    "to_sparse_semi_structured",
+]
+
 
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     """The matrix product of two matrices; the gradient of a sparse one has its places alone.
@@ -153,7 +164,7 @@ def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Any:
     return input.resize_as_sparse_(the_template)
 
 
-for _name in ("spsolve", "to_sparse_semi_structured"):
-    globals()[_name] = _refusal(_name)
+spsolve = _refusal("spsolve")
+to_sparse_semi_structured = _refusal("to_sparse_semi_structured")
 
 assert _arithmetic and _convert and _create and _display and OperationError

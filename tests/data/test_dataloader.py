@@ -320,3 +320,8 @@ def test_tensors_of_unequal_length_are_told_by_their_sizes():
     with pytest.raises(AssertionError, match="^Size mismatch between tensors") as caught:
         TensorDataset(torch.zeros(4, 3), torch.zeros(5))
     assert "4, 5" in caught.value.__notes__[0]
+
+
+def test_a_tensor_beside_a_number_is_refused_as_by_stack():
+    with pytest.raises(TypeError, match="^expected Tensor as element 1 in argument 0, but got int"):
+        torch.utils.data.default_collate([torch.ones(2), 1])

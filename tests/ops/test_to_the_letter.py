@@ -568,3 +568,29 @@ def test_a_second_parametrization_goes_both_ways(other, words):
     with pytest.raises(ValueError, match=words):
         torch.nn.utils.parametrize.register_parametrization(module, "weight", other())
     assert len(module.parametrizations.weight) == 1
+
+
+@pytest.mark.parametrize("name", ["block_diag", "cartesian_prod", "meshgrid", "broadcast_tensors"])
+def test_several_tensors_are_tensors_each(name):
+    function = getattr(torch, name)
+    with pytest.raises(TypeError, match="^expected Tensor as element 1 in argument 0, but got int"):
+        function(torch.ones(2), 1)
+    if name != "meshgrid":  # which alone takes a list
+        with pytest.raises(
+            TypeError, match="^expected Tensor as element 0 in argument 0, but got list"
+        ):
+            function([torch.ones(2), torch.ones(3)])
+
+
+@pytest.mark.parametrize("name", ["atleast_1d", "atleast_2d", "atleast_3d"])
+def test_atleast_takes_a_tensor_or_a_list_of_tensors(name):
+    function = getattr(torch, name)
+    with pytest.raises(
+        TypeError, match="^expected Tensor as element 0 in argument 0, but got list"
+    ):
+        function([[torch.ones(2)]])
+    with pytest.raises(
+        TypeError, match=r"but expected one of:\n \* \(Tensor input\)\n      didn't"
+    ):
+        function(1)
+    assert function() == ()

@@ -5,3 +5,5 @@ from __future__ import annotations
 from . import intrinsic as intrinsic
 from . import qat as qat
 from . import quantized as quantized
+
+__all__ = ["intrinsic", "qat", "quantized"]

@@ -9,6 +9,8 @@ from ... import nn
 from ...nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from ..nn import intrinsic as nni
 
+__all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
+
 _RELUS = {
     nn.Conv1d: nni.ConvReLU1d,
     nn.Conv2d: nni.ConvReLU2d,

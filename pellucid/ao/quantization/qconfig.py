@@ -38,6 +38,30 @@ from .observer import (
     weight_observer_range_neg_127_to_127,
 )
 
+__all__ = [
+    "QConfig",
+    "QConfigAny",
+    "default_activation_only_qconfig",
+    "default_debug_qconfig",
+    "default_dynamic_qconfig",
+    "default_embedding_qat_qconfig",
+    "default_per_channel_qconfig",
+    "default_per_channel_symmetric_qnnpack_qconfig",
+    "default_qat_qconfig",
+    "default_qat_qconfig_v2",
+    "default_qconfig",
+    "default_reuse_input_qconfig",
+    "default_symmetric_qnnpack_qconfig",
+    "default_weight_only_qconfig",
+    "float16_dynamic_qconfig",
+    "float16_static_qconfig",
+    "float_qparams_weight_only_qconfig",
+    "get_default_qat_qconfig",
+    "get_default_qconfig",
+    "per_channel_dynamic_qconfig",
+    "qconfig_equals",
+]
+
 
 class QConfig(namedtuple("QConfig", ["activation", "weight"])):  # noqa: PYI024
     """How a module is quantized: a constructor of observers for its results, and one for its weights.

@@ -6,6 +6,8 @@ from typing import Any
 
 from ...nn.modules.module import Module
 
+__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper"]
+
 
 class QuantStub(Module):
     """Marks the place where a model quantizes its input after `convert`. Until then it returns its input.

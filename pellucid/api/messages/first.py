@@ -52,7 +52,6 @@ _CALLED = {
     "nn.functional.fold": "col2im",
     "nn.functional.logsigmoid": "log_sigmoid",
 }
-LISTS = ("torch.broadcast_tensors", "torch.block_diag", "torch.cartesian_prod", "torch.meshgrid")
 
 
 def refused(path: str, name: str, value: Any, shown: str) -> Exception | None:
@@ -82,8 +81,6 @@ def refused(path: str, name: str, value: Any, shown: str) -> Exception | None:
             if hasattr(value, "__neg__")
             else TypeError(f"bad operand type for unary -: {type(value).__name__!r}")
         )
-    if path in LISTS:
-        return TypeError(f"expected Tensor as element 0 in argument 0, but got {shown}")
     if path == "torch.lu":
         name = "input"
     if path.startswith("nn.functional.") or path in _CALLED:

@@ -18,7 +18,6 @@ from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...ops._overloads import PREFIXED, Called, overloads
 from ...ops._overloads import called as called_by
-from .first import LISTS
 from .first import refused as first_refused
 from .signatures import Slot, failure, fits, handed, refused, shown_type
 from .written import call_at
@@ -62,8 +61,6 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     given = (
         (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
-    if isinstance(given, tuple) and f"{space}.{name}" in LISTS:
-        given = next((v for v in given if not isinstance(v, Tensor)), None)
     if known is None and given is not None and not isinstance(given, Tensor):
         error = first_refused(f"{space}.{name}", first, given, shown_type(given))
         if error is not None:

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from ...amp import older
 
+__all__ = ["autocast"]
+
 autocast = older.autocast_for("cpu")

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from ...amp import older
 
+__all__ = ["GradScaler"]
+
 GradScaler = older.scaler_for("cpu")

@@ -115,7 +115,7 @@ class _BaseDataLoaderIter:
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        assert self._timeout == 0, "a timeout needs num_workers > 0"
+        assert self._timeout == 0, "_SingleProcessDataLoaderIter requires timeout == 0"
         if isinstance(self._dataset, (IterDataPipe, MapDataPipe)):
             apply_sharding(self._dataset, self._world_size, self._rank)
         self._fetcher = _DatasetKind.create_fetcher(

@@ -16,6 +16,7 @@ from ..interpreter import Transformer
 from ..node import Argument, Node, Target
 
 __all__ = [
+    "UnionFind",
     "extract_subgraph",
     "fuse",
     "matches_module_pattern",

@@ -16,6 +16,8 @@ from ..parameter import Parameter
 from ._naming import add_indent, typename
 from .module import Module
 
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
 
 class Container(Module):
     """A module with the given modules as children. Deprecated: subclass `Module` instead.

@@ -6,6 +6,8 @@ from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
 
 class PairwiseDistance(Module):
     """Pairwise distance: the p-norm of `x1 - x2 + eps` over the last dimension.

@@ -7,6 +7,8 @@ from ...errors import ArgumentValueError
 from .. import functional as F
 from .module import Module
 
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
 
 class _DropoutNd(Module):
     _function = ""

@@ -8,6 +8,8 @@ from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError
 from .module import Module
 
+__all__ = ["Flatten", "Unflatten"]
+
 
 class Flatten(Module):
     """Flattens the dimensions `start_dim` to `end_dim` into one; by default all but the batch

@@ -8,6 +8,8 @@ from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["Fold", "Unfold"]
+
 
 class _Windows(Module):
     kernel_size: Any

@@ -9,6 +9,15 @@ from ...errors import ArgumentValueError, warn
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase, _refuse_dims
 
+__all__ = [
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+]
+
 
 class _InstanceNorm(_NormBase):
     _dims = 0

@@ -8,6 +8,8 @@ from ...core.tensor import Tensor
 from ...errors import OperationError
 from ..parameter import is_lazy
 
+__all__ = ["LazyModuleMixin"]
+
 
 class LazyModuleMixin:
     """Makes a module lazy: the first call runs `initialize_parameters` and turns the module into

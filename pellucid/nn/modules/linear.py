@@ -14,6 +14,8 @@ from ..parameter import Parameter, UninitializedParameter, is_lazy
 from .lazy import LazyModuleMixin
 from .module import Module
 
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
+
 
 class Identity(Module):
     """Returns its input. It takes the place of a layer that you want to remove or make optional.

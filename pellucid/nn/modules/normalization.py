@@ -15,6 +15,8 @@ from .._functions import T
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
 
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
     return (

@@ -7,6 +7,8 @@ from ...errors import ArgumentValueError
 from .. import functional as F
 from .module import Module
 
+__all__ = ["PixelShuffle", "PixelUnshuffle"]
+
 
 class PixelShuffle(Module):
     """Rearranges channels into pixels: (*, C r^2, H, W) to (*, C, H r, W r).

@@ -24,6 +24,8 @@ from ._cells import RNNCell as RNNCell
 from ._cells import RNNCellBase as RNNCellBase
 from .module import Module
 
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+
 # These stand in other files; PyTorch has them here, and pickles name this module.
 for _kind in (
     GRUCell,

@@ -13,6 +13,8 @@ from .._functions import T
 from ..parameter import Parameter
 from .module import Module
 
+__all__ = ["Embedding", "EmbeddingBag"]
+
 
 def _position(padding_idx: int | None, rows: int) -> int | None:
     if padding_idx is None:

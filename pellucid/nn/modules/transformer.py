@@ -21,6 +21,14 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
 Activation = str | Callable[[Tensor], Tensor]
 
 

@@ -8,6 +8,8 @@ from ...core.tensor import Tensor
 from .. import functional as F
 from .module import Module
 
+__all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
+
 
 class Upsample(Module):
     """Resizes the spatial dimensions of (N, C, ...) by interpolation.

@@ -6,6 +6,8 @@ from typing import Any
 
 from ..modules.module import Module
 
+__all__ = ["DataParallel", "data_parallel"]
+
 
 class DataParallel(Module):
     """Calls `module` unchanged: without several GPUs there is nothing to split a batch over.

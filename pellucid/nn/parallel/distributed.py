@@ -19,6 +19,8 @@ from ..modules.module import Module
 from ..modules.sparse import Embedding, EmbeddingBag
 from ..parameter import UninitializedParameter
 
+__all__ = ["DistributedDataParallel"]
+
 
 class DistributedDataParallel(Module, Joinable):
     """A module whose gradients are averaged over all ranks during backward; all ranks begin with

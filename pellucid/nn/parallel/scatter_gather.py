@@ -10,6 +10,8 @@ from ...core.public import FUNCTIONS
 from ...core.tensor import Tensor
 from ...errors import UnsupportedError
 
+__all__ = ["gather", "scatter", "scatter_kwargs"]
+
 
 def _one(target_gpus: Any) -> None:
     if any(getattr(device, "type", device) not in ("cpu", -1) for device in target_gpus):

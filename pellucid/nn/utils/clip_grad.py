@@ -16,6 +16,8 @@ from ...core.tensor import Tensor, count_write, make_tensor, version_of
 from ...dtypes import from_numpy, promote_types
 from ...errors import OperationError, UnsupportedError, warn
 
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
+
 
 def _list(tensors: Any) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)

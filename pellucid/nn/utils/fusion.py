@@ -8,6 +8,13 @@ from typing import Any
 from .._functions import T
 from ..parameter import Parameter
 
+__all__ = [
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
+]
+
 
 def fuse_conv_bn_weights(
     conv_w: Any,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
 
 def _converted(
     module: Any, memory_format: Any, ndims: tuple[int, ...], names: tuple[str, ...]

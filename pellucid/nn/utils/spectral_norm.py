@@ -11,6 +11,8 @@ from .._functions import T
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
 
+__all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
+
 
 class SpectralNorm:
     """The hook that divides the weight by its largest singular value before each call."""

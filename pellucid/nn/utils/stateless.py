@@ -9,6 +9,8 @@ from typing import Any
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
 from ..modules.module import Module
 
+__all__ = ["functional_call"]
+
 
 def functional_call(
     module: Module,

@@ -9,6 +9,8 @@ from .._functions import T
 from ..modules.module import Module
 from ..parameter import Parameter, is_lazy
 
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
 
 class WeightNorm:
     """The hook that computes the weight before each call."""

@@ -13,7 +13,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError
 from ...shapes import broadcast_shapes, normalize_dims
-from .._rules import require_tensor
+from .._rules import checked_tensors, require_tensor
 from ..shape._sizes import is_fast
 
 # Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that
@@ -357,14 +357,6 @@ def _order(
     return [tuple(step) for step in path]
 
 
-def _all_tensors(operands: list[Any]) -> None:
-    for k, x in enumerate(operands):
-        if not isinstance(x, Tensor):
-            raise ArgumentTypeError(
-                f"expected Tensor as element {k} in argument 1, but got {type(x).__name__}"
-            )
-
-
 @public()
 def einsum(*args: Any) -> Tensor:
     """A sum of products of the operands' elements, described by labels of their dimensions
@@ -398,7 +390,7 @@ def einsum(*args: Any) -> Tensor:
         operands = (
             list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
         )
-        _all_tensors(operands)
+        checked_tensors(operands, 1)
         if len(operands) == 2 and is_fast(operands[0]) and is_fast(operands[1]):
             x, y = operands
             known = _one_product(equation, x._array.shape, y._array.shape)
@@ -406,7 +398,7 @@ def einsum(*args: Any) -> Tensor:
                 made = _ordered(known[0].of(x, y), known[1])
                 return made.view(made._array.shape)
         inputs, output = _from_string(equation, len(operands))
-    _all_tensors(operands)
+    checked_tensors(operands, 1)
     if not operands:
         raise OperationError("einsum(): must provide at least one operand")
     terms, covered = _expand_ellipsis(inputs, [x._array.ndim for x in operands])

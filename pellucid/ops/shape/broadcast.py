@@ -12,8 +12,7 @@ from ...core.bind import view_result
 from ...core.modes import state
 from ...core.public import method, public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError
-from .._rules import keyword, require_tensor
+from .._rules import checked_tensors, keyword, require_tensor
 from ..pointwise.basic import expand as expand_op
 from ._sizes import legacy_type, sizes_of
 
@@ -91,12 +90,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> a.shape == b.shape == (3, 2)
     True
     """
-    for position, x in enumerate(tensors):
-        if not isinstance(x, Tensor):
-            raise ArgumentTypeError(
-                f"expected Tensor as element {position} in argument 0, but got {type(x).__name__}"
-            )
-    shape = shapes.broadcast_shapes(*[x._array.shape for x in tensors])
+    shape = shapes.broadcast_shapes(*[x._array.shape for x in checked_tensors(tensors)])
     return tuple(x if x._array.shape == shape else expand(x, shape) for x in tensors)
 
 

@@ -18,7 +18,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, warn
 from .._format import has_channels_last
-from .._rules import keyword, require_tensor
+from .._rules import checked_tensors, keyword, require_tensor
 from .._samples import cases
 from .broadcast import expand
 from .view import reshape
@@ -131,12 +131,7 @@ def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
         raise ArgumentTypeError(
             f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
         )
-    for k, x in enumerate(tensors):
-        if not isinstance(x, Tensor):
-            raise ArgumentTypeError(
-                f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}"
-            )
-    return tensors
+    return checked_tensors(tensors)
 
 
 def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
@@ -293,11 +288,9 @@ def block_diag(*tensors: Any) -> Tensor:
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tuple(tensors[0])
     matrices = []
-    for k, x in enumerate(tensors):
-        ndim = require_tensor(x, "block_diag", "tensors")._array.ndim
+    for k, x in enumerate(checked_tensors(tensors)):
+        ndim = x._array.ndim
         if ndim > 2:
             raise ShapeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {ndim} dimensions"
@@ -331,7 +324,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
-    if not tensors:
+    if not checked_tensors(tensors):
         raise OperationError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         warn(
@@ -344,8 +337,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
     for x in tensors:
-        ndim = require_tensor(x, "meshgrid", "tensors")._array.ndim
-        if ndim > 1:
+        if x._array.ndim > 1:
             raise ShapeError(
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}"
             )
@@ -381,11 +373,8 @@ def cartesian_prod(*tensors: Any) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        tensors = tuple(tensors[0])
-    for x in tensors:
-        ndim = require_tensor(x, "cartesian_prod", "tensors")._array.ndim
-        if ndim != 1:
+    for x in checked_tensors(tensors):
+        if x._array.ndim != 1:
             raise ShapeError(f"Expect a 1D vector, but got shape {shapes.text(x._array.shape)}")
     if len(tensors) == 1:
         return tensors[0]

@@ -13,8 +13,8 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import DimensionError
-from .._rules import as_index, require_tensor
+from ...errors import ArgumentTypeError, DimensionError
+from .._rules import as_index, checked_tensors, require_tensor
 from .._samples import cases
 from ._sizes import is_fast
 from .view import reshape_to
@@ -136,11 +136,17 @@ def _atleast(n: int, grow: Any) -> None:
     name = f"atleast_{n}d"
 
     def function(*tensors: Any) -> Any:
-        if len(tensors) == 1:
-            if isinstance(tensors[0], (tuple, list)):
-                return tuple(function(x) for x in tensors[0])
-            return grow(require_tensor(tensors[0], name))
-        return tuple(function(x) for x in tensors)
+        if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+            if not isinstance(tensors[0], Tensor):
+                kind = type(tensors[0]).__name__
+                why = f"      didn't match because some of the arguments have invalid types: (!{kind}!)"
+                raise ArgumentTypeError(
+                    f"{name}() received an invalid combination of arguments - got ({kind}), but expected one of:\n"
+                    f" * (Tensor input)\n{why}\n * (tuple of Tensors tensors)\n{why}\n"
+                )
+            return grow(tensors[0])
+        several = tensors[0] if len(tensors) == 1 else tensors
+        return tuple([grow(x) for x in checked_tensors(several)])
 
     function.__name__ = name
     function.__doc__ = (

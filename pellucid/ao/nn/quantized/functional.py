@@ -7,6 +7,27 @@ from typing import Any
 from ....core.public import FUNCTIONS
 from .modules.utils import operators
 
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "clamp",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "elu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "interpolate",
+    "leaky_relu",
+    "linear",
+    "max_pool1d",
+    "max_pool2d",
+    "upsample",
+]
+
 _DENSE = FUNCTIONS["nn.functional"]
 
 

@@ -8,3 +8,5 @@ from ....data.pipes.base import (
     _IterDataPipeSerializationWrapper as _IterDataPipeSerializationWrapper,
 )
 from ....data.pipes.base import _MapDataPipeSerializationWrapper as _MapDataPipeSerializationWrapper
+
+__all__ = ["DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe"]

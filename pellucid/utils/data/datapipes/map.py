@@ -2,6 +2,8 @@
 
 from ....data.pipes import by_key as _pipes
 
+__all__ = ["Batcher", "Concater", "Mapper", "SequenceWrapper", "Shuffler", "Zipper"]
+
 Batcher = _pipes.BatcherMapDataPipe
 Concater = _pipes.ConcaterMapDataPipe
 Mapper = _pipes.MapperMapDataPipe

@@ -10,3 +10,5 @@ from .modules import ConvReLU1d as ConvReLU1d
 from .modules import ConvReLU2d as ConvReLU2d
 from .modules import ConvReLU3d as ConvReLU3d
 from .modules import LinearReLU as LinearReLU
+
+__all__ = ["BNReLU2d", "BNReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]

@@ -8,3 +8,5 @@ from .conv import Conv3d as Conv3d
 from .embedding_ops import Embedding as Embedding
 from .embedding_ops import EmbeddingBag as EmbeddingBag
 from .linear import Linear as Linear
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear"]

@@ -33,3 +33,24 @@ from . import selecting as selecting  # noqa: E402
 from . import sharding as sharding  # noqa: E402
 from . import streamreader as streamreader  # noqa: E402
 from . import utils as utils  # noqa: E402
+
+__all__ = [
+    "Batcher",
+    "Collator",
+    "Concater",
+    "Demultiplexer",
+    "FileLister",
+    "FileOpener",
+    "Filter",
+    "Forker",
+    "Grouper",
+    "IterableWrapper",
+    "Mapper",
+    "Multiplexer",
+    "Sampler",
+    "ShardingFilter",
+    "Shuffler",
+    "StreamReader",
+    "UnBatcher",
+    "Zipper",
+]
