@@ -14,8 +14,6 @@ _attach.publish(globals(), "nn.functional")
 _attention.multi_head_attention_forward.__module__ = __name__
 
 ScalingType, SwizzleType = _ScalingType, _SwizzleType
-for _kind in (_ScalingType, _SwizzleType):
-    _kind.__module__ = __name__
 
 _Reduction = _reduction
 
