@@ -19,8 +19,8 @@ from typing import Any
 
 from ..api.attach import LENT
 from ..core.tensor import Tensor
-from ..errors import OperationError, UnsupportedError
-from . import averaging, failures, functional, join, mesh
+from ..errors import UnsupportedError
+from . import averaging, failures, functional, inner, join, mesh
 from .ddp import hooks, powersgd
 
 # module: Class  function()  Enumeration{MEMBER,MEMBER}  Class<Base
@@ -117,16 +117,11 @@ elastic.utils: get_env_variable_or_raise() get_socket_with_port() macros
 elastic.utils.distributed: create_c10d_store() get_free_port()
 elastic.utils.store: barrier() get_all() synchronize()
 elastic.multiprocessing.errors:
-fsdp: DataParallelMeshDims FlatParameter<Tensor LocalOptimStateDictConfig<OptimStateDictConfig StateDictSettings
+fsdp: DataParallelMeshDims FlatParameter<Tensor
     BackwardPrefetch{BACKWARD_PRE,BACKWARD_POST} ShardingStrategy{FULL_SHARD,SHARD_GRAD_OP,NO_SHARD,HYBRID_SHARD,_HYBRID_SHARD_ZERO2}
-    StateDictType{FULL_STATE_DICT,LOCAL_STATE_DICT,SHARDED_STATE_DICT} OptimStateKeyType{PARAM_NAME,PARAM_ID} FullyShardedDataParallel
-    CPUOffload MixedPrecision StateDictConfig
-    FullStateDictConfig<StateDictConfig LocalStateDictConfig<StateDictConfig ShardedStateDictConfig<StateDictConfig OptimStateDictConfig
-    FullOptimStateDictConfig<OptimStateDictConfig ShardedOptimStateDictConfig<OptimStateDictConfig
-fsdp.api: BackwardPrefetch ShardingStrategy StateDictType CPUOffload MixedPrecision StateDictConfig FullStateDictConfig
-    ShardedStateDictConfig OptimStateDictConfig FullOptimStateDictConfig ShardedOptimStateDictConfig
-fsdp.fully_sharded_data_parallel: FullyShardedDataParallel BackwardPrefetch ShardingStrategy StateDictType CPUOffload MixedPrecision
-    FullStateDictConfig ShardedStateDictConfig FullOptimStateDictConfig ShardedOptimStateDictConfig OptimStateKeyType
+    OptimStateKeyType{PARAM_NAME,PARAM_ID}
+fsdp.api: BackwardPrefetch ShardingStrategy
+fsdp.fully_sharded_data_parallel: BackwardPrefetch ShardingStrategy OptimStateKeyType
 fsdp._runtime_utils:
 fsdp._common_utils: _FSDPState
 fsdp.sharded_grad_scaler: ShardedGradScaler
@@ -216,8 +211,14 @@ _LENT = {
         "parallel",
     ),
 }
+# The settings of `FullyShardedDataParallel`
+_SETTINGS = """CPUOffload MixedPrecision StateDictConfig FullStateDictConfig LocalStateDictConfig ShardedStateDictConfig OptimStateDictConfig
+FullOptimStateDictConfig LocalOptimStateDictConfig ShardedOptimStateDictConfig StateDictSettings StateDictType"""
 # Names that modules of this package have.
 _OWN: dict[str, tuple[ModuleType, str]] = {
+    "fsdp": (inner, f"FullyShardedDataParallel {_SETTINGS}"),
+    "fsdp.api": (inner, _SETTINGS),
+    "fsdp.fully_sharded_data_parallel": (inner, f"FullyShardedDataParallel {_SETTINGS}"),
     "algorithms": (join, "Join Joinable JoinHook"),
     "algorithms.join": (join, "Join Joinable JoinHook"),
     "algorithms.ddp_comm_hooks": (hooks, "DDPCommHookType register_ddp_comm_hook"),
@@ -247,31 +248,20 @@ _OWN: dict[str, tuple[ModuleType, str]] = {
     ),
 }
 _REASON = "docs/distributed.md says what there is of torch.distributed"
-# What PyTorch itself refuses without an accelerator, in its words, and what to use.
-_NEEDS_ACCELERATOR = {
-    "FullyShardedDataParallel": (
-        "FSDP needs a non-CPU accelerator device, but no accelerator device is detected.",
-        "torch.distributed.fsdp.fully_shard does the same on processors",
-    )
-}
 
 
 def _refusing(name: str) -> Callable[..., Any]:
     def refused(*args: Any, **kwargs: Any) -> Any:
-        if name in _NEEDS_ACCELERATOR:
-            text, instead = _NEEDS_ACCELERATOR[name]
-            raise OperationError(text, notes=[instead])
         raise UnsupportedError(f"torch.distributed: {name} is not supported: {_REASON}")
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
-    kind = "RuntimeError" if name in _NEEDS_ACCELERATOR else "NotImplementedError"
-    refused.__doc__ = f"""Not supported: always raises {kind}.
+    refused.__doc__ = f"""Not supported: always raises NotImplementedError.
 
     >>> import pellucid.distributed as dist
     >>> dist.{name}()
     Traceback (most recent call last):
         ...
-    {kind}: ...
+    NotImplementedError: ...
     """
     return refused
 
@@ -324,13 +314,14 @@ def _fill(scope: dict[str, Any], home: str) -> None:
     )
     functions = vars(sys.modules[f"{home}._functional_collectives"])
     functions.update({name: getattr(functional, name) for name in functional.NAMES})
-    inner = vars(sys.modules[f"{home}.distributed_c10d"])
+    c10d = vars(sys.modules[f"{home}.distributed_c10d"])
     for name, value in scope.items():
         if not name.startswith("_") and not isinstance(value, ModuleType):
-            inner.setdefault(name, value)
-    inner["_pg_map"] = {}
-    inner["_get_default_group"] = scope["_get_default_group"]
-    inner["_coalescing_manager"] = scope["_coalescing_manager"]
+            c10d.setdefault(name, value)
+    c10d["_pg_map"] = {}
+    c10d["_world"] = inner.world
+    c10d["_get_default_group"] = scope["_get_default_group"]
+    c10d["_coalescing_manager"] = scope["_coalescing_manager"]
     for unavailable in ("autograd", "rpc"):
         vars(sys.modules[f"{home}.{unavailable}"])["is_available"] = lambda: False
     vars(sys.modules[f"{home}.rpc.api"])["_require_initialized"] = _require_initialized

@@ -128,6 +128,45 @@ def test_names_are_there_to_be_asked_for():
     assert "fully_shard" in caught.value.__notes__[0]
 
 
+def test_settings_of_fully_sharded_data_parallel_without_such_modules():
+    fsdp = dist.fsdp
+    model, kind = torch.nn.Linear(1, 1), fsdp.StateDictType.FULL_STATE_DICT
+    whole = fsdp.FullyShardedDataParallel
+    assert whole.fsdp_modules(model) == [] and isinstance(model, whole) is False
+    assert whole.get_state_dict_type(model) is None
+    config = fsdp.FullStateDictConfig(offload_to_cpu=True, rank0_only=True)
+    assert repr(config) == "FullStateDictConfig(offload_to_cpu=True, rank0_only=True)"
+    assert fsdp.api.FullStateDictConfig is fsdp.FullStateDictConfig
+    assert fsdp.FullOptimStateDictConfig().offload_to_cpu
+    with (
+        pytest.warns(FutureWarning, match="are being deprecated"),
+        whole.state_dict_type(model, kind, config),
+    ):
+        assert model.state_dict()["weight"].shape == (1, 1)
+    with pytest.warns(FutureWarning):
+        before = whole.set_state_dict_type(model, kind)
+    assert before == fsdp.StateDictSettings(None, None, None)
+    with whole.summon_full_params(model):
+        pass
+    for function, args in ((whole.optim_state_dict, ()), (whole.optim_state_dict_to_load, ({},))):
+        with pytest.raises(AttributeError, match="optim_state_dict_config") as caught:
+            function(model, torch.optim.SGD(model.parameters(), lr=0.1), *args)
+        assert "_optimizer_state_dict" in caught.value.__notes__[0]
+
+
+def test_inner_world():
+    world = dist.distributed_c10d._world
+    assert world.default_pg is None and world.pg_map == {}
+    dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        group = dist.group.WORLD
+        assert world.default_pg is group and world.pg_names == {group: group.group_name}
+        assert world.pg_group_ranks[group] == {0: 0} and world.pg_map[group][0] == "gloo"
+        assert "gloo" in world.pg_backend_config[group] and world.group_count >= 1
+    finally:
+        dist.destroy_process_group()
+
+
 @needs_mpi
 def test_a_script_that_imports_fsdp_alone_runs_on_the_alias():
     """`torch.distributed.fsdp` needs modules that PyTorch's interface does not show, and the rules

@@ -24,6 +24,13 @@ def test_programs(program, size, tmp_path):
 
 
 @needs_mpi
+@pytest.mark.parametrize("size", [2, 4] if THOROUGH else [2])
+def test_tensor_parallel_inside_fully_sharded(size, tmp_path):
+    for text in launch("sharded_both.py", size, tmp_path / "files", folder=tmp_path, timeout=400):
+        assert "all well" in text
+
+
+@needs_mpi
 def test_files_are_read_by_other_numbers_of_ranks(tmp_path):
     for size, what in [(2, "write"), *[(n, "read") for n in ([1, 3, 4] if THOROUGH else [1])]]:
         for text in launch(
