@@ -143,9 +143,10 @@ class TracedRun(Run):
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
         """Zeros for the results of a node that got no gradient; they are constants of the program."""
+        reached = [gk is not None for gk in g]
         made = super().materialize(node, g)
-        for known, new in zip(g, made, strict=True):
-            if known is None and new is not None:
+        for known, new in zip(reached, made or (), strict=made is not None):
+            if new is not None and not known:
                 self.tracer.constant(new._array if self.tensors else new)
         return made
 
