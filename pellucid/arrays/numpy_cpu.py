@@ -372,7 +372,8 @@ def matmul(a: Any, b: Any) -> Any:
         and config.kernels
         and type(a) is ndarray is type(b)
     ):
-        integers = kernels.matmul.integers.multiply(a, b)
+        run = kernels.matmul.integers
+        integers = run.multiply(a, b) if b.ndim > 1 else run.times_vector(a, b)
         if integers is not None:
             return integers
     if (

@@ -214,6 +214,10 @@ def triangle(x: Any, diagonal: int, lower: bool) -> Any:
     """As `np.tril` or `np.triu`: matrices with zeros above, or below, a diagonal."""
     rows, columns = x.shape[-2:]
     if rows * columns > _LARGE:
+        if type(x) is ndarray and config.kernels:
+            made = kernels.indexing.triangle.triangle(x, diagonal, lower)
+            if made is not None:
+                return made
         if x.dtype in HALVES:
             return triangle(x.view(np.uint16), diagonal, lower).view(x.dtype)
         return (np.tril if lower else np.triu)(x, diagonal)

@@ -1,5 +1,5 @@
 """Products of integer matrices, which BLAS has none of: blocks of four rows and three vectors of
-columns stay in registers.
+columns stay in registers. Rows times a vector go along the rows.
 
 Sums wrap around as NumPy's do.
 
@@ -16,16 +16,49 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import BYTES, Module, Value, types_of, vector
+from ...llvm.emit import BYTES, Module, Value, Var, types_of, vector
 
-__all__ = ["multiply"]
+__all__ = ["multiply", "times_vector"]
 
 ROWS, VECTORS = 4, 3
 GRAIN = 1 << 16  # multiplications a chunk
 _CTYPES = types_of("int64 int32 int16 int8 uint64 uint32 uint16 uint8")
 
 
-def _build(ctype: str) -> str:
+def _build(name: str) -> str:
+    form, _, ctype = name.partition(".")
+    return _rows_times_vector(name, ctype) if form == "vector" else _matrices(name, ctype)
+
+
+def _rows_times_vector(name: str, ctype: str) -> str:
+    module = Module()
+    width = target.host().vector_bits // (8 * BYTES[ctype])
+    kind = vector(ctype, width)
+    params = {**dict.fromkeys(("a", "b", "out"), "ptr"), "terms": "i64"}
+    f = threads.parallel_export(module, name, params)
+    with f.loop(f.begin, f.end) as row:
+        line = f.at(f.a, row * f.terms, ctype)
+        sums = [f.var(kind, f.const(0, kind)) for _ in range(ROWS)]
+        whole = f.terms - f.terms % (width * ROWS)
+
+        def add(total: Var, i: Value, mask: Value | None, line: Value = line) -> None:
+            x, y = f.load(kind, line, i, mask=mask), f.load(kind, f.b, i, mask=mask)
+            total.set(total.get() + x * y)
+
+        with f.loop(0, whole, width * ROWS) as i:
+            for u, total in enumerate(sums):
+                add(total, i + u * width, None)
+        with f.loop(whole, f.terms, width) as i:
+            add(sums[0], i, f.tail_mask(f.terms - i, width))
+        first, *others = [total.get() for total in sums]
+        for other in others:
+            first = first + other
+        f.store(f.total(first), f.out, row)
+    f.ret()
+    return module.text()
+
+
+def _matrices(name: str, ctype: str) -> str:
     module = Module()
     width = target.host().vector_bits // (8 * BYTES[ctype])
     kind = vector(ctype, width)
@@ -33,7 +66,7 @@ def _build(ctype: str) -> str:
         **dict.fromkeys(("a", "b", "out"), "ptr"),
         **dict.fromkeys(("height", "columns", "terms"), "i64"),
     }
-    f = threads.parallel_export(module, ctype, params)
+    f = threads.parallel_export(module, name, params)
     blocks = (f.height + (ROWS - 1)) // ROWS
     with f.loop(f.begin, f.end) as task:
         batch, first = task // blocks, task % blocks * ROWS
@@ -64,8 +97,14 @@ def _build(ctype: str) -> str:
     return module.text()
 
 
+_EACH = sorted(set(_CTYPES.values()))
 _lib = jit.Library(
-    "products of integers", _build, dict.fromkeys(sorted(set(_CTYPES.values())), "paaaiiiii")
+    "products of integers",
+    _build,
+    {
+        **{f"matrices.{ctype}": "paaaiiiii" for ctype in _EACH},
+        **{f"vector.{ctype}": "paaaiii" for ctype in _EACH},
+    },
 )
 
 
@@ -85,7 +124,7 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     (m, k), (other, n) = a.shape[-2:], b.shape[-2:]
     if k != other or not a.size or not b.size:
         return None
-    kernel = getattr(_lib, ctype)
+    kernel = getattr(_lib, f"matrices.{ctype}")
     if kernel is None:
         return None
     out = np.empty((*a.shape[:-1], n), a.dtype)
@@ -94,4 +133,22 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     kernel(
         threads.team(), np.ascontiguousarray(a), np.ascontiguousarray(b), out, m, n, k, tasks, grain
     )
+    return out
+
+
+def times_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
+    """`a @ b` of rows, in any number of dimensions, and a vector of one dtype; None for others and
+    where one is empty.
+    """
+    ctype = _CTYPES.get(name_of(a.dtype))
+    if ctype is None or b.dtype is not a.dtype or b.ndim != 1 or not a.ndim or not a.size:
+        return None
+    if a.shape[-1] != b.size:
+        return None
+    kernel = getattr(_lib, f"vector.{ctype}")
+    if kernel is None:
+        return None
+    out = np.empty(a.shape[:-1], a.dtype)
+    rows, vector = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    kernel(threads.team(), rows, vector, out, b.size, out.size, max(1, GRAIN // b.size))
     return out

@@ -52,6 +52,9 @@ class _Ufunc(ctypes.Structure):
 _NAMES = {"rint": "round_half_even", "divide": "true_divide"}
 # Negatives of complex numbers, which NumPy takes part by part: both signs are flipped as bits.
 _BOTH_SIGNS = Formula(lambda m, x: x ^ (0x8000000080000000 - (1 << 64)), "i")
+# What NumPy computes one by one of integers of one and two bytes.
+_SLOW = frozenset(("left_shift", "right_shift"))
+_NARROW = {"b": "int8", "B": "uint8", "h": "int16", "H": "uint16"}
 _KEPT = frozenset("?bBhHiIlLqQfdgFDG")
 _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"]}
 
@@ -62,6 +65,7 @@ def extended(function: np.ufunc) -> np.ufunc:
     if (
         formula is None
         or "h" not in formula.kinds
+        and function.__name__ not in _SLOW
         or formula.args not in ("same", "compare")
         or formula.masks
     ):
@@ -91,10 +95,15 @@ def extended(function: np.ufunc) -> np.ufunc:
             signs = signature_of(_BOTH_SIGNS, "int64")
             flip = Later(signs, "int64", "negative of complex64", _BOTH_SIGNS, True, found)
             first.append((numbers, flip, threads.cell_address()))
+        elif name in _SLOW and chars <= _NARROW.keys():
+            kind = _NARROW[min(chars)]
+            own = signature_of(formula, kind)
+            narrow = Later(own, kind, name, formula, True, found)
+            first.append((numbers, narrow, threads.cell_address()))
         elif chars <= _KEPT and not kind:
             first.append((numbers, *found))
     loops: dict[Signature, Any] = {}
-    for kind in HALVES:
+    for kind in HALVES if "h" in formula.kinds else ():
         plain = signature_of(formula, kind)
         if kind == "bfloat16":
             loops[plain] = Later(plain, kind, name, formula, True)
@@ -107,7 +116,10 @@ def extended(function: np.ufunc) -> np.ufunc:
     identity = {0: 0, 1: 1}.get(
         function.identity, -2 if name in ("maximum", "minimum", "fmax", "fmin") else -1
     )
-    made, places = assemble(function.__name__, loops, function.__doc__ or "", first, identity)
+    operands = fields.inputs, fields.outputs
+    made, places = assemble(
+        function.__name__, loops, function.__doc__ or "", first, identity, operands
+    )
     _shared.append(places)
     threads.when_started(_share)
     return made

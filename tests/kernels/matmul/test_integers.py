@@ -42,3 +42,18 @@ def test_what_is_not_served():
 def test_names_of_a_range_are_not_given_to_parameters():
     with pytest.raises(ValueError, match="n"):
         parallel_export(Module(), "kernel", {"x": "ptr", "n": "i64"})
+
+
+@pytest.mark.parametrize("dtype", "int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
+def test_rows_times_a_vector(dtype, thread_count):
+    rng = np.random.default_rng(11)
+    for n in (1, 2, 63, 64, 65, 200, 5000):
+        a = rng.integers(0, 256, (9, n)).astype(dtype) * np.array(97).astype(dtype)
+        b = rng.integers(0, 256, n).astype(dtype)
+        for x in (a, a[0], a[::2], a.reshape(3, 3, n)):
+            made = integers.times_vector(x, b)
+            assert made.dtype == dtype
+            np.testing.assert_array_equal(made, np.matmul(x, b))
+    assert integers.times_vector(a, b[1:]) is None
+    assert integers.times_vector(a, b.astype(np.float32)) is None
+    assert integers.times_vector(a[:0], b) is None

@@ -73,7 +73,7 @@ def test_reductions_begin_as_numpys_do():
 def test_others_stay_numpys():
     assert (
         numpys.extended(np.logical_or) is np.logical_or
-        and numpys.extended(np.left_shift) is np.left_shift
+        and numpys.extended(np.bitwise_and) is np.bitwise_and
     )
 
 
@@ -217,3 +217,19 @@ def test_negatives_of_complex_numbers_flip_both_signs(thread_count):
             got, want = getattr(made, side), -getattr(part, side)
             np.testing.assert_array_equal(got, want)
             np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32"])
+@pytest.mark.parametrize("name", ["left_shift", "right_shift"])
+def test_shifts_of_small_integers(name, dtype, thread_count):
+    own, plain = numpys.extended(getattr(np, name)), getattr(np, name)
+    x = np.arange(-70_000, 70_000, 3).astype(dtype)
+    for count in (0, 1, 7, 8, 9, 15, 16, 40, 127):
+        np.testing.assert_array_equal(
+            own(x, np.array(count, dtype)), plain(x, np.array(count, dtype))
+        )
+        np.testing.assert_array_equal(own(x[::-3], x[::3] & 7), plain(x[::-3], x[::3] & 7))
+    y = x.copy()
+    own(y, np.array(2, dtype), out=y)
+    np.testing.assert_array_equal(y, plain(x, np.array(2, dtype)))
+    assert own(x, x).dtype == x.dtype
