@@ -131,11 +131,16 @@ class Kind:
 
 def _split(f: Function, v: Value) -> list[Value]:
     """Real and imaginary parts that lie in turn."""
+    if lanes(v.ctype) == 2:
+        return [_lanes(f, v, part, 1) for part in (0, 1)]
     return [f.shuffle(v, v, list(range(part, lanes(v.ctype), 2))) for part in (0, 1)]
 
 
 def _joined(f: Function, parts: list[Value]) -> Value:
     n = lanes(parts[0].ctype)
+    if n == 1:
+        pair = vector(parts[0].ctype, 2)
+        return f.shuffle(f.splat(parts[0], pair), f.splat(parts[1], pair), [0, 2])
     return f.shuffle(parts[0], parts[1], [k // 2 + k % 2 * n for k in range(2 * n)])
 
 
