@@ -39,10 +39,12 @@ SETTINGS: dict[str, Any] = {
     "warn_only": False,
     "precision": "highest",
     "interop_threads": 1,
+    "replaced": {},  # functions of the library, by module and name (compiler.capture.replaced)
 }
 
 
-def _set(**settings: Any) -> None:
+def change(**settings: Any) -> None:
+    """Change some of them; compiled code notices."""
     SETTINGS.update(settings)
     state.fill_unset = SETTINGS["deterministic"] and SETTINGS["fill_uninitialized_memory"]
     state.structure += 1
@@ -60,14 +62,14 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    _set(deterministic=bool(mode), warn_only=bool(warn_only))
+    change(deterministic=bool(mode), warn_only=bool(warn_only))
 
 
 def set_fill_uninitialized_memory(mode: bool) -> None:
     """Whether deterministic algorithms fill new memory."""
     if not isinstance(mode, bool):
         raise OperationError(f"expected a bool, but got {type(mode).__name__}")
-    _set(fill_uninitialized_memory=mode)
+    change(fill_uninitialized_memory=mode)
 
 
 @public()
@@ -116,7 +118,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         raise RuntimeError(
             f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
         )
-    _set(deterministic=modes[debug_mode] > 0, warn_only=modes[debug_mode] == 1)
+    change(deterministic=modes[debug_mode] > 0, warn_only=modes[debug_mode] == 1)
 
 
 @public()
@@ -147,7 +149,7 @@ def set_float32_matmul_precision(precision: str) -> None:
             "setFloat32MatmulPrecision call has no effect."
         )
         return
-    _set(precision=precision)
+    change(precision=precision)
 
 
 @public()
@@ -217,7 +219,7 @@ def set_num_interop_threads(num: int) -> None:
     """
     if num <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
-    _set(interop_threads=int(num))
+    change(interop_threads=int(num))
 
 
 @public()

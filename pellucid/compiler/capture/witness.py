@@ -7,7 +7,7 @@ import functools
 import gc
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
 from typing import Any
@@ -230,11 +230,15 @@ def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(stored), frozenset(others)
 
 
+_HASH = Tensor.__hash__.__code__
+
+
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
-    def __init__(self, root: CodeType | None = None) -> None:
+    def __init__(self, root: CodeType | None = None, given: Container[int] = ()) -> None:
         self.root = root  # the code of the function itself
+        self.given = given  # the identities of its tensors that are others at each call
         self.names: set[str] = set()
         self.users: set[str] = set()  # those of code that is not this library's
         self.keys: set[str] = set()  # that code's strings
@@ -388,6 +392,9 @@ class Witness:
                     self._graphic.add(id(code))
             if id(code) in self._graphic and code is not self.root:
                 self._graph_lines.add(line_in(self.root, frame) if self.root is not None else None)
+            if code is _HASH and id(frame.f_locals["self"]) in self.given:
+                # in a dictionary or a set
+                self._impure(frame.f_back, "asks where a tensor that it is given is kept")
             if id(code) in self._makers and not self.dynamic and _users(frame) is not None:
                 self.dynamic = True
         elif event != "c_call":

@@ -19,6 +19,7 @@ from ...core.tensor import InferenceVersion, Tensor, version_of
 from ...errors import pass_on
 from ...ir import Buffer, Instruction, Program
 from ...llvm.lengths import Lengths
+from ..capture import replaced
 from ..capture.checking import checker, split, unpacker
 from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
@@ -87,6 +88,7 @@ class _Tracing(Leaving):
 
     def trace(self, whole: bool) -> None:
         """Make the call, and the version."""
+        replaced.watch()
         tensors, traced = self.tensors, self.traced
         environment = self.environment = CapturedEnvironment(
             self.function, self.args, self.kwargs, self.places, self.logs
@@ -98,7 +100,7 @@ class _Tracing(Leaving):
         self._declare()
         body = body_of(self.function)
         tracer.root = None if body is None else body.__code__
-        witness = self.witness = tracer.witness = Witness(tracer.root)
+        witness = self.witness = tracer.witness = Witness(tracer.root, {id(t) for t in tensors})
         self.changes = tracer.changes = SideEffectTracker(
             environment, tracer, [*self.watched, *self.logs], self.places
         )

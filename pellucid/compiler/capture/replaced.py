@@ -1,0 +1,48 @@
+"""Functions of the library that a program has replaced (`torch.relu = mine`): what was traced with
+others is not what the program does now.
+
+Nobody compares the library's functions at each call. Its modules say when an attribute is set.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from ...api.settings import SETTINGS, change
+
+_LIBRARY = __name__.partition(".")[0]
+
+
+class WatchedModule(ModuleType):
+    """A module of the library. Functions and classes that were there when a function was first
+    traced, and are others now, are in `SETTINGS["replaced"]`.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _note(self, name, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        _note(self, name, None)
+        super().__delattr__(name)
+
+
+def watch() -> None:
+    """Watch the modules of the library that have been imported."""
+    for name, module in [*sys.modules.items()]:
+        if type(module) is ModuleType and name.partition(".")[0] == _LIBRARY:
+            module.__class__ = WatchedModule
+
+
+_before: dict[tuple[str, str], Any] = {}  # what was there, of what has been replaced
+
+
+def _note(module: ModuleType, name: str, value: Any) -> None:
+    place, old = (module.__name__, name), vars(module).get(name)
+    if callable(old) and not isinstance(old, ModuleType) and old is not value:
+        _before.setdefault(place, old)
+    if place in _before:
+        others = {k: v for k, v in SETTINGS["replaced"].items() if k != place}
+        change(replaced=others if _before[place] is value else {**others, place: value})
