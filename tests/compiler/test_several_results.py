@@ -26,6 +26,12 @@ def poles(x):
     return 1 / h, h * 2
 
 
+def of_views(x):
+    y = x.sin()
+    z = y[:1]
+    return y, z, z.exp()
+
+
 def deep(x):
     a = x.sin()
     b = a * 2
@@ -62,6 +68,7 @@ def same(function, step):
 
 def test_the_gradient_of_a_result_in_another():
     same(chain, lambda x, r: torch.autograd.grad(r[1].sum(), r[0]))
+    same(of_views, lambda x, r: torch.autograd.grad(r[2].sum(), r[:2]))
     same(deep, lambda x, r: torch.autograd.grad(r[1].sum(), [r[2], r[0]]))
 
 
@@ -104,3 +111,67 @@ def test_what_nobody_asked_for_adds_nothing():
         return x.grad
 
     same(poles, second)
+
+
+def with_a_view(x):
+    y = x.sin()
+    return y, y[0]
+
+
+def views(x):
+    y = x.sin()
+    return y[1:], y[:1], y.detach()
+
+
+def parts(x):
+    return (x * 2).unbind()
+
+
+def one_part(x):
+    return (x.exp().chunk(2)[0],)
+
+
+def unseen(x):
+    with torch.no_grad():
+        y = x.sin()
+        return y, y[0], y[:1].detach()
+
+
+def made_by_a_write(x):
+    y = torch.zeros(2)
+    z = y[:1]
+    y[0] = x[0]
+    return y, z
+
+
+@pytest.mark.parametrize("written", [0, 1])
+@pytest.mark.parametrize(
+    "function",
+    [with_a_view, views, parts, one_part, unseen, made_by_a_write],
+    ids=lambda f: f.__name__,
+)
+def test_writes_to_results_that_share_memory(function, written):
+    """A write to one changes the others, their gradients, and what was saved of them."""
+
+    def steps(requires_grad):
+        said = []
+        for f in both(function):
+            x = torch.zeros(2, requires_grad=requires_grad)
+            p = torch.ones(1, requires_grad=True)
+            results = f(x)
+            before = sum((p * t).sum() for t in results)
+            t = results[min(written, len(results) - 1)]
+            said.append(
+                [
+                    told(lambda t=t: t.mul_(3).tolist()),
+                    told(before.backward),
+                    told(lambda r=results: sum((t * t).sum() for t in r).backward()),
+                    [t.tolist() for t in results],
+                    x.grad,
+                ]
+            )
+        expected, got = said
+        assert str(got) == str(expected)
+
+    steps(True)
+    steps(False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from ...core.interpret import playing, thread
-from ...core.tensor import Tensor
+from ...core.tensor import InferenceVersion, Tensor
 from ...ir import Value
 from ...llvm.lengths import Lengths
 from ..capture.earlier import Earlier
@@ -275,3 +275,9 @@ def _uncast(off: bool = False) -> Iterator[None]:
     around = thread.stack.autocast
     with playing("autocast", None if off or around is None else around.anew()):
         yield
+
+
+def writes_of(t: Tensor) -> int:
+    """How often a tensor has been overwritten; nobody counts that of tensors of inference mode."""
+    version = t._ver
+    return 0 if version is None or type(version) is InferenceVersion else version.count

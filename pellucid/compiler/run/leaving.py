@@ -24,7 +24,7 @@ from ..capture.structure import flatten, is_record
 from ..trace.control_flow import Later
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
-from .call import TracedCall, _uncast
+from .call import TracedCall, _uncast, writes_of
 from .node import (
     Place,
     Section,
@@ -37,7 +37,7 @@ from .node import (
     sections,
     view_of,
 )
-from .results import Given, GradientOf, New, Number, Output, ViewOf
+from .results import Beside, Given, GradientOf, New, Number, Output, ViewOf
 
 
 @dataclass(slots=True)
@@ -54,6 +54,9 @@ class Part:
     wanted: list[Any] = field(default_factory=list)
     reached: list[list[int]] = field(default_factory=list)
     returned: list[Value] = field(default_factory=list)
+
+
+_VIEWS = ("grad", "multi", "no_grad")  # kinds of views that a call can make again
 
 
 class Leaving(TracedCall):
@@ -83,10 +86,15 @@ class Leaving(TracedCall):
         self.outputs: list[Output] = []
         self.detached: set[int] = set()
         self.differentiable: list[Tensor] = []
+        self.views: list[Tensor] = []  # of them, beside them
         self.slots: dict[int, int] = {}
+        beside = self._beside([t for t in found if not is_read(t)])
         for t in found:
-            self.slots[id(t)] = len(self.outputs)
-            self.outputs.append(self._output(t))
+            if id(t) not in beside:
+                self._leave(t)
+        for t in found:
+            if id(t) in beside:
+                self._leave_beside(t, beside)
         self.changes.bind(self.slots)
         self.gradients: list[tuple[Any, Value | None]] = []
         for t, g in self.grad_changes:
@@ -101,6 +109,58 @@ class Leaving(TracedCall):
         self.parts: list[Part] = []
         if self.differentiable:
             self._trace_backward()
+
+    def _leave(self, t: Any) -> int:
+        """Let a number or tensor of the call leave it; returns its position among the outputs."""
+        if id(t) not in self.slots:
+            output = self._output(t)
+            self.slots[id(t)] = len(self.outputs)
+            self.outputs.append(output)
+        return self.slots[id(t)]
+
+    def _beside(self, found: list[Tensor]) -> dict[int, Tensor]:
+        """Tensors that share their memory, made by the call, with others that leave it, by
+        identity, each with the tensor that it is to be made of.
+        """
+        together: dict[int, list[Tensor]] = {}
+        for t in {id(t): t for t in found if t._ver is not None}.values():
+            together.setdefault(id(t._ver), []).append(t)
+        beside: dict[int, Tensor] = {}
+        for members in together.values():
+            several = len(members) > 1
+            if not several and (members[0]._view is None or members[0]._view.kind != "multi"):
+                continue
+            roots = [t if t._view is None else t._view.base for t in members]
+            first = next((t for t in roots if t._rg), roots[0])
+            if id(first) in self.known or any(
+                t.is_inference() or t._view is not None and t._view.kind not in _VIEWS
+                for t in members
+            ):
+                continue
+            value = self.tracer.value(first._array, "the result")
+            if value.buffer.kind in ("input", "state"):
+                continue
+            beside.update((id(t), t._view.base) for t in members if t._view is not None)
+            beside.update((id(t), first) for t in roots if t is not first)
+        return beside
+
+    def _leave_beside(self, t: Tensor, beside: dict[int, Tensor]) -> int:
+        if id(t) not in beside or id(t) in self.slots:
+            return self._leave(t)
+        if t._rg and has_hooks(t):
+            raise Refusal("the step leaves a graph with hooks behind")
+        chain = None if t._view is None else t._view.chain
+        if chain is not None and any(op.name == "as_strided" for op, _, _ in chain):
+            raise Refusal("the step returns a view by as_strided beside what it looks into")
+        of = self._leave_beside(beside[id(t)], beside)
+        value = self.tracer.value(t._array, "the result")
+        self.tracer.program.outputs.append(value)
+        self.slots[id(t)] = len(self.outputs)
+        kind = "" if t._view is None else t._view.kind
+        self.outputs.append(Beside(of, value, chain, kind))
+        if kind in ("grad", "multi") and t._rg and not is_spent(t):
+            self.views.append(t)
+        return self.slots[id(t)]
 
     def _is_new(self, value: Any) -> bool:
         """Whether a call can make an object of a result again: it is its class and its attributes,
@@ -152,7 +212,7 @@ class Leaving(TracedCall):
         if value.buffer.kind == "constant":
             value = tracer.own(value, t._array)  # as it lies, and beside what shares its memory
         program.outputs.append(value)
-        made = New(value, t._rg, t._rg and is_spent(t))
+        made = New(value, t._rg, t._rg and is_spent(t), writes_of(t))
         if made.joins:
             self.differentiable.append(t)
         if t._view is None or not t._view.base._rg:
@@ -212,6 +272,10 @@ class Leaving(TracedCall):
             if has_hooks(t):
                 raise Refusal("the step leaves a graph with hooks behind")
         ends = {place_of(leaf) for leaf in leaves}
+        found = sections([*outs, *self.views], ends, tracer.began)
+        # A view is made again of its base, but where other results are made of it.
+        used = {key for section in found for key in section.beyond}
+        outs = [*outs, *[t for t in self.views if place_of(t) in used]]
         found = sections(outs, ends, tracer.began)
         instead, restore = _cut(found)
         try:

@@ -13,7 +13,7 @@ from numpy import empty, ndarray
 from ...arrays.numpy_cpu import address
 from ...core.bind import wrap
 from ...core.inplace import replay_tensor
-from ...core.modes import local, no_grad
+from ...core.modes import enable_grad, local, no_grad
 from ...core.primitive import TENSORS
 from ...core.tensor import OutputSlot, Tensor, Version, make_tensor, version_of
 from ...ir import Buffer, Value
@@ -36,6 +36,7 @@ class New:
     value: Value
     requires_grad: bool
     spent: bool | Exception = False
+    writes: int = 0  # to it, by the call
 
     @property
     def joins(self) -> bool:
@@ -95,7 +96,40 @@ class ViewOf:
     chain: tuple[Any, ...]  # of operations, from there
 
 
-Output = New | Number | Given | GradientOf | ViewOf
+@dataclass(slots=True, frozen=True, eq=False)
+class Beside:
+    """A tensor in the memory of another output, which counts the writes of both: a view, or, where
+    there is no chain, what `detach` made.
+    """
+
+    of: int
+    value: Value
+    chain: tuple[Any, ...] | None
+    kind: str
+
+    @property
+    def values(self) -> list[Value]:
+        """What of the program is in it."""
+        return [self.value]
+
+    def made(self, base: Tensor, array: ndarray, parts: dict[Any, Any]) -> Tensor:
+        """The tensor, beside `base`. `parts` holds what operations with several results made."""
+        if self.chain is None:
+            alone = base.detach()
+            return alone if array is alone._array else _view(alone, array)
+        with enable_grad() if self.kind in ("grad", "multi") else no_grad():
+            for op, params, index in self.chain:
+                if index is None:
+                    base = getattr(TENSORS, op.name)(base, **params)
+                    continue
+                key = id(base), op.name, id(params)
+                if key not in parts:
+                    parts[key] = base, getattr(TENSORS, op.name)(base, **params)
+                base = parts[key][1][index]
+        return base
+
+
+Output = New | Number | Given | GradientOf | ViewOf | Beside
 
 
 # ---- all of them ---------------------------------------------------------------------------------------
@@ -177,12 +211,29 @@ class Results:
                     made[k] = _view(
                         base.detach() if base._rg and k in self.detached else base, array
                     )
+                if base is None and o.writes:
+                    version_of(made[k]).count = o.writes
             elif type(o) is Number:
                 if k not in late and made[k] is None:
                     made[k] = o.made(numbers, lambda v: self.read(v, env))
-            elif type(o) is not GradientOf:
+            elif type(o) not in (GradientOf, Beside):
                 t = tensors[o.who] if isinstance(o.who, int) else o.who  # type: ignore[union-attr]
                 made[k] = replay_tensor(TENSORS, t, o.chain) if type(o) is ViewOf else t
+
+    def make_beside(self, made: list[Any], env: list[Any], slots: dict[int, OutputSlot]) -> None:
+        """Fill `made` with the outputs that lie beside others, which have their places in the graph
+        by now. `slots` are places of outputs that others are made of.
+        """
+        parts: dict[Any, Any] = {}
+        waiting = [k for k, o in enumerate(self.outputs) if type(o) is Beside]
+        while waiting:
+            k = waiting.pop(0)
+            o: Any = self.outputs[k]
+            if made[o.of] is None:
+                waiting.append(k)  # which lies beside another one itself
+            else:
+                made[k] = o.made(made[o.of], self.read(o.value, env), parts)
+                made[k]._node = slots.get(k, made[k]._node)
 
 
 def _view(base: Tensor, array: ndarray) -> Tensor:
@@ -218,6 +269,7 @@ class Direct:
     counters: list[tuple[Version, int]]  # of writes, and how many there are
     # block or terms, spent graph, number
     leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]
+    written: list[tuple[int, int]]  # outputs that the call has written to, and how often
 
     def memory(self, arrays: list[Any]) -> list[Any]:
         """Add memory for what leaves to that of a call; returns the gradients that are new: block,
@@ -276,6 +328,8 @@ class Direct:
                 t._node = spent
                 t._rg = True
             out.append(t)
+        for k, n in self.written:
+            version_of(out[k]).count = n
         return out
 
 
@@ -323,7 +377,13 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
     reused = [_held(*laid) for laid in layout]
     removed = [t for t, v in results.gradients if v is None]
     return Direct(
-        layout, position, reused, removed, [(version_of(t), n) for t, n in written], leaving
+        layout,
+        position,
+        reused,
+        removed,
+        [(version_of(t), n) for t, n in written],
+        leaving,
+        [(k, o.writes) for k, o in enumerate(outputs) if type(o) is New and o.writes],
     )
 
 

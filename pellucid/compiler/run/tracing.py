@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ...core.streams.generator import Generator
 from ...core.tape import count
-from ...core.tensor import InferenceVersion, Tensor, version_of
+from ...core.tensor import Tensor, version_of
 from ...errors import pass_on
 from ...ir import Buffer, Instruction, Program
 from ...llvm.lengths import Lengths
@@ -36,7 +36,7 @@ from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
 from .admission import Admission, flags, form_of
-from .call import Traced
+from .call import Traced, writes_of
 from .execute import Executable, executable
 from .leaving import Leaving, Part
 from .memory import Arena, Storage
@@ -107,14 +107,14 @@ class _Tracing(Leaving):
         streams = environment.drawn()
         tracer.began = count()
         # Weakly: a gradient that the call clears is to be let go.
-        versions = [(weakref.ref(t), _writes(t)) for t in (*tensors, *environment.found)]
+        versions = [(weakref.ref(t), writes_of(t)) for t in (*tensors, *environment.found)]
         attributes = TensorAttributes([*tensors, *environment.found])
         try:
             self._call()
         except TypeError as error:
             self._again(error)
             return
-        self.writes = {id(t): _writes(t) - n for ref, n in versions if (t := ref()) is not None}
+        self.writes = {id(t): writes_of(t) - n for ref, n in versions if (t := ref()) is not None}
         if flags() != self.flags:
             tracer.refuse(
                 "the step changes a mode or a setting of the library for good", witness.entry
@@ -449,9 +449,3 @@ def _temporaries(instructions: list[Instruction]) -> set[Buffer]:
     return {
         v.buffer for i in instructions for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"
     }
-
-
-def _writes(t: Tensor) -> int:
-    """How often a tensor has been overwritten; nobody counts that of tensors of inference mode."""
-    version = t._ver
-    return 0 if version is None or type(version) is InferenceVersion else version.count

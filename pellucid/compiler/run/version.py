@@ -292,11 +292,11 @@ class Version:
             results.leave_gradients(tensors, env)
             code.count_writes(tensors)
             results.make(made, tensors, env, numbers, effects.late_outputs)
-            if code.halves:
-                self._join(code.halves, made, tensors, env, extras)
+            slots = self._join(code.halves, made, tensors, env, extras) if code.halves else {}
             for output, t in zip(results.outputs, made, strict=True):
                 if type(output) is New and output.spent:
                     freed(t, output.spent)
+            results.make_beside(made, env, slots)
             if effects.changing:
                 effects.follow(numbers, made, lambda v: results.read(v, env), admission.check)
         finally:
@@ -345,12 +345,14 @@ class Version:
         tensors: list[Tensor],
         env: list[Any],
         extras: Any,
-    ) -> None:
+    ) -> dict[int, OutputSlot]:
         """Make the results that require grad the results of nodes, one for each part of the
-        program's second half, which is its gradient rule.
+        program's second half, which is its gradient rule; returns their places by the positions
+        among the outputs.
         """
         memory = self.code.run.memory
         nodes: list[Node] = []
+        slots: dict[int, OutputSlot] = {}
         for part in halves:
             inputs: list[Any] = []
             for who in part.wanted:
@@ -364,7 +366,10 @@ class Version:
             kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in part.saved]
             nodes.append(record(self, part, inputs, part.places, read, kept, extras))
             for k, index in part.results:
-                made[k]._node, made[k]._rg = OutputSlot(nodes[-1], index), True
+                slots[k] = OutputSlot(nodes[-1], index)
+                if made[k] is not None:
+                    made[k]._node, made[k]._rg = slots[k], True
+        return slots
 
     def back(
         self, part: Backward, saved: list[Any], extras: Any, seeds: list[ndarray | None]
