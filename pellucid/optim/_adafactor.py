@@ -35,7 +35,7 @@ class Adafactor(ArrayOptimizer):
         d: clipping threshold of updates' RMS, at least 1. Default: 1.
         weight_decay: multiplied by lr and subtracted from the parameters directly. Default: 0.
         foreach: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
 
     Raises:
         ValueError: an option out of range.

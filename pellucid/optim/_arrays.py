@@ -90,7 +90,7 @@ class ArrayOptimizer(Optimizer):
             raise OperationError("`fused` and `foreach` cannot be `True` together.")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters once; `closure` computes the loss anew, and its value is returned."""
+        """Update the parameters once; `closure` recomputes the loss, and its value is returned."""
         loss = self._loss(closure)
         if self.defaults.get("differentiable"):
             self._recorded_step()

@@ -192,14 +192,14 @@ class _Composite(LRScheduler):
 class SequentialLR(_Composite):
     """Runs one schedule after another; the next one takes over at each milestone.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         schedulers: the schedules, all of this optimizer.
         milestones: the step at which each of them but the first begins.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: no schedule, ReduceLROnPlateau among them, another optimizer, or not one

@@ -45,8 +45,8 @@ def _set_momentum(group: dict[str, Any], momentum: Any, use_beta1: bool) -> None
 class CyclicLR(LRScheduler):
     """Cycles the learning rate between `base_lr` and `max_lr`, and the momentum inversely.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
@@ -57,12 +57,12 @@ class CyclicLR(LRScheduler):
         mode: "triangular", "triangular2" (half the height each cycle) or "exp_range" (height times
             gamma^iteration). Default: "triangular".
         gamma: the factor of "exp_range". Default: 1.
-        scale_fn: a height of your own in the place of `mode`. Default: None.
+        scale_fn: your own function of the height, instead of `mode`. Default: None.
         scale_mode: what `scale_fn` is a function of: the "cycle" or the "iterations". Default:
             "cycle".
         cycle_momentum: whether the momentum (beta1 of Adam) is cycled, too. Default: True.
         base_momentum, max_momentum: its bounds. Default: 0.8 and 0.9.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: an unknown mode without `scale_fn`; `cycle_momentum` for an optimizer without
@@ -181,8 +181,8 @@ class OneCycleLR(LRScheduler):
     """The 1cycle policy: the learning rate rises to `max_lr`, then falls far below where it began;
     the momentum inversely.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
@@ -196,7 +196,7 @@ class OneCycleLR(LRScheduler):
         div_factor: the first rate is `max_lr / div_factor`. Default: 25.
         final_div_factor: the last rate is the first one divided by this. Default: 1e4.
         three_phase: come down to the first rate, then below it. Default: False.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: no number of steps, an option out of range, or more steps than there are.
@@ -326,15 +326,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * t / T)) /
     2`, t steps into a cycle of T; `step` takes fractions of epochs, too.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         T_0: number of steps of the first cycle.
         T_mult: how many times as long each cycle is as the one before. Default: 1.
         eta_min: the smallest rate. Default: 0.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: `T_0` or `T_mult` that are not positive integers.

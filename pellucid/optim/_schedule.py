@@ -64,7 +64,7 @@ class LRScheduler:
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
-        last_epoch: where to go on; -1 starts anew, from the groups' learning rates.
+        last_epoch: where to continue; -1 starts from scratch, with the groups' learning rates.
 
     >>> import pellucid as torch
     >>> optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)

@@ -40,7 +40,7 @@ class Adagrad(FormulaOptimizer):
         initial_accumulator_value: where the sum begins. Default: 0.
         eps: added to the denominator. Default: 1e-10.
         foreach, fused: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

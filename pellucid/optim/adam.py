@@ -65,7 +65,7 @@ class Adam(FormulaOptimizer):
         amsgrad: divide by the largest mean square so far. Default: False.
         foreach, fused, capturable: accepted; all parameters are updated in one native call where
             they are contiguous, in float32 or float64.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

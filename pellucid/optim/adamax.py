@@ -39,7 +39,7 @@ class Adamax(FormulaOptimizer):
         eps: added to the gradients' magnitude. Default: 1e-8.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         foreach, capturable: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

@@ -28,7 +28,7 @@ class AdamW(Adam):
         eps: added to the denominator. Default: 1e-8.
         weight_decay: the decay, times lr. Default: 0.01.
         amsgrad: divide by the largest mean square so far. Default: False.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         foreach, fused, capturable: accepted; all parameters are updated in one native call where
             they are contiguous, in float32 or float64.
         differentiable: record the step, so that gradients flow through it to the start, the

@@ -40,7 +40,7 @@ class ASGD(FormulaOptimizer):
         t0: step from which parameters are averaged. Default: 1e6.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         foreach, capturable: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

@@ -77,13 +77,13 @@ class _Lambdas(LRScheduler):
 class LambdaLR(_Lambdas):
     """Sets the learning rate to the initial one times a function: `initial_lr * lr_lambda(epoch)`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         lr_lambda: a function of the step's number, or a list of one for each group.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: a list of another length than the groups.
@@ -114,13 +114,13 @@ class MultiplicativeLR(_Lambdas):
     """Multiplies the learning rate by a function's value at each step:
     `lr = lr * lr_lambda(epoch)`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         lr_lambda: a function of the step's number, or a list of one for each group.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: a list of another length than the groups.
@@ -154,14 +154,14 @@ class StepLR(LRScheduler):
     """Multiplies the learning rate by gamma every `step_size` steps:
     `initial_lr * gamma^floor(epoch / step_size)`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         step_size: how many steps lie between two changes.
         gamma: the factor. Default: 0.1.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Example:
         >>> import pellucid as torch
@@ -196,14 +196,14 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiplies the learning rate by gamma at each milestone.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         milestones: numbers of steps; one that stands twice multiplies twice.
         gamma: the factor. Default: 0.1.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Example:
         >>> import pellucid as torch
@@ -239,14 +239,14 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """Multiplies the learning rate by `factor` for the first `total_iters` steps.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         factor: the factor, between 0 and 1. Default: 1/3.
         total_iters: after how many steps the initial rate is back. Default: 5.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: a factor outside [0, 1].
@@ -293,15 +293,15 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """Multiplies the learning rate by a factor that changes linearly; a warmup with the defaults.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         start_factor: the first factor, in (0, 1]. Default: 1/3.
         end_factor: the last one, in [0, 1]. Default: 1.
         total_iters: in how many steps the factor gets from one to the other. Default: 5.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: a factor out of its range.
@@ -360,13 +360,13 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Multiplies the learning rate by gamma at each step: `initial_lr * gamma^epoch`.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         gamma: the factor.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Example:
         >>> import pellucid as torch
@@ -397,14 +397,14 @@ class PolynomialLR(LRScheduler):
     """Lets the learning rate fall to 0 as a power: `initial_lr * (1 - epoch / total_iters)^power`,
     then 0.
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         total_iters: after how many steps the rate is 0. Default: 5.
         power: the power; 1 is a straight line. Default: 1.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Example:
         >>> import pellucid as torch
@@ -444,14 +444,14 @@ class CosineAnnealingLR(LRScheduler):
 
     `lr = eta_min + (initial_lr - eta_min) * (1 + cos(pi * epoch / T_max)) / 2`
 
-    Call `step()` after the optimizer's, once for each epoch or batch, whichever the schedule
-    counts.
+    Call `step()` after `optimizer.step()`, once per epoch or once per batch, depending on what
+    the schedule counts.
 
     Args:
         optimizer: the optimizer whose learning rates it sets.
         T_max: number of steps of the half wave; after it the rate rises again.
         eta_min: the smallest rate. Default: 0.
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Source: Loshchilov, Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
 

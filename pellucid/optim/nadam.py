@@ -49,7 +49,7 @@ class NAdam(FormulaOptimizer):
         momentum_decay: how fast the momentum reaches beta1. Default: 4e-3.
         decoupled_weight_decay: decay the weights as AdamW does. Default: False.
         foreach, capturable: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

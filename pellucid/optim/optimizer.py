@@ -267,7 +267,7 @@ class Optimizer:
 
     # ---- stepping --------------------------------------------------------------------------------
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters once; `closure` computes the loss anew, and its value is returned."""
+        """Update the parameters once; `closure` recomputes the loss, and its value is returned."""
         raise NotImplementedError(f"{type(self).__name__} does not define step")
 
     def zero_grad(self, set_to_none: bool = True) -> None:

@@ -58,7 +58,7 @@ class RMSprop(FormulaOptimizer):
         centered: divide by the standard deviation instead: the running mean of g, squared, is taken
             off v. Default: False.
         capturable, foreach: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

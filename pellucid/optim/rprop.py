@@ -35,7 +35,7 @@ class Rprop(FormulaOptimizer):
         etas: factors of the step size when the sign changes and when it stays. Default: (0.5, 1.2).
         step_sizes: smallest and largest step size. Default: (1e-6, 50).
         capturable, foreach: accepted.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False.

@@ -47,7 +47,7 @@ class SGD(FormulaOptimizer):
         dampening: share of the gradient that is left out of the buffer. Default: 0.
         weight_decay: times p, added to the gradient (L2 regularization). Default: 0.
         nesterov: step along grad + momentum * buf. Default: False.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
         differentiable: record the step, so that gradients flow through it to the start, the
             gradients and tensor options; the parameter must not be a leaf that requires a gradient.
             Default: False. The first momentum buffer counts as a constant, as in PyTorch.

@@ -27,7 +27,7 @@ class SparseAdam(ArrayOptimizer):
         lr: learning rate, above 0. Default: 1e-3.
         betas: decay of the mean of gradients, and of their squares. Default: (0.9, 0.999).
         eps: added to the denominator, above 0. Default: 1e-8.
-        maximize: climb instead of descending. Default: False.
+        maximize: maximize the objective instead of minimizing it. Default: False.
 
     Raises:
         ValueError: a sparse parameter; an option out of range.

@@ -223,7 +223,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """Compute the statistics of all batch normalizations anew in one pass over the data.
+    """Recompute the statistics of all batch norms in one pass over the data.
 
     >>> import pellucid as torch
     >>> model = torch.nn.BatchNorm1d(1)
@@ -258,7 +258,7 @@ class SWALR(LRScheduler):
         swa_lr: the constant rate, a number or one for each group.
         anneal_epochs: number of steps until then. Default: 10.
         anneal_strategy: "cos" or "linear". Default: "cos".
-        last_epoch: number of the last step, to go on after loading; -1 starts anew. Default: -1.
+        last_epoch: the last step, to continue after loading; -1 starts from scratch. Default: -1.
 
     Raises:
         ValueError: an unknown strategy, or a negative number of steps.

@@ -86,8 +86,8 @@ class ConvertMixin:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert parameters and buffers in place: `to(dtype)`, `to(device, dtype)`, `to(tensor)`;
-        integer ones keep their dtype.
+        """Convert the parameters and buffers in place, and return the module: `to(dtype)`,
+        `to(device, dtype)` or `to(tensor)`. Integer buffers keep their dtype.
 
         Raises:
             TypeError: a dtype that is neither floating point nor complex.

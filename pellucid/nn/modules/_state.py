@@ -111,12 +111,20 @@ class StateMixin:
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Any]:
-        """Dotted names to parameters and persistent buffers, sharing memory with the module.
+        """A dictionary from dotted names to parameters and persistent buffers, as `torch.save` stores
+        them.
+
+        The tensors share memory with the module. To keep a snapshot, copy it:
+        `copy.deepcopy(model.state_dict())`.
 
         Args:
             destination: a dictionary to add to.
             prefix: put before each name.
-            keep_vars: give the tensors themselves instead of detached ones.
+            keep_vars: return the tensors themselves instead of detached ones.
+
+        >>> import pellucid as torch
+        >>> list(torch.nn.BatchNorm1d(2).state_dict())
+        ['weight', 'bias', 'running_mean', 'running_var', 'num_batches_tracked']
         """
         if args:
             destination = args[0] if destination is None else destination
@@ -177,13 +185,12 @@ class StateMixin:
         """Copy values by name into the parameters and buffers.
 
         Args:
-            state_dict: what `state_dict` returned.
-            strict: refuse missing and unexpected names.
-            assign: take the given tensors themselves instead of copying (dtype and device become
-                theirs).
+            state_dict: what `state_dict` returned, or what `torch.load` read.
+            strict: raise an error for missing and unexpected names. Default: True.
+            assign: use the given tensors themselves instead of copying their values. Default: False.
 
         Returns:
-            `missing_keys` and `unexpected_keys`.
+            A named tuple of `missing_keys` and `unexpected_keys`.
 
         Raises:
             RuntimeError: names (with `strict`) or shapes do not match; everything that matched has

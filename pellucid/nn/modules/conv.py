@@ -203,7 +203,7 @@ class Conv1d(_Conv):
             adds none; "same" adds as many as the result needs to have the size of the input, and
             takes no stride but 1. Default: 0.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
-        groups: splits the channels into groups that do not see each other; `groups=in_channels` is
+        groups: splits the channels into separate convolutions; `groups=in_channels` is
             a depthwise convolution. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular".
@@ -256,7 +256,7 @@ class Conv2d(_Conv):
             adds none; "same" adds as many as the result needs to have the size of the input, and
             takes no stride but 1. Default: 0.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
-        groups: splits the channels into groups that do not see each other; `groups=in_channels` is
+        groups: splits the channels into separate convolutions; `groups=in_channels` is
             a depthwise convolution. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular".
@@ -310,7 +310,7 @@ class Conv3d(_Conv):
             adds none; "same" adds as many as the result needs to have the size of the input, and
             takes no stride but 1. Default: 0.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
-        groups: splits the channels into groups that do not see each other; `groups=in_channels` is
+        groups: splits the channels into separate convolutions; `groups=in_channels` is
             a depthwise convolution. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         padding_mode: what the padding holds: "zeros", "reflect", "replicate" or "circular".
@@ -445,7 +445,7 @@ class ConvTranspose1d(_ConvTransposeNd):
         output_padding: size added at the end of each dimension. Several sizes give the same size
             under a Conv1d with a stride; this chooses one of them. Smaller than the stride or the
             dilation. Default: 0.
-        groups: splits the channels into groups that do not see each other. Default: 1.
+        groups: splits the channels into separate convolutions. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
         padding_mode: "zeros" only.
@@ -501,7 +501,7 @@ class ConvTranspose2d(_ConvTransposeNd):
         output_padding: size added at the end of each dimension. Several sizes give the same size
             under a Conv2d with a stride; this chooses one of them. Smaller than the stride or the
             dilation. Default: 0.
-        groups: splits the channels into groups that do not see each other. Default: 1.
+        groups: splits the channels into separate convolutions. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
         padding_mode: "zeros" only.
@@ -558,7 +558,7 @@ class ConvTranspose3d(_ConvTransposeNd):
         output_padding: size added at the end of each dimension. Several sizes give the same size
             under a Conv3d with a stride; this chooses one of them. Smaller than the stride or the
             dilation. Default: 0.
-        groups: splits the channels into groups that do not see each other. Default: 1.
+        groups: splits the channels into separate convolutions. Default: 1.
         bias: whether to add a learned bias to each output channel. Default: True.
         dilation: distance between two elements of the kernel, in the same form. Default: 1.
         padding_mode: "zeros" only.

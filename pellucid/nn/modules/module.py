@@ -294,7 +294,20 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
     def register_buffer(
         self, name: str, tensor: Tensor | Buffer | None, persistent: bool = True
     ) -> None:
-        """Add a tensor that is state but no parameter; part of the `state_dict` when `persistent`."""
+        """Add a buffer: a tensor that belongs to the module's state but is not a parameter, such as
+        running statistics. It moves with the module.
+
+        Args:
+            name: the attribute under which you reach it, without dots.
+            tensor: its value; a buffer of None is not saved.
+            persistent: whether `state_dict` contains it. Default: True.
+
+        >>> import pellucid as torch
+        >>> layer = torch.nn.Module()
+        >>> layer.register_buffer("mean", torch.zeros(2))
+        >>> layer.mean, list(layer.state_dict())
+        (tensor([0., 0.]), ['mean'])
+        """
         if "_buffers" not in self.__dict__:
             raise MissingAttributeError(
                 "cannot assign buffer before Module.__init__() call", hint=_NO_INIT
@@ -415,38 +428,57 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 yield f"{path}.{name}" if path else name, value
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters of the module and its submodules, each once."""
+        """Iterate over the parameters of the module and its submodules, each once.
+
+        Args:
+            recurse: include those of submodules. Default: True.
+
+        >>> import pellucid as torch
+        >>> [list(p.shape) for p in torch.nn.Linear(3, 2).parameters()]
+        [[2, 3], [2]]
+        """
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(dotted name, parameter) of the module and its submodules."""
+        """Iterate over pairs (dotted name, parameter) of the module and its submodules.
+
+        Args:
+            prefix: put before each name.
+            recurse: include those of submodules. Default: True.
+            remove_duplicate: name a shared parameter only once. Default: True.
+
+        >>> import pellucid as torch
+        >>> model = torch.nn.Sequential(torch.nn.Linear(3, 2))
+        >>> [name for name, _ in model.named_parameters()]
+        ['0.weight', '0.bias']
+        """
         yield from self._named_members(
             lambda m: m._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers of the module and its submodules, each once."""
+        """Iterate over the buffers of the module and its submodules, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(dotted name, buffer) of the module and its submodules."""
+        """Iterate over pairs (dotted name, buffer) of the module and its submodules."""
         yield from self._named_members(
             lambda m: m._buffers.items(), prefix, recurse, remove_duplicate
         )
 
     def children(self) -> Iterator[Module]:
-        """The direct submodules, each once."""
+        """Iterate over the direct submodules, each once."""
         for _, module in self.named_children():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """(name, module) of the direct submodules."""
+        """Iterate over pairs (name, module) of the direct submodules."""
         seen: set[Module] = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
@@ -454,14 +486,14 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 yield name, module
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """The module and all below it, each once."""
+        """Iterate over the module and all its submodules, at any depth, each once."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """(dotted name, module) of the module itself ("") and all below it."""
+        """Iterate over pairs (dotted name, module) of the module itself ("") and all its submodules."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -475,7 +507,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
                 )
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
-        """Call `fn` on every module below, then on this one; returns the module."""
+        """Call `fn` on every submodule, then on the module itself, and return the module. Typically
+        used to initialize parameters.
+        """
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -483,7 +517,17 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     # ---- flags -----------------------------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Set training mode here and below; dropout and batch normalization obey it."""
+        """Put the module and all submodules into training mode, in which dropout is active and batch
+        norm uses and updates its statistics.
+
+        Args:
+            mode: False for evaluation mode. Default: True.
+
+        >>> import pellucid as torch
+        >>> model = torch.nn.Sequential(torch.nn.Dropout(0.5))
+        >>> model.train().training, model.eval()[0].training
+        (True, False)
+        """
         if not isinstance(mode, bool):
             raise ArgumentValueError("training mode is expected to be boolean")
         self.training = mode
@@ -492,17 +536,19 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         return self
 
     def eval(self) -> Self:
-        """Set evaluation mode here and below."""
+        """Put the module and all submodules into evaluation mode, in which dropout does nothing and
+        batch norm uses its running statistics. `train()` goes back.
+        """
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Set `requires_grad` of all parameters."""
+        """Set `requires_grad` of all parameters, and return the module. False freezes it."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
+        """Clear the gradients of all parameters: set them to None, or with `set_to_none=False` to zeros."""
         clear_gradients(list(self.parameters()), set_to_none)
 
     def share_memory(self) -> Self:

@@ -361,7 +361,7 @@ class AvgPool2d(_AvgPoolNd):
         padding: zeros on both sides, at most half the window. Default: 0.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
         count_include_pad: whether the padding counts in the divisor. Default: True.
-        divisor_override: a divisor in the place of the window's size. Default: None.
+        divisor_override: a divisor to use instead of the window's size. Default: None.
 
     Shape:
         input: `(N, C, H, W)` or `(C, H, W)`; the result `(N, C, H_out, W_out)` or
@@ -393,7 +393,7 @@ class AvgPool3d(_AvgPoolNd):
         padding: zeros on both sides, at most half the window. Default: 0.
         ceil_mode: whether sizes are rounded up, with smaller windows at the end. Default: False.
         count_include_pad: whether the padding counts in the divisor. Default: True.
-        divisor_override: a divisor in the place of the window's size. Default: None.
+        divisor_override: a divisor to use instead of the window's size. Default: None.
 
     Shape:
         input: `(N, C, D, H, W)` or `(C, D, H, W)`; the result `(N, C, D_out, H_out, W_out)` or

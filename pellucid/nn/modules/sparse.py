@@ -68,7 +68,7 @@ class Embedding(_Table):
         scale_grad_by_freq: whether to divide each row's gradient by the number of times it was
             looked up. Default: False.
         sparse: whether the weight's gradient is a sparse tensor of the rows that were looked up.
-            Takes an optimizer that knows these, such as SGD, Adagrad or SparseAdam. Default: False.
+            Use an optimizer that supports them: SGD, Adagrad or SparseAdam. Default: False.
         device, dtype: where the parameters are created and their element type; None: the default
             device and dtype.
 

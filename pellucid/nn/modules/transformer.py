@@ -572,7 +572,7 @@ class Transformer(Module):
         dim_feedforward: width of the hidden layer of the feed-forward networks. Default: 2048.
         dropout: probability of dropout, while training. Default: 0.1.
         activation: of the feed-forward networks: "relu", "gelu" or a function. Default: relu.
-        custom_encoder, custom_decoder: modules in the place of encoder or decoder. Default: None.
+        custom_encoder, custom_decoder: modules to use as encoder or decoder. Default: None.
         layer_norm_eps: eps of the layer normalizations. Default: 1e-5.
         batch_first: whether sequences are (B, T, E) instead of (T, B, E). Default: False.
         norm_first: whether to normalize the input of each part instead of the sum after it.

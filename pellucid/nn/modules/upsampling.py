@@ -19,9 +19,9 @@ class Upsample(Module):
         scale_factor: factors of the sizes, a number or a tuple. Exactly one of the two is given.
         mode: "nearest", "linear" for (N, C, L), "bilinear" or "bicubic" for (N, C, H, W),
             "trilinear" for (N, C, D, H, W). Default: "nearest".
-        align_corners: whether the centres of the corner elements, instead of their outer corners,
+        align_corners: whether the centers of the corner elements, instead of their outer corners,
             are put in the same place. Not with "nearest". Default: None, which is False.
-        recompute_scale_factor: whether to compute the factor anew from the rounded sizes. Default:
+        recompute_scale_factor: whether to recompute the factor from the rounded sizes. Default:
             None, which is False.
 
     Shape:

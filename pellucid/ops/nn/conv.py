@@ -417,7 +417,7 @@ def conv1d(
         padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the
             size. Default: 0.
         dilation: step between two elements of the kernel. Default: 1.
-        groups: groups of channels that do not see each other. Default: 1.
+        groups: groups of channels that are convolved separately. Default: 1.
 
     Returns:
         `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
@@ -457,7 +457,7 @@ def conv2d(
         padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the
             size. Default: 0.
         dilation: step between two elements of the kernel. Default: 1.
-        groups: groups of channels that do not see each other. Default: 1.
+        groups: groups of channels that are convolved separately. Default: 1.
 
     Returns:
         `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
@@ -497,7 +497,7 @@ def conv3d(
         padding: zeros on both sides; "valid" adds none, "same" (stride 1 only) as many as keep the
             size. Default: 0.
         dilation: step between two elements of the kernel. Default: 1.
-        groups: groups of channels that do not see each other. Default: 1.
+        groups: groups of channels that are convolved separately. Default: 1.
 
     Returns:
         `(N, O, ...)` or `(O, ...)`, where each spatial size is (size + 2 padding - dilation (kernel
@@ -592,7 +592,7 @@ def conv_transpose1d(
         stride: step between the copies of the kernel of two neighbors. Default: 1.
         padding: elements cut off on both sides of the result. Default: 0.
         output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
-        groups: groups of channels that do not see each other. Default: 1.
+        groups: groups of channels that are convolved separately. Default: 1.
         dilation: step between two elements of the kernel. Default: 1.
 
     Returns:
@@ -633,7 +633,7 @@ def conv_transpose2d(
         stride: step between the copies of the kernel of two neighbors. Default: 1.
         padding: elements cut off on both sides of the result. Default: 0.
         output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
-        groups: groups of channels that do not see each other. Default: 1.
+        groups: groups of channels that are convolved separately. Default: 1.
         dilation: step between two elements of the kernel. Default: 1.
 
     Returns:
@@ -675,7 +675,7 @@ def conv_transpose3d(
         stride: step between the copies of the kernel of two neighbors. Default: 1.
         padding: elements cut off on both sides of the result. Default: 0.
         output_padding: size added at the end; smaller than the stride or the dilation. Default: 0.
-        groups: groups of channels that do not see each other. Default: 1.
+        groups: groups of channels that are convolved separately. Default: 1.
         dilation: step between two elements of the kernel. Default: 1.
 
     Returns:

@@ -318,7 +318,7 @@ def interpolate(
             integer weights and rounding as in Pillow. Default: "nearest".
         align_corners: corner pixels are matched instead of the outer edges of the corner pixels.
             Default: None, which is False.
-        recompute_scale_factor: compute the factor anew from the rounded sizes. Default: None, which
+        recompute_scale_factor: recompute the factor from the rounded sizes. Default: None, which
             is False.
         antialias: for "bilinear", "bicubic" and "lanczos": average over all inputs when shrinking.
             Default: False.
