@@ -36,6 +36,15 @@ class Pairs(Dataset[tuple[torch.Tensor, int]]):
         return 3
 
 
+class Flow(nn.Module, torch.distributions.Transform):
+    __call__ = torch.distributions.Transform.__call__
+    __hash__ = nn.Module.__hash__
+    domain = codomain = torch.distributions.constraints.real
+
+    def _call(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
 net = Net(8)
 values, indices = net(torch.randn(3, 4)).max(0)
 loss: torch.Tensor = F.cross_entropy(net(torch.randn(3, 4)), torch.tensor([0, 1, 1]))

@@ -85,8 +85,6 @@ class Transform:
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __call__(self, x: Tensor) -> Tensor:
         if self._cache_size == 0:
             return self._call(x)
@@ -135,8 +133,6 @@ class SameForAll(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None
-
 
 class _InverseTransform(Transform):
     """A transform run backwards."""
@@ -173,8 +169,6 @@ class _InverseTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._inv == other._inv
-
-    __hash__ = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._inv!r})"
@@ -216,8 +210,6 @@ class ComposeTransform(Transform):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
-
-    __hash__ = None
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:

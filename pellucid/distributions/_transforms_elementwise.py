@@ -66,8 +66,6 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool(self.exponent.eq(other.exponent).all())
 
-    __hash__ = None
-
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
 
@@ -232,8 +230,6 @@ class AffineTransform(Transform):
             and _same(self.loc, other.loc)
             and _same(self.scale, other.scale)
         )
-
-    __hash__ = None
 
     @property
     def sign(self) -> Any:

@@ -29,7 +29,6 @@ class _Number(Symbol):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
     shape: tuple[int, ...] = ()
     ndim, dtype = 0, _FLOAT
 

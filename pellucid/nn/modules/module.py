@@ -146,6 +146,7 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
     if TYPE_CHECKING:
         forward: Callable[..., Any]  # with whatever parameters a subclass gives it
+        __call__: Callable[..., Any]  # a subclass may assign that of another base class
     else:
 
         def forward(self, *input: Any) -> Any:
@@ -154,23 +155,25 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
 
         forward.__qualname__ = "_forward_unimplemented"  # Python's complaints of arguments say it
 
-    # ---- the call ------------------------------------------------------------------------------
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (
-            self._forward_pre_hooks
-            or self._forward_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or _hooks.global_hooks.present
-            or state.slow
-            or self._compiled_call_impl is not None
-        ):
-            compiled = self._compiled_call_impl
-            return (
-                self._watched_call(args, kwargs) if compiled is None else compiled(*args, **kwargs)
-            )
-        return self.forward(*args, **kwargs)
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            if (
+                self._forward_pre_hooks
+                or self._forward_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or _hooks.global_hooks.present
+                or state.slow
+                or self._compiled_call_impl is not None
+            ):
+                compiled = self._compiled_call_impl
+                return (
+                    self._watched_call(args, kwargs)
+                    if compiled is None
+                    else compiled(*args, **kwargs)
+                )
+            return self.forward(*args, **kwargs)
 
+    # ---- the call ------------------------------------------------------------------------------
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return self._watched_call(args, kwargs)
 
