@@ -119,7 +119,7 @@ class Stub:
             if value.__module__ == "builtins":
                 return f"builtins.{value.__name__}"
             if "<" not in value.__qualname__ and "." not in value.__qualname__:
-                return self.imported(_home(value), value.__name__)
+                return self.imported(_home(value, self.module), value.__name__)
         name = getattr(value, "__name__", None) or getattr(value, "_name", None)
         if name and getattr(typing, name, None) is value and not isinstance(value, typing.TypeVar):
             return self.imported("typing", name)
@@ -330,13 +330,23 @@ def _closed_over(function: Any, name: str) -> Any:
 
 
 @functools.cache
-def _defined(module: str) -> frozenset[str]:
-    """The names that a module's text defines or imports."""
+def _nodes(module: str) -> list[ast.AST]:
     file = getattr(sys.modules.get(module), "__file__", None)
     text = Path(file).read_text(encoding="utf-8") if file else ""
-    nodes = list(ast.walk(ast.parse(text)))
-    names = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
-    names |= {
+    return list(ast.walk(ast.parse(text)))
+
+
+@functools.cache
+def _classes(module: str) -> frozenset[str]:
+    """The names of the classes in a module's text."""
+    return frozenset(node.name for node in _nodes(module) if isinstance(node, ast.ClassDef))
+
+
+@functools.cache
+def _defined(module: str) -> frozenset[str]:
+    """The names that a module's text defines or imports."""
+    nodes = _nodes(module)
+    names = _classes(module) | {
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     return frozenset(
@@ -350,16 +360,17 @@ def _defined(module: str) -> frozenset[str]:
     )
 
 
-def _home(value: type) -> str:
-    """The module that defines a class. Some say they are the root's, as PyTorch's are torch's, for
-    printing and pickling.
+def _home(value: type, stub: str) -> str:
+    """The module that defines a class. Some say they are the root's, or those of the module that the
+    stub describes, as PyTorch's are torch's, for printing and pickling.
     """
-    if value.__module__ != pellucid.__name__:
+    here = value.__module__ == stub and value.__name__ not in _classes(stub)
+    if value.__module__ != pellucid.__name__ and not here:
         return value.__module__
     names = sorted(
         sys.modules, key=lambda name: (name.split(".")[1:2] == ["_C"], name.count("."), name)
     )  # which shows what is defined elsewhere
-    inside = (name for name in names if name.startswith(pellucid.__name__ + "."))
+    inside = (n for n in names if n.startswith(pellucid.__name__ + ".") and n != stub)
     return next(
         (name for name in inside if vars(sys.modules[name]).get(value.__name__) is value),
         value.__module__,
@@ -505,7 +516,7 @@ def namespace_stub(module: types.ModuleType) -> str:
                 parent, _, own = value.__name__.rpartition(".")
                 stub.lines.append(f"from {parent} import {own} as {name}")
         elif isinstance(value, type):
-            home = _home(value)
+            home = _home(value, stub.module)
             # by a call, which a type checker does not follow
             made = home in sys.modules and value.__name__ not in _defined(home)
             stub.lines.append(
