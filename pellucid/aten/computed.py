@@ -364,7 +364,7 @@ def native_group_norm_backward(
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:
     def function(x: Any, w: Any, b: Any) -> Any:
-        parts = x.reshape(N, group, -1)
+        parts = x.reshape(N, group, C // group * HxW)
         centered = parts - T.mean(parts, -1, keepdim=True)
         power = T.mean(centered * centered, -1, keepdim=True)
         wanted = 1 / (rstd * rstd).reshape(N, group, 1)
@@ -410,7 +410,7 @@ def native_batch_norm_backward(
     eps: float,
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:
-    bias = T.zeros(input.shape[1], dtype=input.dtype)
+    bias = T.zeros(input.shape[1], dtype=input.dtype) if output_mask[2] else None
 
     def function(x: Any, w: Any, b: Any) -> Any:
         return N.batch_norm(

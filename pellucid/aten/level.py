@@ -345,6 +345,7 @@ class _Context:
         self.tensors = type(self.tensors)([old if x is t else x for x in self.tensors])
 
     outs: list[Any]
+    several = False  # whether the results are a list or a tuple
 
     def asked(self) -> list[Any]:
         """Arguments whose values the rule will surely read. A rule in operators may ask for an
@@ -371,7 +372,7 @@ class _Context:
         ]
         flat = [t if isinstance(t, Tensor) else None for t in tensors]
         needs = tuple([t is not None and t._rg for t in flat])
-        several = isinstance(made, (tuple, list))
+        self.several = several = isinstance(made, (tuple, list))
         owner = Primitive(
             name=op.name,
             args=op.args,
@@ -389,11 +390,10 @@ class _Context:
             make_tensor(t._array) if any(t is x for x in flat) and type(t) in FAST_TYPES else t
             for t in outs
         ]
-        self.shown: list[Any] = [None] * len(fresh)
         node = record(owner, flat, needs, self.params, fresh)
         for k, t in enumerate(fresh):
             if t._array.dtype.kind not in "biu":
-                t._node = OutputSlot(node, k) if several else node
+                t._node = OutputSlot(node, k) if len(fresh) > 1 else node
                 t._rg = True
                 if t._view is not None and t._view.kind == "no_grad":
                     t._view.kind = "grad"
@@ -421,6 +421,8 @@ class _Context:
 
     def backward(self, F: Any, g: Any, s: Any, p: Any) -> Any:
         """The gradients of the arguments; of arrays, where backward runs on arrays."""
+        if self.several and not isinstance(g, tuple):
+            g = (g,)  # the only one of several results (`x.split(len(x))`)
         if not F.raw:
             return self.rules(self.filled(g))
         wrapped = (

@@ -487,6 +487,7 @@ def wrapped_like(x, values):
         _copied,
         _without_gradient,
         lambda x: x.clone().mul_(2).exp_(),
+        lambda x: (x * 2).split(2)[0] * 3,
     ],
 )
 def test_what_is_written_in_place_is_part_of_the_graph(function):

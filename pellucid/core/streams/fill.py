@@ -406,7 +406,7 @@ def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
     >>> normal_like(Generator().manual_seed(0), np.zeros(2, np.float32), 2.0).tolist()
     [3.0819921493530273, -0.586857795715332]
     """
-    if isinstance(std, np.ndarray):
+    if not isinstance(std, (int, float, np.number)):
         if std.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if std.size and not std.min() >= 0:

@@ -132,6 +132,23 @@ for t in (laid(x, Shard(0)).detach(), laid(x, Partial()).detach()):
         assert "aten.resize_as_.default of a distributed tensor (DTensor)" in str(error)
     else:
         raise AssertionError("an operator that resizes wrote to a part")
+# A list of one result, no elements at all, and one of two arguments that is a number.
+for layout in (Replicate(), Shard(0), Shard(1), Partial()):
+    given = laid(x, layout).detach().requires_grad_()
+    (only,) = torch.split(given, 5)
+    (only * 3).sum().backward()
+    assert torch.equal(given.grad.full_tensor(), torch.full_like(x, 3.0)), layout
+    torch.manual_seed(3)
+    drawn = torch.normal(1.0, laid(x.abs(), layout).detach()).full_tensor()
+    torch.manual_seed(3)
+    assert torch.allclose(drawn, torch.normal(1.0, x.abs())), layout
+nothing = replicated(x[:0]).requires_grad_()
+weight = replicated(torch.ones(6, dtype=torch.float64)).requires_grad_()
+F.group_norm(nothing, 2, weight, weight).sum().backward()
+assert nothing.grad.shape == (0, 6) and weight.grad.full_tensor().sum() == 0
+none = replicated(x[:0, 0]).requires_grad_()
+F.batch_norm(none, none.detach(), none.detach(), training=True).sum().backward()
+assert none.grad.shape == (0,)
 # The program's own plain tensors are not taken for distributed ones.
 try:
     laid(x, Shard(0)) + x
