@@ -345,6 +345,9 @@ _affine_arrays.LENT.append(lambda: globals().get("quantized") or __getattr__("qu
 _attach.LENT["nested"] = lambda: globals().get("nested") or __getattr__("nested")
 _attach.LENT["ao.nn"] = lambda name: _importlib.import_module(f"{__name__}.ao.nn.{name}")
 _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._torchvision")
+_attach.LENT["torchvision/image"] = lambda: _importlib.import_module(
+    f"{__name__}._torchvision.images"
+)
 _attach.LENT["foreach"] = lambda name: getattr(
     _importlib.import_module(f"{_HOME}._foreach"), name, None
 )

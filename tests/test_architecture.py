@@ -45,6 +45,7 @@ OUTSIDE = {
     "mpi4py": {"distributed"},
     "tabulate": {"fx"},
     "pydot": {"fx"},
+    "PIL": {"_torchvision"},
 }
 
 

@@ -82,6 +82,11 @@ class PowerTransform(Transform):
         return T.broadcast_shapes(shape, getattr(self.exponent, "shape", ()))
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    info = finfo(x.dtype)
+    return T.clamp(T.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+
+
 class SigmoidTransform(SameForAll):
     """`y = 1 / (1 + exp(-x))`; images stay strictly inside (0, 1).
 
@@ -96,8 +101,7 @@ class SigmoidTransform(SameForAll):
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
-        info = finfo(x.dtype)
-        return T.clamp(T.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         info = finfo(y.dtype)

@@ -18,6 +18,9 @@ from ._transforms_elementwise import (
     SoftplusTransform,
     TanhTransform,
 )
+from ._transforms_elementwise import (
+    _clipped_sigmoid as _clipped_sigmoid,
+)
 from ._transforms_vector import (
     CatTransform,
     CorrCholeskyTransform,

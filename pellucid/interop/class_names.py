@@ -52,6 +52,7 @@ _MOVED: dict[str, str | dict[str, str]] = {
         ("CosineSimilarity", "PairwiseDistance"), "nn.modules.distance"
     ),
     "nn.modules.pixelshuffle": {"ChannelShuffle": "nn.modules.channelshuffle"},
+    "ops.linalg.grouped": "nn.functional",
     "ops.shape.storages": "storage",
     "optim._adafactor": {"Adafactor": "optim"},
     "optim._composite": "optim.lr_scheduler",

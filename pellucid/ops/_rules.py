@@ -19,6 +19,7 @@ from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
 from ..errors import ArgumentTypeError, facts_of, forwards
 from ..ir.formula import FORMULAS, Formula
+from ..shapes.dims import numbers
 
 
 def as_index(value: Any) -> int:
@@ -239,9 +240,7 @@ def low_precision_alone(function: Callable[P, R]) -> Callable[P, R]:
 
 def per_dimension(value: Any, n: int) -> tuple[int, ...]:
     """A size for each of `n` dimensions, given as one number or as a sequence (of one or of n)."""
-    if isinstance(value, int):
-        return (value,) * n
-    value = tuple(int(v) for v in value)
+    value = tuple(int(v) for v in numbers(value))
     return value * n if len(value) == 1 else value
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from math import prod
 from operator import index as as_index
+from typing import Any
 
 from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
 
@@ -16,6 +17,16 @@ _NO_NUMBERS_OF_DIMENSIONS = frozenset({float, complex, str, bytes, list, tuple, 
 def text(sizes: Iterable[int]) -> str:
     """Sizes as PyTorch's messages write them: `[2, 3]`."""
     return f"[{', '.join(map(str, sizes))}]"
+
+
+def listed(value: Any) -> bool:
+    """Whether an argument is a sequence of numbers. A tensor without dimensions is one number."""
+    return isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+
+
+def numbers(value: Any) -> tuple[Any, ...]:
+    """The numbers of an argument that is one number or a sequence of them."""
+    return tuple(value) if listed(value) else (value,)
 
 
 def normalize_dim(dim: int, ndim: int, *, scalar_is_vector: bool = True) -> int:

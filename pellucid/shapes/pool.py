@@ -6,11 +6,12 @@ dimension.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import index as as_index
+from typing import Any
 
 from ..errors import ArgumentValueError, DimensionError, OperationError, ShapeError
-from .dims import Shape, text
+from .dims import Shape, listed, numbers, text
 from .spatial import Sizes, labelled, plane
 
 
@@ -47,9 +48,7 @@ _MANY = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
 def _pool_numbers(name: str, n: int, what: str, value: Sizes) -> Shape:
-    values = (
-        (as_index(value),) if not isinstance(value, Iterable) else tuple(as_index(v) for v in value)
-    )
+    values = tuple(map(as_index, numbers(value)))
     if name != "max_pool1d" and values and not -(1 << 31) <= min(values) <= max(values) < 1 << 31:
         raise OperationError("value cannot be converted to type int without overflow")
     if len(values) == 1:
@@ -98,7 +97,7 @@ def pool_shape(
     """
     n = int(name[-2])
     kernel = _pool_numbers(name, n, "kernel_size", kernel_size)
-    left_out = stride is None or (isinstance(stride, Iterable) and not tuple(stride))
+    left_out = stride is None or not numbers(stride)
     steps = kernel if left_out or stride is None else _pool_numbers(name, n, "stride", stride)
     pads = _pool_numbers(name, n, "padding", padding)
     dils = _pool_numbers(name, n, "dilation", dilation)
@@ -209,8 +208,8 @@ def adaptive_pool_shape(
         (8, 3, 7, 20)
     """
     n, maximum = int(name[-2]), "max" in name
-    listed = isinstance(output_size, Iterable)
-    wanted = tuple(output_size) if isinstance(output_size, Iterable) else (output_size,) * n
+    several = listed(output_size)
+    wanted: tuple[Any, ...] = numbers(output_size) * (1 if several else n)
     if n == 1 and len(x) not in (2, 3):
         raise ShapeError(
             f"Expected 2 to 3 dimensions, but got {len(x)}-dimensional tensor for argument #1 'self' "
@@ -220,7 +219,7 @@ def adaptive_pool_shape(
         raise ShapeError(
             f"{name}() argument 'output_size' should contain one int (got {len(wanted)})"
         )
-    if n > 1 and listed and len(x) <= len(wanted):
+    if n > 1 and several and len(x) <= len(wanted):
         raise ArgumentValueError(f"Input dimension should be at least {len(wanted) + 1}")
     out = tuple(size if want is None else as_index(want) for size, want in zip(x[-n:], wanted))
     if not maximum:

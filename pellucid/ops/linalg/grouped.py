@@ -198,11 +198,11 @@ def _scaled_mm(
     mat_a: Tensor,
     mat_b: Tensor,
     scale_a: Tensor | list[Tensor],
-    scale_recipe_a: _ScalingType | list[_ScalingType],
+    scale_recipe_a: Any,
     scale_b: Tensor | list[Tensor],
-    scale_recipe_b: _ScalingType | list[_ScalingType],
-    swizzle_a: _SwizzleType | list[_SwizzleType] | None = None,
-    swizzle_b: _SwizzleType | list[_SwizzleType] | None = None,
+    scale_recipe_b: Any,
+    swizzle_a: Any = None,
+    swizzle_b: Any = None,
     bias: Tensor | None = None,
     output_dtype: dtypes.dtype | None = dtypes.bfloat16,
     contraction_dim: list[int] | tuple[int, ...] = (),
@@ -211,7 +211,7 @@ def _scaled_mm(
     """The product of two matrices of 8-bit floats, each element times its scale.
 
     Args:
-        scale_a, scale_b: float32: one number, or `(M, 1)` and `(1, N)`.
+        scale_a, scale_b: float32: one number, or `(M, 1)` and `(1, N)`; or a list of one tensor.
         scale_recipe_a, scale_recipe_b: `ScalingType.TensorWise` or `RowWise`; a CPU has no others.
         bias: `(N,)`, added to the product.
         output_dtype: bfloat16 by default; None for the dtype of `mat_a`.

@@ -22,7 +22,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
-from .._rules import differentiated, full_precision, require_tensor
+from .._rules import as_index, differentiated, full_precision, require_tensor
 from .._samples import Sample
 from ..create.ranges import line_of
 
@@ -46,6 +46,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     t = require_tensor(theta, "affine_grid", "theta")
     if not (t.dtype.is_floating_point):
         raise ArgumentValueError(f"Expected theta to have floating point type, but got {t.dtype}")
+    size = tuple(map(as_index, size))
     n = len(size) - 2
     if n not in (2, 3):
         raise UnsupportedError(

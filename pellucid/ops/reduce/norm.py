@@ -220,6 +220,8 @@ def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: 
         raise DtypeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
         )
+    if isinstance(ord, (Tensor, np.generic)) and ord.ndim == 0:
+        ord = ord.item()
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
         raise ArgumentTypeError(
             f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"

@@ -38,7 +38,7 @@ def ceil_changes(c: Any, low: list[int], high: list[int], dilation: Any) -> bool
 
 
 def stride_of(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
-    if stride is None or (not isinstance(stride, int) and not tuple(stride)):
+    if stride is None or not shapes.dims.numbers(stride):
         return kernel
     return per_dimension(stride, n)
 

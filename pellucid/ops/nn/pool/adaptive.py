@@ -179,7 +179,7 @@ def _means_refused(n: int, x: Tensor, output_size: Any) -> bool:
     """Whether that there is no mean of such numbers is said before anything else."""
     if x.dtype.is_floating_point or x.dtype.is_complex:
         return False
-    return 1 < x.ndim < 4 if n == 1 else isinstance(output_size, int) or x.ndim > n
+    return 1 < x.ndim < 4 if n == 1 else not shapes.dims.listed(output_size) or x.ndim > n
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .aten.overload import ops
-from .autograd import grad as gradients_of
-from .core.modes import enable_grad, no_grad
-from .core.primitive import TENSORS as F
-from .core.tensor import Tensor, make_tensor
-from .errors import OperationError
-from .library import Library
+from ..aten.overload import ops
+from ..autograd import grad as gradients_of
+from ..core.modes import enable_grad, no_grad
+from ..core.primitive import TENSORS as F
+from ..core.tensor import Tensor, make_tensor
+from ..errors import OperationError
+from ..library import Library
 
 _LIBRARY = Library("torchvision", "FRAGMENT")
 _POOLED = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
