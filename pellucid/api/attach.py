@@ -82,6 +82,10 @@ def check_arguments() -> None:
     known = listed()
     # with another name in errors
     shared = {id(function) for function in FUNCTIONS["torch"].values()}
+    for name in METHODS_IN_PYTHON & METHODS.keys():
+        if name[:2] != "__" and METHODS[name].__code__ not in WRAPPERS:
+            METHODS[name] = own_method = twin(METHODS[name])
+            own_method.__qualname__ = f"Tensor.{name}"
     for space in (*PREFIXED, "torch", "nn.functional", "Tensor"):
         table = METHODS if space == "Tensor" else FUNCTIONS[space]
         for name, function in table.items():
@@ -97,10 +101,6 @@ def check_arguments() -> None:
                         table[name].__name__ = name  # `greater`, which does what `gt` does
     for name in IN_TORCH:
         FUNCTIONS["nn.functional"][name] = FUNCTIONS["torch"][name]
-    for name in METHODS_IN_PYTHON & METHODS.keys():
-        if name[:2] != "__" and METHODS[name].__code__ not in WRAPPERS:
-            METHODS[name] = own_method = twin(METHODS[name])
-            own_method.__qualname__ = f"Tensor.{name}"
 
 
 def checks(name: str, function: Any) -> Any:

@@ -29,20 +29,24 @@ def dot_shape(a: Sequence[int], b: Sequence[int]) -> Shape:
     return ()
 
 
-def mv_shape(matrix: Sequence[int], vector: Sequence[int], added: int = 1) -> Shape:
-    """The shape of `(n, k)` times `(k,)`, to which something of `added` dimensions is added.
+def mv_shape(
+    matrix: Sequence[int], vector: Sequence[int], added: Sequence[int] | None = None
+) -> Shape:
+    """The shape of `(n, k)` times `(k,)`, to which something of the shape `added` is added.
 
     Raises:
         RuntimeError: not a matrix and a vector, or k differs. IndexError: the matrix has no
             dimensions.
     """
-    if len(matrix) != 2 or len(vector) != 1 or added > 1:
+    dims = 1 if added is None else len(added)
+    if len(matrix) != 2 or len(vector) != 1 or dims > 1:
         raise ShapeError(
-            f"vector + matrix @ vector expected, got {added}, {len(matrix)}, {len(vector)}"
+            f"vector + matrix @ vector expected, got {dims}, {len(matrix)}, {len(vector)}"
         )
     if matrix[1] != vector[0]:
+        own = added[0] if added else matrix[0]
         raise ShapeError(
-            f"size mismatch, got input ({matrix[0]}), mat ({matrix[0]}x{matrix[1]}), vec ({vector[0]})",
+            f"size mismatch, got input ({own}), mat ({matrix[0]}x{matrix[1]}), vec ({vector[0]})",
             dims=(-1,),
         )
     return (matrix[0],)

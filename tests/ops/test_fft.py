@@ -156,3 +156,28 @@ def test_the_short_time_transform_refuses():
         torch.istft(spectrum, 16, window=torch.zeros(16))
     with pytest.raises(RuntimeError, match="istft requires a complex-valued input tensor"):
         torch.istft(torch.ones(9, 3), 16, window=torch.ones(16))
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "strides"),
+    [
+        ("fft", 0, (1, 12, 3)),
+        ("fft", 1, (8, 1, 2)),
+        ("irfft", 0, (1, 16, 4)),
+        ("fftn", (2, 0), (4, 12, 1)),
+        ("irfftn", (1, 0), (1, 4, 8)),
+        ("hfftn", (0, 1), (2, 1, 6)),
+        ("rfftn", (1, 0), (1, 2, 4)),
+        ("ihfftn", (0, 1), (1, 3, 6)),
+        ("ihfftn", (2, 1, 0), (8, 4, 1)),
+    ],
+)
+def test_transformed_dimensions_are_the_innermost_in_memory(name, dims, strides):
+    x = torch.randn(3, 2, 4)
+    x = x if name[0] == "r" or name[:2] == "ih" else torch.complex(x, x.flip(0))
+    made = getattr(torch.fft, name)(x, dim=dims)
+    assert made.stride() == strides
+    found = getattr(np.fft, name, None)
+    if found is not None:
+        axes = {"axes" if isinstance(dims, tuple) else "axis": dims}
+        assert np.allclose(made.numpy(), found(x.numpy(), **axes), atol=1e-4)

@@ -594,3 +594,74 @@ def test_atleast_takes_a_tensor_or_a_list_of_tensors(name):
     ):
         function(1)
     assert function() == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda x, d: torch.addmv(x[0].double(), x, x[0]),
+            "addmv input tensors must have the same dtype, but got Double, Float, and Float",
+        ),
+        (
+            lambda x, d: torch.addmv(x[0, :2], x, x[0, :2]),
+            "size mismatch, got input (2), mat (3x3), vec (2)",
+        ),
+        (
+            lambda x, d: torch.addbmm(x, d[None], x[None]),
+            "mat1 and mat2 must have the same dtype, but got Double and Float",
+        ),
+        (
+            lambda x, d: torch.chain_matmul(x, d),
+            "multi_dot(): all tensors must have be the same dtype but tensor 0 is float and tensor 1 double",
+        ),
+        (lambda x, d: torch.chain_matmul(), "chain_matmul(): Expected one or more matrices"),
+        (
+            lambda x, d: torch.chain_matmul(x, 3),
+            "expected Tensor as element 1 in argument 0, but got int",
+        ),
+        (
+            lambda x, d: torch.block_diag(x, None),
+            "expected Tensor as element 1 in argument 0, but got NoneType",
+        ),
+        (
+            lambda x, d: torch.cartesian_prod(x[0], d[0]),
+            "meshgrid expects all tensors to have the same dtype",
+        ),
+        (
+            lambda x, d: torch.conv_tbc(x[None], d[None], x[0]),
+            "self and mat2 must have the same dtype, but got Float and Double",
+        ),
+        (
+            lambda x, d: torch.norm(x, 1j),
+            "linalg.vector_norm: Expected a non-complex scalar as the order of norm.",
+        ),
+        (
+            lambda x, d: torch.norm(x, 2, keepdim="yes"),
+            "linalg_vector_norm(): argument 'keepdim' (position 4) must be bool, not str",
+        ),
+        (lambda x, d: x.norm(axis=0), "Tensor.norm() got an unexpected keyword argument 'axis'"),
+        (
+            lambda x, d: torch.complex(x, x).istft("2"),
+            "istft(): argument 'n_fft' (position 2) must be int, not str",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_refusals_of_products_lists_and_norms(call, text):
+    x = torch.ones(3, 3)
+    with pytest.raises((TypeError, RuntimeError)) as refused:
+        call(x, x.double())
+    assert str(refused.value) == text
+
+
+def test_arguments_that_pytorch_takes():
+    x = torch.arange(9.0).reshape(3, 3)
+    assert torch.equal(torch.norm(x, torch.tensor(1.0)), x.abs().sum())
+    assert torch.equal(torch.norm(x, np.float32(1)), x.abs().sum())
+    assert torch.nuclear_norm(torch.eye(2), True).shape == (1, 1)
+    assert torch.equal(torch.rsub(x, 1, 2), 1 - 2 * x)
+    assert torch.special.softmax(x, 0, torch.float64).dtype == torch.float64
+    w, b = torch.ones(1, 3, 2), torch.ones(2, dtype=torch.float64)
+    made = torch.conv_tbc(x[None], w, b)
+    assert made.dtype == torch.float32 and made.is_contiguous()

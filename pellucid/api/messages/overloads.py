@@ -79,7 +79,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         early = handed(known.inner, known.every[0], args, kwargs)
         if isinstance(early, Exception):
             return early
-        return _renamed(sentence, function, name)
+        return sentence if space == "Tensor" else _renamed(sentence, function, name)
     if known is not None and not unsure:
         text = refused(known, args, kwargs) or sentence
         if (

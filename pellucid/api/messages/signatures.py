@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._names import NUMPY_NAMES
-from ...core.public import FUNCTIONS
+from ...core.public import FUNCTIONS, METHODS
 from ...core.streams.generator import Generator
 from ...core.tensor import Parameter, Tensor
 from ...devices import device, layout, memory_format
@@ -104,13 +104,15 @@ def handed(
     before, and None where it does not take the arguments itself.
     """
     space, _, name = path.rpartition(".")
+    function = METHODS[name] if space == "Tensor" else FUNCTIONS[space][name]
+    args = [None, *args] if space == "Tensor" else args
     try:
-        bound = inspect.signature(FUNCTIONS[space][name]).bind(*args, **kwargs)
+        bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
         return None
     bound.apply_defaults()
     first, value = next(iter(bound.arguments.items()))
-    if not isinstance(value, Tensor) and path in ATTRIBUTES:
+    if space != "Tensor" and not isinstance(value, Tensor) and path in ATTRIBUTES:
         error = first_refused(path, first, value, shown_type(value))
         if error is not None:
             return error

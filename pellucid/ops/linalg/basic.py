@@ -29,7 +29,15 @@ from ...errors import (
 )
 from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
-from .._rules import constant, full_precision, is_direct, library, require_tensor, values
+from .._rules import (
+    checked_tensors,
+    constant,
+    full_precision,
+    is_direct,
+    library,
+    require_tensor,
+    values,
+)
 from .._samples import cases
 from ._linalg import linalg, mH, square
 from .solve import det, inv, slogdet
@@ -173,8 +181,8 @@ def multi_dot(tensors: Any) -> Tensor:
             raise ShapeError(f"multi_dot(): {which} but got {t._array.ndim}D")
         if t.dtype is not kind:
             raise DtypeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {kind.scalar_type_name} and tensor {k} "
-                f"{t.dtype.scalar_type_name}"
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {kind.c_name} and tensor {k} "
+                f"{t.dtype.c_name}"
             )
     front, back = chain[0]._array.ndim == 1, chain[-1]._array.ndim == 1
     if front:
@@ -233,6 +241,9 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
         "accepts a list of two or more tensors rather than multiple parameters."
     )
+    checked_tensors(matrices)
+    if not matrices:
+        raise OperationError("chain_matmul(): Expected one or more matrices")
     if len(matrices) == 1:
         return matrices[0]
     return FUNCTIONS["linalg"]["multi_dot"](list(matrices), out=out)

@@ -556,6 +556,15 @@ def _added(
         return F.cast(_combined(name, z, product(x, y), beta, alpha), dtype=kind.numpy)
 
 
+def _check_one_dtype(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    for name, kind in (("self", input.dtype), ("mat1", mat1.dtype)):
+        if kind is not mat2.dtype:
+            raise DtypeError(
+                f"{name} and mat2 must have the same dtype, but got {kind.scalar_type_name} and "
+                f"{mat2.dtype.scalar_type_name}"
+            )
+
+
 @public(methods="=", inplace="=", out="same")
 @low_precision
 def addmm(
@@ -591,18 +600,13 @@ def addmm(
             "Addmm",
             of=(input, mat1, mat2),
         )  # which rounds once, too
-    for name, kind in (("self", input.dtype), ("mat1", mat1.dtype)):
-        if kind is not mat2.dtype:
-            raise DtypeError(
-                f"{name} and mat2 must have the same dtype, but got {kind.scalar_type_name} and "
-                f"{mat2.dtype.scalar_type_name}"
-            )
+    _check_one_dtype(input, mat1, mat2)
     return titled(
         _added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm", of=(input, mat1, mat2)
     )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="same")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -620,7 +624,14 @@ def addmv(
         require_tensor(mat, "addmv", "mat", 2)._array.shape,
         require_tensor(vec, "addmv", "vec", 3)._array.shape,
     )
-    _check_added(input, mv_shape(a, b, require_tensor(input, "addmv")._array.ndim))
+    own = require_tensor(input, "addmv")._array.shape
+    _check_added(input, mv_shape(a, b, own))
+    kinds = [t.dtype for t in (input, mat, vec)]
+    if len(set(kinds)) > 1:
+        first, second, third = (kind.scalar_type_name for kind in kinds)
+        raise DtypeError(
+            f"addmv input tensors must have the same dtype, but got {first}, {second}, and {third}"
+        )
     return titled(_added("addmv", _mv, input, mat, vec, beta, alpha), "Addmv", of=(input, mat, vec))
 
 
@@ -667,7 +678,11 @@ def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
     return input | product if beta else product
 
 
-@public(methods="=", inplace="=", out=True)
+@public(
+    methods="=",
+    inplace="=",
+    out="self and mat2 must have the same dtype, but got {given} and {wanted}",
+)
 @low_precision
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
@@ -693,6 +708,8 @@ def addbmm(
         )
     if a[2] != b[1]:
         raise ShapeError(f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})")
+    if a[0]:
+        _check_one_dtype(input, batch1, batch2)
     if a[0] and _is_half(input.dtype):  # rounded after each matrix
         for k in range(a[0]):
             input = _added("addbmm", _mm, input, batch1[k], batch2[k], 1 if k else beta, alpha)

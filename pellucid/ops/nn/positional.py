@@ -16,7 +16,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import OperationError
+from ...errors import DtypeError, OperationError, ShapeError
 from .._rules import require_tensor
 from . import conv as nn_conv
 from . import ctc as nn_ctc
@@ -681,6 +681,14 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
         )
     if require_tensor(bias, "conv_tbc", "bias", 3).ndim != 1:
         raise OperationError("Bias must be 1-D")
-    return nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(
-        2, 0, 1
-    )
+    if x.shape[2] != w.shape[1]:
+        raise ShapeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if bias.shape[0] != w.shape[2]:
+        raise ShapeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    if x.dtype is not w.dtype:
+        raise DtypeError(
+            f"self and mat2 must have the same dtype, but got {x.dtype.scalar_type_name} and "
+            f"{w.dtype.scalar_type_name}"
+        )
+    made = nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias.to(x.dtype), padding=pad)
+    return made.permute(2, 0, 1).contiguous()

@@ -245,7 +245,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *rest: Any, alpha: Numbe
 
 
 @public()
-def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def rsub(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     """`other - alpha * input`.
 
     >>> import pellucid as torch

@@ -23,7 +23,7 @@ from ...shapes import normalize_dim, reduce_shape
 from .._rules import full_precision, library, require_tensor, values
 from .._samples import cases
 from ..linalg._linalg import double_or_float, linalg, matrices, singular, square
-from ._reduction import as_dtype, count, dims_of, listed, numpy_names, restore, slope_tangent
+from ._reduction import as_dtype, count, dims_of, listed, restore, slope_tangent
 
 INF = math.inf
 
@@ -396,7 +396,6 @@ def norm(
 
 
 @public(names="norm", methods="=", out="same")
-@numpy_names
 def torch_norm(
     input: Tensor,
     p: Any = "fro",
@@ -420,15 +419,18 @@ def torch_norm(
     """
     require_tensor(input, "norm")
     dtype = dtypes.check_dtype(dtype, "norm")
-    kind = input.dtype if dtype is None else dtype
+    kind = input.dtype
     if isinstance(p, str):
         if p == "nuc":
             return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
         if p != "fro":
             raise OperationError(f"linalg.matrix_norm: Order {p} not supported.")
         p = 2
-    if p is None:
-        p = 2
+    p = 2 if p is None else p.item() if isinstance(p, (Tensor, np.generic)) else p
+    if isinstance(p, complex):
+        raise OperationError(
+            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
+        )
     if not (kind.is_floating_point or kind.is_complex):
         raise DtypeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
@@ -460,6 +462,8 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     >>> torch.nuclear_norm(torch.eye(2))
     tensor(2.)
     """
+    if isinstance(dim, bool):  # without dimensions, it comes second
+        dim, keepdim = (-2, -1), dim
     return matrix_norm(input, "nuc", dim, keepdim)
 
 

@@ -376,6 +376,8 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     for x in checked_tensors(tensors):
         if x._array.ndim != 1:
             raise ShapeError(f"Expect a 1D vector, but got shape {shapes.text(x._array.shape)}")
+        if x.dtype is not tensors[0].dtype:
+            raise OperationError("meshgrid expects all tensors to have the same dtype")
     if len(tensors) == 1:
         return tensors[0]
     grids = meshgrid(*tensors, indexing="ij")

@@ -9,6 +9,7 @@ modes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,24 @@ def _scaled(x: Any, scale: float) -> Any:
     return x if scale == 1 else x * x.real.dtype.type(scale)
 
 
+def _order(dims: Sequence[int], x: np.ndarray) -> list[int]:
+    """Dimensions from the outermost in memory to the innermost."""
+    return sorted(dims, key=lambda d: -x.strides[d])
+
+
+def _laid_out(made: Any, x: Any, dim: tuple[int, ...], last: int) -> Any:
+    """The result of a transform in memory as PyTorch has it: the dimensions that were transformed
+    are the innermost, the `last` ones of them as they are given, all others in the order in which
+    they lie in `x`.
+    """
+    if type(made) is not np.ndarray or (dim == (x.ndim - 1,) and x.flags.c_contiguous):
+        return made
+    at = len(dim) - last
+    order = _order([d for d in range(x.ndim) if d not in dim], x)
+    order += [*_order(dim[:at], x), *dim[at:]]
+    return np.ascontiguousarray(made.transpose(order)).transpose(np.argsort(order))
+
+
 def _transformed(xp: Any, x: Any, dim: tuple[int, ...], forward: bool) -> Any:
     """All frequencies; NumPy looks at lists of dimensions for longer than it transforms few numbers
     along one.
@@ -52,7 +71,8 @@ def _transformed(xp: Any, x: Any, dim: tuple[int, ...], forward: bool) -> Any:
 def _c2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float) -> Any:
     if x.size == 0:
         return x.copy()
-    return _scaled(_transformed(xp, x, dim, forward), scale).astype(x.dtype, copy=False)
+    made = _scaled(_transformed(xp, x, dim, forward), scale).astype(x.dtype, copy=False)
+    return _laid_out(made, x, dim, 0)
 
 
 def _r2c(
@@ -70,7 +90,7 @@ def _r2c(
             made = made.conj()
     else:
         made = _transformed(xp, x, dim, forward)
-    return _scaled(made, scale).astype(kind, copy=False)
+    return _laid_out(_scaled(made, scale).astype(kind, copy=False), x, dim, 1)
 
 
 def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, n: int) -> Any:
@@ -82,7 +102,12 @@ def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, 
         x = x.conj()
     sizes = [shape[d] for d in dim]
     made = xp.fft.irfftn(x, s=sizes, axes=dim, norm="forward")
-    return _scaled(made, scale).astype(x.real.dtype, copy=False)
+    made = _scaled(made, scale).astype(x.real.dtype, copy=False)
+    if dim[1:] and type(made) is np.ndarray:  # the last dimension is transformed after the others
+        order = _order([d for d in range(x.ndim) if d not in dim[:-1]], x)
+        order = [d for d in order + _order(dim[:-1], x) if d != dim[-1]] + [dim[-1]]
+        return np.ascontiguousarray(made.transpose(order)).transpose(np.argsort(order))
+    return _laid_out(made, x, dim, 1)
 
 
 def _r2c_grad(
@@ -298,7 +323,11 @@ def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
             f"{name} expects a real{'-valued' if name.endswith('n') else ''} input tensor, but got {x.dtype.scalar_type_name}"
         )
     scale = _scale(norm, forward, math.prod(sizes), name)
-    return F.fft_r2c(_fit(x, dims, sizes), dim=dims, forward=forward, scale=scale, onesided=True)
+    x = _fit(x, dims, sizes)
+    if forward:
+        return F.fft_r2c(x, dim=dims, forward=True, scale=scale, onesided=True)
+    made = F.fft_r2c(x, dim=dims[-1:], forward=False, scale=scale, onesided=True)
+    return F.fft_c2c(made, dim=dims[:-1], forward=False, scale=1.0) if dims[1:] else made
 
 
 def _whole(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:

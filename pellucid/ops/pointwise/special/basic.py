@@ -385,7 +385,7 @@ xlog1py = binary(
 
 # ---- functions of other families under their names here ---------------------------------------
 @public(namespace="special", names="softmax")
-def _softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+def _softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """As `torch.softmax`.
 
     >>> import pellucid as torch
