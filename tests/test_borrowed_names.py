@@ -281,3 +281,18 @@ def test_functions_ask_types_that_take_over_in_all_places():
         torch.zeros(2, dtype=torch.float64)
     torch.exp(plain)
     assert asked == ["mode exp", "mode zeros"]
+
+
+def test_samplers_and_datasets_are_found_beside_the_loader_that_uses_them():
+    from pellucid.distributions import transforms
+    from pellucid.utils.data import dataloader
+
+    data = torch.utils.data
+    for (
+        name
+    ) in "BatchSampler Dataset IterableDataset RandomSampler Sampler SequentialSampler".split():
+        assert getattr(dataloader, name) is getattr(data, name)
+    x = torch.tensor([-200.0, 0.0, 200.0])
+    clipped = transforms._clipped_sigmoid(x)
+    assert torch.equal(clipped, torch.distributions.SigmoidTransform()(x))
+    assert 0 < clipped[0] and clipped[2] < 1
