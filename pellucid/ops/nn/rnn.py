@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import rnn
+from ...arrays.halves import HALVES
+from ...core.interpret import playing, thread
 from ...core.modes import state
 from ...core.observe import observers
 from ...core.primitive import TENSORS as F
@@ -25,7 +27,8 @@ from . import positional as cells
 _CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
 _PLAIN = (Tensor, Parameter, type(None))
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+_F32 = np.dtype(np.float32)
+_DTYPES = (_F32, np.dtype(np.float64))
 
 
 def _cell(mode: str, x: Any, state: Any, weights: Any) -> Any:
@@ -411,6 +414,42 @@ def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) 
     )
 
 
+def _narrow(mode: str, input: Tensor, states: Any, weights: Any) -> Any:
+    """The dtype of the results of a layer that is computed in float32 all the same: of two-byte
+    floats, and under autocast; None for others.
+    """
+    first = input._array.dtype
+    autocast = thread.stack.autocast
+    if autocast is None:
+        return first if first in HALVES else None
+    for t in (input, *states, *weights):
+        if t is not None and t._array.dtype != _F32 and t._array.dtype not in HALVES:
+            return None
+    # GRU's state is updated in its own precision, that of others comes out of products
+    return states[0]._array.dtype if mode == "GRU" else autocast.dtype.numpy
+
+
+def _in_float32(
+    kind: Any, mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any
+) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    """`layer` of arguments as float32, with results of the dtype `kind`."""
+    with playing("autocast", None):
+        if state.slow and (sizes is not None or not _watched_as_a_whole()):
+            return None
+
+        def wide(tensors: Any) -> list[Any]:
+            return [
+                t if t is None or t._array.dtype == _F32 else F.cast(t, dtype=_F32) for t in tensors
+            ]
+
+        (x,) = wide([input])
+        made = layer(mode, x, wide(states), wide(weights), reverse, sizes)
+        if made is None or kind == _F32:
+            return made
+        out, last = made
+        return F.cast(out, dtype=kind), tuple(F.cast(s, dtype=kind) for s in last)
+
+
 def layer(
     mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any = None
 ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
@@ -425,6 +464,9 @@ def layer(
         sizes: of packed sequences, how many of them have each step: never more than before, and as
             many in all as the input has rows.
     """
+    narrow = _narrow(mode, input, states, weights)
+    if narrow is not None:
+        return _in_float32(narrow, mode, input, states, weights, reverse, sizes)
     # somebody watches the operations, or changes them
     if state.slow and (sizes is not None or not _watched_as_a_whole()):
         return None
