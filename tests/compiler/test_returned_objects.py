@@ -169,3 +169,31 @@ def test_other_dictionaries_are_made_of_pairs():
         x = torch.full((3,), float(k))
         out = step(x)
         assert type(out) is Named and torch.equal(out["a"], x * 2) and torch.equal(out[5], x)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+def test_lists_and_dictionaries_that_were_there_are_returned_themselves():
+    class Holder:
+        def __init__(self):
+            self.rates, self.parts = [0.5, 2.0], {"a": torch.ones(1)}
+
+    holder = Holder()
+
+    def twice(x):
+        made = [x + 1]
+        return made, made
+
+    own = torch.compile(lambda x: (holder.rates, x + 1))
+    part = torch.compile(lambda x: {"in": [holder.parts], "y": x + 1})
+    both = torch.compile(twice)
+    for _ in range(3):
+        x = torch.ones(1)
+        assert own(x)[0] is holder.rates and part(x)["in"][0] is holder.parts
+        one, other = both(x)
+        assert one is other
+
+
+def test_jacobians_by_no_numbers():
+    compiled = torch.compile(lambda x: torch.func.jacrev(lambda t: t)(x))
+    for _ in range(3):
+        assert compiled(torch.ones(0)).shape == (0, 0)

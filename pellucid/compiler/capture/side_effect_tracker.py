@@ -470,14 +470,14 @@ class SideEffectTracker:
         caller's.
         """
         known: list[int] = []
-        _containers(result, known)
+        containers_in(result, known)
         taken = {*known, *self.environment.containers}
         for e in self.effects:
             made: list[int] = []
             parts = e.value if isinstance(e.place, Growing) else [e.value]
             for part in parts:
                 if not self.known(part):
-                    _containers(part, made, self.known)
+                    containers_in(part, made, self.known)
             if len(made) != len(set(made)) or not taken.isdisjoint(made):
                 self._refuse(e.place, witness, "with a container that is used elsewhere")
             taken.update(made)
@@ -561,7 +561,7 @@ def _slots(form: Any, found: list[Any]) -> None:
             _slots(v, found)
 
 
-def _containers(
+def containers_in(
     value: Any, found: list[int], known: Callable[[Any], bool] = lambda v: False
 ) -> None:
     """The identities of what can be changed in a value, besides objects that were there before."""
@@ -577,4 +577,4 @@ def _containers(
         for v in (
             vars(value).values() if record else value.values() if isinstance(value, dict) else value
         ):
-            _containers(v, found, known)
+            containers_in(v, found, known)

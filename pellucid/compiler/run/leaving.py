@@ -20,6 +20,7 @@ from ...dtypes import dtype
 from ...errors import GraphError, facts_of, pass_on
 from ...ir import Value
 from ..capture.guards import changed
+from ..capture.side_effect_tracker import containers_in
 from ..capture.structure import flatten, is_record
 from ..trace.control_flow import Later
 from ..trace.numbers import is_read
@@ -65,6 +66,7 @@ class Leaving(TracedCall):
     def _name_outputs(self) -> None:
         """Name the values that leave: results, and gradients."""
         tracer, program = self.tracer, self.tracer.program
+        self._check_containers()
         found: list[Tensor] = []
         opened: set[int] = set()
         shape = flatten(self.traced.result, found, lambda v: self._opens(v, opened))
@@ -109,6 +111,17 @@ class Leaving(TracedCall):
         self.parts: list[Part] = []
         if self.differentiable:
             self._trace_backward()
+
+    def _check_containers(self) -> None:
+        """Refusal where a list or dictionary of the result is not one that each call makes."""
+        made: list[int] = []
+        containers_in(self.traced.result, made, self.changes.known)
+        held: list[int] = []
+        containers_in(self.traced.result, held)
+        if len(held) > len(set(held)):
+            raise Refusal("the step returns a list or dictionary twice")
+        if made != held:
+            raise Refusal("the step returns a list or dictionary that was there before it")
 
     def _leave(self, t: Any) -> int:
         """Let a number or tensor of the call leave it; returns its position among the outputs."""

@@ -106,7 +106,8 @@ class TracedRun(Run):
         if self.starting and g is not None and self.tracer.recording:
             array = g._array if self.tensors else g
             if (
-                self.tracer.lookup(array) is None
+                type(array) is ndarray
+                and self.tracer.lookup(array) is None
                 and self.tracer.resolve(array) is None
                 and (array == 1).all()
             ):
