@@ -154,6 +154,17 @@ def test_settings_of_fully_sharded_data_parallel_without_such_modules():
         assert "_optimizer_state_dict" in caught.value.__notes__[0]
 
 
+def test_spawn_is_a_function_and_a_module():
+    """Accelerate's `notebook_launcher` imports from the module."""
+    import importlib
+    import sys
+
+    mp = torch.multiprocessing
+    module = importlib.import_module(f"{mp.__name__}.spawn")
+    assert module.ProcessRaisedException is mp.ProcessRaisedException
+    assert sys.modules[module.__name__] is module and mp.spawn is module.spawn
+
+
 def test_inner_world():
     world = dist.distributed_c10d._world
     assert world.default_pg is None and world.pg_map == {}
