@@ -27,9 +27,13 @@ def added_as_they_are(file: str, line: int, value_of: Any) -> Place | None:
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         name = statement.targets[0].id  # `value = loss.item()`, and then `total += value`
         added = [n for n in _sums(scope) if ast.unparse(n.value) == name and n.lineno > line]
-        return _divided(file, scope, added[0]) if added and _plain(statement.value) else None
+        if not added or not _plain(statement.value):
+            return None
+        return _divided(file, scope, added[0]) or _by_length(file, scope, added[0], value_of)
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add):
-        return _divided(file, scope, statement) if _plain(statement.value) else None
+        if not _plain(statement.value):
+            return None
+        return _divided(file, scope, statement) or _by_length(file, scope, statement, value_of)
     return None
 
 
@@ -75,6 +79,33 @@ def _divided(file: str, scope: Any, added: ast.AugAssign) -> Place | None:
                 below = below.args[0]
             if ast.unparse(n.left) == total and ast.unparse(below) in rows:
                 return Place(file, added.lineno)
+    return None
+
+
+def _by_length(file: str, scope: Any, added: ast.AugAssign, value_of: Any) -> Place | None:
+    """The statement, when its sum is divided by the length of a data set, and the loop around it
+    goes over the batches of a loader of that data set.
+    """
+    loops = [n for n in ast.walk(scope) if isinstance(n, ast.For) and added in ast.walk(n)]
+    if not loops:
+        return None
+    over: Any = max(loops, key=lambda n: n.lineno).iter
+    while isinstance(over, ast.Call) and over.args:  # enumerate(loader), tqdm(loader)
+        over = over.args[0]
+    data = getattr(value_of(over), "dataset", None)
+    total = ast.unparse(added.target)
+    for n in ast.walk(scope):
+        if not isinstance(n, ast.BinOp) or not isinstance(n.op, ast.Div):
+            continue
+        below = n.right
+        if not isinstance(below, ast.Call) or ast.unparse(below.func) != "len" or not below.args:
+            continue
+        whose = below.args[0]
+        given = value_of(whose)
+        if given is None and isinstance(whose, ast.Attribute) and whose.attr == "dataset":
+            given = getattr(value_of(whose.value), "dataset", None)
+        if data is not None and given is data and ast.unparse(n.left) == total:
+            return Place(file, added.lineno)
     return None
 
 

@@ -242,13 +242,9 @@ class DeadUnits(Rule):
         """Where it began: the line that gave the layer its values, when its units were off from the
         beginning; the optimizer, when they went off in training; else the activation."""
         if held.final:
-            site, names = cause_site(held.op), self.session.recorder.names
             call = held.op.module
-            if call is not None and len(self._callers.get(id(call.module), ())) > 1:
-                return call.site  # one module for several layers: this call is one too many
-            # what is wrong is that the last layer has one, too
-            several = sum(names.site_of(m) == site for m in names.alive()) > 1
-            return site if several else called_at(site) or site
+            calls = self._callers.get(id(call.module), ()) if call is not None else ()
+            return last_activation(self.session.recorder, held.op, len(calls))
         if held.low != 0 and (~held.first).mean() >= self.SHARE:
             return cause_site(held.op)  # the bound is the unusual thing
         if (~held.first).mean() < self.SHARE:
@@ -261,6 +257,18 @@ class DeadUnits(Rule):
         """Who trains what."""
         for value in event.params():
             self._owners[value.id] = event.site
+
+
+def last_activation(recorder: Any, op: Op, calls: int) -> Any:
+    """The line to change where a model should not end with an activation; `calls` is the number of
+    places that call its module.
+    """
+    site, names = cause_site(op), recorder.names
+    if op.module is not None and calls > 1:
+        return op.module.site  # one module for several layers: this call is one too many
+    # what is wrong is that the last layer has one, too
+    several = sum(names.site_of(m) == site for m in names.alive()) > 1
+    return site if several else called_at(site) or site
 
 
 def _never_above(value: Value) -> bool:

@@ -18,7 +18,7 @@ for step in range(12):
     optimizer.step()
     if loss.item() < lowest:
         lowest, best = loss.item(), None
-        best = model.state_dict()  # <- finding
+        best = model.state_dict()  # <- finding: snapshot-aliased
     if step % 4 == 0:
         target.load_state_dict(model.state_dict())
 model.load_state_dict(best)

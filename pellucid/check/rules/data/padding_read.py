@@ -1,0 +1,152 @@
+"""The last state of a recurrent layer, which is that after the padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...events import Op, Value
+from ...rule import Rule
+
+_RECURRENT = ("lstm", "gru", "rnn")
+_BETWEEN = frozenset("dropout transpose permute contiguous mul add".split())
+_PADDED = 0.3  # of the rows end with padding
+_TIMES = 3
+
+
+class PaddingRead(Rule):
+    """Shorter sequences of a batch are padded at their end, and the last state of the layer is read,
+    which has gone over the padding.
+    """
+
+    slug = "padding-read"
+    id = "PL917"
+    severity = "warning"
+    summary = "the state that is read comes after the padding"
+    ops = (*_RECURRENT, "embedding", "getitem", "select", "linear")
+
+    def __init__(self) -> None:
+        self._layers: dict[int, tuple[Op, int, float]] = {}  # by number: op, time axis, padded
+        self._count: dict[Any, int] = {}
+        # by number: what took a last state, and its layer. Told where a linear layer reads it: what
+        # a decoder begins with is often the state after the padding, and learns to be.
+        self._last: dict[int, tuple[Op, Op, float]] = {}
+        self._embedded: dict[int, Any] = {}  # by number of an embedding: where its input is padding
+
+    def on_op(self, op: Op) -> None:
+        """A recurrent layer, or what is taken of its result."""
+        if not op.grad_enabled:
+            return
+        if op.name == "embedding":
+            self._tokens(op)
+        elif op.name in _RECURRENT:
+            self._layer(op)
+        elif op.name == "linear":
+            self._read(op)
+        elif self._layers:
+            self._taken(op)
+
+    def _layer(self, op: Op) -> None:
+        x = op.args.get("input")
+        if not isinstance(x, Value) or x.ndim != 3:
+            return
+        time = 1 if op.arg("batch_first", False) else 0
+        found = self._padding(x)
+        if found is None:
+            return
+        hidden, turned = found
+        along = 1 - time if turned else time
+        hidden = hidden if along == 1 else hidden.T
+        last = hidden[:, -1] & ~hidden[:, 0]
+        # what is padded is padded to the end
+        if (np.diff(hidden.astype(np.int8), axis=1) < 0).any():
+            return
+        if hidden.shape[1] < 3 or last.mean() < _PADDED:
+            return
+        if len(self._layers) > 32:
+            self._layers.clear()
+        self._layers[op.number] = op, time, float(last.mean())
+
+    def _tokens(self, op: Op) -> None:
+        """Tokens are embedded: which of them are padding?"""
+        padding = op.args.get("padding_idx")
+        tokens = next((v for v in op.inputs if not v.is_floating_point), None)
+        if not isinstance(padding, int) or padding < 0 or tokens is None or tokens.ndim != 2:
+            return
+        array = tokens.numpy() if tokens.numel <= 1 << 20 else None
+        if array is not None:
+            if len(self._embedded) > 8:
+                self._embedded.clear()
+            self._embedded[op.number] = array == padding
+
+    def _padding(self, value: Value) -> tuple[Any, bool] | None:
+        """(where the tokens that a value embeds are padding, whether its axes were exchanged)."""
+        turned = False
+        for _ in range(8):
+            made = value.producer
+            if made is None or not made.inputs:
+                return None
+            if made.name == "embedding":
+                hidden = self._embedded.get(made.number)
+                return None if hidden is None else (hidden, turned)
+            if made.name not in _BETWEEN:
+                return None
+            turned ^= made.name in ("transpose", "permute")
+            value = next((v for v in made.inputs if v.ndim == 3), made.inputs[0])
+        return None
+
+    def _taken(self, op: Op) -> None:
+        value = op.args.get("input")
+        made = value.producer if isinstance(value, Value) else None
+        if made is None or not isinstance(value, Value) or made.number not in self._layers:
+            return
+        layer, time, padded = self._layers[made.number]
+        if value.index == 0 and value.ndim == 3:
+            if not _is_last(op, time, value.shape[time]):
+                return
+        elif value.index != 1 or op.name == "getitem" and not _is_int(op.args.get("index")):
+            return
+        if len(self._last) > 32:
+            self._last.clear()
+        self._last[op.number] = op, layer, padded
+
+    def _read(self, op: Op) -> None:
+        value = op.args.get("input")
+        for _ in range(4):
+            made = value.producer if self._last and isinstance(value, Value) else None
+            if made is None:
+                return
+            if made.number in self._last:
+                break
+            value = made.inputs[0] if made.inputs else None
+        else:
+            return
+        taken, layer, padded = self._last.pop(made.number)
+        site = taken.site
+        self._count[site] = self._count.get(site, 0) + 1
+        if self._count[site] == _TIMES:
+            self.report(
+                site,
+                f"the last state of {layer.name.upper()} is read, and {padded:.0%} of the sequences end with padding: "
+                "it is the state after the padding, not that after the last token.",
+                evidence={"layer": str(layer.site), "padded": padded},
+                fix="take the state at each length - 1, or give the layer pack_padded_sequence(..., lengths)",
+            )
+
+
+def _is_int(index: Any) -> bool:
+    index = index[0] if isinstance(index, (tuple, list)) and len(index) else index
+    return isinstance(index, int) and not isinstance(index, bool)
+
+
+def _is_last(op: Op, time: int, length: int) -> bool:
+    if op.name == "select":
+        return op.args.get("dim") in (time, time - 3) and op.args.get("index") in (-1, length - 1)
+    index = op.args.get("index")
+    index = index if isinstance(index, (tuple, list)) else (index,)
+    if len(index) <= time or not all(isinstance(i, (int, slice)) for i in index):
+        return False
+    return index[time] in (-1, length - 1) and all(
+        i == slice(None) for k, i in enumerate(index) if k != time
+    )

@@ -1,0 +1,181 @@
+"""Sums over the batches of a loop that are no sums, or go on from one epoch to the next."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from ...events import Read
+from ...rule import Rule
+from ..source.places import Place, tree
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_HOW = frozenset("item float int tolist numpy array".split())
+
+
+class RunningSum(Rule):
+    """`correct = ...` in a loop over batches, where the others are added up with `+=`; a sum that is
+    set to zero before all epochs and divided by the number of batches of one.
+    """
+
+    slug = "running-sum"
+    id = "PL918"
+    severity = "error"
+    summary = "a sum over batches is overwritten in each round, or not begun anew in each epoch"
+
+    def __init__(self) -> None:
+        self._reads: Counter[tuple[str, int]] = Counter()
+
+    def on_read(self, event: Read) -> None:
+        """A number of a batch is read."""
+        if event.how in _HOW and event.site is not None and event.value.numel == 1:
+            self._reads[event.site.key] += 1
+
+    def finish(self) -> None:
+        """Look at the source of the numbers that were read."""
+        for file in self.session.recorder.files(self.session.script):
+            root = tree(file)
+            lines = {line for name, line in self._reads if name == file}
+            if root is None or not lines:
+                continue
+            for scope in [root, *(n for n in ast.walk(root) if isinstance(n, _SCOPES[:2]))]:
+                self._overwritten(file, scope, lines)
+                self._going_on(file, scope, lines)
+
+    def _overwritten(self, file: str, scope: Any, lines: set[int]) -> None:
+        for loop, block in _loops(scope):
+            for node in _inside(loop.body):
+                if not isinstance(node, ast.Assign) or not _read_at(node, lines, self._reads, file):
+                    continue
+                target = node.targets[0]
+                if len(node.targets) != 1 or not isinstance(target, ast.Name):
+                    continue
+                name = target.id
+                if _uses(loop, name) or _stores(loop, name) != 1:
+                    continue
+                if not any(_zero(n, name) for n in block if n.lineno < loop.lineno):
+                    continue
+                after = [n for n in block if n.lineno > (loop.end_lineno or 0)]
+                added = {
+                    ast.unparse(n.target)
+                    for n in ast.walk(loop)
+                    if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add)
+                }
+                below = [ast.unparse(b) for b in _divisors(after, name)]
+                if any(b in added or "len(" in b for b in below):
+                    self.report(
+                        Place(file, node.lineno),
+                        f"`{name}` begins at zero and is set anew for each batch: after the loop it is the number of the last batch, "
+                        f"and it is divided by `{below[0]}`, which counts all of them.",
+                        evidence={"divided_by": below[0]},
+                        fix=f"`{name} += ...`",
+                    )
+
+    def _going_on(self, file: str, scope: Any, lines: set[int]) -> None:
+        for outer, block in _loops(scope):
+            for inner in [n for n in outer.body if isinstance(n, ast.For)]:
+                for node in _inside(inner.body):
+                    if not isinstance(node, ast.AugAssign) or not isinstance(node.op, ast.Add):
+                        continue
+                    name = ast.unparse(node.target)
+                    if not isinstance(node.target, ast.Name) or not _read_at(
+                        node, lines, self._reads, file
+                    ):
+                        continue
+                    begun = [n for n in block if n.lineno < outer.lineno and _zero(n, name)]
+                    if not begun or _stores(outer, name) != 1:
+                        continue
+                    after = [n for n in outer.body if n.lineno > (inner.end_lineno or 0)]
+                    changing = {
+                        n.id
+                        for n in ast.walk(outer)
+                        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                    }
+                    below = _divisors(after, name)
+                    if below and not any(
+                        isinstance(n, ast.Name) and n.id in changing
+                        for b in below
+                        for n in ast.walk(b)
+                    ):
+                        self.report(
+                            Place(file, begun[-1].lineno),
+                            f"`{name}` is set to zero once, before all epochs, and divided by `{ast.unparse(below[0])}` in each of them: "
+                            "the epochs before are still in the sum.",
+                            evidence={"divided_at": below[0].lineno},
+                            fix=f"`{name} = 0` at the beginning of each epoch",
+                        )
+
+
+def _loops(scope: Any) -> Iterator[tuple[ast.For, list[Any]]]:
+    """The loops of a scope, each with the statements of the block that it stands in; what is under
+    a `with` stands in the block around it.
+    """
+    waiting = [(scope.body, scope.body)]
+    while waiting:
+        block, around = waiting.pop()
+        for node in block:
+            if isinstance(node, _SCOPES):
+                continue
+            if isinstance(node, ast.For):
+                yield node, [*around, *(n for n in block if block is not around)]
+            for name in ("body", "orelse", "finalbody"):
+                part = getattr(node, name, None)
+                if isinstance(part, list) and part:
+                    waiting.append((part, around if isinstance(node, ast.With) else part))
+
+
+def _inside(block: list[Any]) -> Iterator[Any]:
+    """The statements of a block, those under `with` and `if` too, without inner loops."""
+    for node in block:
+        yield node
+        if isinstance(node, (ast.With, ast.If)):
+            yield from _inside([*node.body, *getattr(node, "orelse", [])])
+
+
+def _read_at(node: Any, lines: set[int], reads: Counter[tuple[str, int]], file: str) -> bool:
+    return any(
+        line in lines and reads[file, line] > 1
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    )
+
+
+def _uses(loop: ast.For, name: str) -> bool:
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+        for n in ast.walk(loop)
+    )
+
+
+def _stores(loop: ast.For, name: str) -> int:
+    return sum(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+        for n in ast.walk(loop)
+    )
+
+
+def _zero(node: Any, name: str) -> bool:
+    """Whether a statement sets a name to zero."""
+    if not isinstance(node, ast.Assign):
+        return False
+    for target in node.targets:
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(target.elts, node.value.elts, strict=False))
+        for part, value in pairs:
+            if isinstance(part, ast.Name) and part.id == name:
+                return isinstance(value, ast.Constant) and value.value == 0
+    return False
+
+
+def _divisors(block: list[Any], name: str) -> list[ast.expr]:
+    """What a name is divided by in a block."""
+    return [
+        n.right
+        for statement in block
+        for n in ast.walk(statement)
+        if isinstance(n, ast.BinOp)
+        and isinstance(n.op, ast.Div)
+        and any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(n.left))
+    ]

@@ -1,0 +1,22 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(0)
+class Enc(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 16))
+    def forward(self, x):
+        return F.normalize(self.f(x), dim=1)
+net = Enc()
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+data = torch.randn(256, 10)
+for it in range(40):
+    i = torch.randint(0, 256, (32,))
+    z = net(torch.cat([data[i] + 0.1 * torch.randn(32, 10), data[i] + 0.1 * torch.randn(32, 10)]))
+    sim = (z @ z.T / 0.1).masked_fill(torch.eye(64, dtype=torch.bool), float("-inf"))
+    loss = F.cross_entropy(sim, (torch.arange(64) + 32) % 64)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
