@@ -32,7 +32,7 @@ def checked(engine):
     }
     environment.pop("PELLUCID_CHECK", None)
     command = [sys.executable, str(HERE / "batch.py"), engine, *paths]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]
     return {
         paths[path]: result for path, result in json.loads(done.stdout.splitlines()[-1]).items()
