@@ -88,7 +88,8 @@ class LrAbsurd(Rule):
         self._infos: dict[int, OptimizerInfo] = {}
         self._told: set[int] = set()
         self._loss: float | None = None
-        self._rates: dict[int, list[float]] = {}  # by optimizer: the largest rate of each step
+        # by optimizer: (its step, the largest rate) of each recorded step
+        self._rates: dict[int, list[tuple[int, float]]] = {}
         self._curve: dict[int, list[float]] = {}  # by optimizer: the loss of each step
         # losses that have grown, and may come down again
         self._doubted: dict[int, tuple[OptimizerInfo, _Rates, list[float]]] = {}
@@ -203,7 +204,7 @@ class LrAbsurd(Rule):
         self._units.used(event)
         rates = self._rates.setdefault(info.number, [])
         if len(rates) < 100_000:
-            rates.append(max((abs(rate) for rate in info.lrs()), default=0.0))
+            rates.append((info.steps, max((abs(rate) for rate in info.lrs()), default=0.0)))
             if self._loss is not None:
                 self._curve.setdefault(info.number, []).append(self._loss)
         for k, group in enumerate(info.groups):
@@ -551,17 +552,18 @@ class LrAbsurd(Rule):
                 severity="warning",
             )
 
-    def _no_rate(self, info: OptimizerInfo, rates: list[float]) -> None:
+    def _no_rate(self, info: OptimizerInfo, rates: list[tuple[int, float]]) -> None:
         """A rate of exactly 0, for ever or for a good part of the run from its beginning."""
-        zeros = next((k for k, rate in enumerate(rates) if rate), len(rates))
-        if zeros < 10 or zeros < 0.2 * len(rates):
+        first = next((k for k, (_, rate) in enumerate(rates) if rate), len(rates))
+        zeros = 0 if not first else info.steps if first == len(rates) else rates[first - 1][0]
+        if zeros < 10 or zeros < 0.2 * info.steps:
             return
         held = self._schedules.get(info.number)
         scheduler = held.event.ref() if held is not None and held.event.ref is not None else None
         place = _returned(next(iter(getattr(scheduler, "lr_lambdas", [])), None)) or (
             self._changed(info) if held is not None else None
         )
-        message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {len(rates)} steps: they change nothing"
+        message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {info.steps} steps: they change nothing"
         if place is None:
             self._tell(
                 info, "lr", 1, 0.0, message, "set the intended learning rate", {"steps": zeros}
@@ -571,7 +573,7 @@ class LrAbsurd(Rule):
         self.report(
             place,
             message + ".",
-            evidence={"steps": zeros, "of": len(rates), "optimizer_at": info.site},
+            evidence={"steps": zeros, "of": info.steps, "optimizer_at": info.site},
             fix="let the schedule start above 0: `(step + 1) / warmup`, with `/` and not `//`",
         )
 
@@ -614,13 +616,17 @@ class LrAbsurd(Rule):
                 "lower",
             )
 
-    def _scheduled(self, info: OptimizerInfo, held: _Scheduled | None, rates: list[float]) -> None:
+    def _scheduled(
+        self, info: OptimizerInfo, held: _Scheduled | None, seen: list[tuple[int, float]]
+    ) -> None:
+        rates = [rate for _, rate in seen]
         base = held.base if held is not None else rates[0] if rates else 0.0
         if len(rates) < 10 or base <= 0:
             return
         largest, half, who = (
             max(rates),
-            rates[: len(rates) // 2],
+            # not every step is recorded: their numbers say which are of the first half
+            [rate for n, rate in seen if 2 * n <= info.steps] or rates[:1],
             held.event.scheduler if held is not None else "what is assigned to it here",
         )
         evidence = {
