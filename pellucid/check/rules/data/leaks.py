@@ -363,13 +363,16 @@ class DataLeak(Together):
         else:
             written = call.site.call if call.site is not None else None
             texts = written.arguments if written is not None else []
-            name, key = (texts[0] if texts else value.name), call.site
+            # one function may evaluate several sets
+            name, key = (texts[0] if texts else value.name), (call.site, found.made)
         table = self._later if found.later else self._evaluations
         held = table.get((found.model, key, name))
         if held is None:
             if len(table) >= 50:
                 return None
-            held = table[found.model, key, name] = Evaluation(call.site, name, found.model)
+            held = table[found.model, key, name] = Evaluation(
+                call.site, name, found.model, self.session.recorder.callers()
+            )
             held.made = found.made
             held.later = found.later
             held.given = None if loader is not None else name

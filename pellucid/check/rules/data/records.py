@@ -83,8 +83,9 @@ class Learned:
 class Evaluation:
     """Rows that a model was evaluated on at one place."""
 
-    def __init__(self, site: Site | None, name: str | None, model: int) -> None:
+    def __init__(self, site: Site | None, name: str | None, model: int, ways: list[Site]) -> None:
         self.site = site
+        self.ways = ways  # the places that led there, innermost first
         self.model = model
         self.name = name
         self.made: Any = None  # where the rows were chosen

@@ -89,7 +89,7 @@ class Together(Rule):
                 and len(held.leaked & codes) >= 0.8 * len(held.leaked)
                 and held.site is not None
             ):
-                return common(sites, [held.site]) or sites[0]
+                return common(sites, held.ways) or sites[0]
         return None
 
     def _parted(self, stain: Stain) -> Stain:
