@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from ..source.origins import written_at
 from ..source.places import Place, tree
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
 from .origin import Sampled, origin
+
+_LOOKS = 12  # at each embedding
+_FILLED = 0.05  # of the labels
 
 
 class LabelRange(Rule):
@@ -26,6 +30,7 @@ class LabelRange(Rule):
         *BINARY,
         *CLASS_LOSSES[:2],
         "pad_sequence",
+        "embedding",
         "soft_margin_loss",
         "hinge_embedding_loss",
         "margin_ranking_loss",
@@ -49,6 +54,10 @@ class LabelRange(Rule):
         ] = {}  # by place of a loss: (classes, those that labels are of, labels)
         # by place of a loss: looks at which it counted filled-up places
         self._fillings: dict[Any, int] = {}
+        # of the embeddings of this step: where their tokens are filled up, which tensor these are
+        # (a part of), their padding
+        self._tokens: list[tuple[int, Any, int, int]] = []
+        self._embedded: dict[Any, int] = {}  # by place: how often it was looked at
         self._signs: dict[
             Site | None, Any
         ] = {}  # by place of a loss: where its labels were made, asked while that is known
@@ -200,6 +209,7 @@ class LabelRange(Rule):
             or not isinstance(scores, Value)
             or target.is_floating_point
             or target.numel < 8
+            or self._fillings.get(op.site, 0) >= 2
         ):
             return
         made = next(
@@ -210,24 +220,12 @@ class LabelRange(Rule):
             ),
             None,
         )
-        if made is None or made.module is None or op.args.get("reduction") == "none":
+        labels = target.numpy()
+        if labels is None or op.args.get("reduction") == "none":
             return
-        for value in made.module.root.inputs[:2]:
-            if (
-                value.ndim < 2
-                or value.requires_grad
-                or value.shape[0] * value.shape[1] != target.numel
-                or value.shape[1] < 2
-            ):
-                continue
-            array, labels = value.numpy(), target.numpy()
-            filled = None if array is None else filled_up(array)
-            if (
-                filled is None
-                or labels is None
-                or labels.ndim == 2
-                and labels.shape != filled.shape
-            ):
+        inputs = made.module.root.inputs[:2] if made is not None and made.module else ()
+        for filled, padding in self._filled(op, target, labels, inputs):
+            if labels.ndim == 2 and labels.shape != filled.shape:
                 continue
             labels = labels.reshape(filled.shape)
             there = np.unique(labels[filled])
@@ -242,8 +240,8 @@ class LabelRange(Rule):
             looks = self._fillings[op.site] = self._fillings.get(op.site, 0) + 1
             number, count = int(there[0]), int(filled.sum())
             if looks < 2:
-                continue
-            alone = not (labels[~filled] == number).any()
+                return
+            alone = number == padding or not (labels[~filled] == number).any()
             loss = op.site if op.direct or op.module is None else op.module.made or op.site
             self.report(
                 loss if alone else _filled_at(target) or loss,
@@ -259,6 +257,46 @@ class LabelRange(Rule):
                 if alone
                 else "pad the labels with -100, which the loss ignores",
             )
+            return
+
+    def _embeds(self, op: Op) -> None:
+        """Tokens that are looked up: which of them are padding?"""
+        padding, looks = op.args.get("padding_idx"), self._embedded.get(op.site, 0)
+        tokens = next((v for v in op.inputs if not v.is_floating_point), None)
+        if not isinstance(padding, int) or padding < 0 or tokens is None or tokens.ndim != 2:
+            return
+        array = tokens.numpy() if looks < _LOOKS and op.grad_enabled else None
+        filled = filled_up(array) if array is not None else None
+        if filled is not None and (array[filled] == padding).all():
+            self._embedded[op.site] = looks + 1
+            now = [held for held in self._tokens[-3:] if held[0] == op.step]
+            self._tokens = [*now, (op.step, filled, _whole(tokens).id, padding)]
+
+    def _filled(
+        self, op: Op, target: Value, labels: Any, inputs: Any
+    ) -> Iterator[tuple[Any, int | None]]:
+        """(which of the labels stand for padding, its number where no label can be that)."""
+        whole = _whole(target).id
+        for step, filled, base, padding in self._tokens:
+            if step != op.step:
+                continue
+            if base == whole:  # the tokens themselves are to be told
+                there = labels == padding
+                if there.mean() >= _FILLED:
+                    yield there, padding
+            elif filled.size == target.numel:
+                yield filled, None
+        for value in inputs:
+            if (
+                value.ndim >= 2
+                and not value.requires_grad
+                and value.shape[0] * value.shape[1] == target.numel
+                and value.shape[1] >= 2
+            ):
+                array = value.numpy()
+                filled = None if array is None else filled_up(array)
+                if filled is not None:
+                    yield filled, None
 
     # ---- numbers that were limited until they fitted -----------------------------------------------------------------------
     def on_clipped(self, event: Converted) -> None:
@@ -432,6 +470,9 @@ class LabelRange(Rule):
         """Losses that take any number and give nonsense."""
         if op.name == "getitem":
             self._taken(op)
+            return
+        if op.name == "embedding":
+            self._embeds(op)
             return
         if op.name in ("clamp", "clamp_max", "clip"):
             x, out = op.inputs[0] if op.inputs else None, op.output
@@ -616,6 +657,16 @@ def filled_up(array: Any) -> Any:
     ):
         return None
     return end
+
+
+def _whole(value: Value) -> Value:
+    """What a value is a part of, or another arrangement of."""
+    for _ in range(8):
+        made = value.producer
+        if made is None or made.name not in VIEWS or not made.inputs:
+            break
+        value = made.inputs[0]
+    return value
 
 
 def _filled_at(target: Value) -> Any:
