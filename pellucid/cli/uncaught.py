@@ -101,10 +101,11 @@ def _argument(sentence: str) -> str | None:
     for cls in modules:
         if cls.__qualname__ == match[1]:
             names = [*inspect.signature(cls.forward).parameters][1:]
-            return (
-                f"forward takes ({', '.join(names)}): pass {match[2]} when you call the module, "
-                "or give it a default"
-            )
+            if names and {*names}.issuperset(re.findall(r"'(\w+)'", match[2])):  # not its namesake
+                return (
+                    f"forward takes ({', '.join(names)}): pass {match[2]} when you call the module, "
+                    "or give it a default"
+                )
     return None
 
 

@@ -63,7 +63,7 @@ world = _World()
 class StateDictType(enum.Enum):
     """How `FullyShardedDataParallel` would save its parameters.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.StateDictType.FULL_STATE_DICT
     <StateDictType.FULL_STATE_DICT: 1>
     """
@@ -77,7 +77,7 @@ class StateDictType(enum.Enum):
 class StateDictConfig:
     """Settings of a state dict.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.StateDictConfig()
     StateDictConfig(offload_to_cpu=False)
     """
@@ -89,7 +89,7 @@ class StateDictConfig:
 class FullStateDictConfig(StateDictConfig):
     """Settings of a state dict of whole parameters.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.FullStateDictConfig(rank0_only=True)
     FullStateDictConfig(offload_to_cpu=False, rank0_only=True)
     """
@@ -101,7 +101,7 @@ class FullStateDictConfig(StateDictConfig):
 class LocalStateDictConfig(StateDictConfig):
     """Settings of a state dict of this rank's part.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.LocalStateDictConfig()
     LocalStateDictConfig(offload_to_cpu=False)
     """
@@ -111,7 +111,7 @@ class LocalStateDictConfig(StateDictConfig):
 class ShardedStateDictConfig(StateDictConfig):
     """Settings of a state dict of sharded parameters.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.ShardedStateDictConfig().offload_to_cpu
     False
     """
@@ -123,7 +123,7 @@ class ShardedStateDictConfig(StateDictConfig):
 class OptimStateDictConfig:
     """Settings of an optimizer's state dict.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.OptimStateDictConfig()
     OptimStateDictConfig(offload_to_cpu=True)
     """
@@ -135,7 +135,7 @@ class OptimStateDictConfig:
 class FullOptimStateDictConfig(OptimStateDictConfig):
     """Settings of an optimizer's state dict of whole parameters.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.FullOptimStateDictConfig()
     FullOptimStateDictConfig(offload_to_cpu=True, rank0_only=False)
     """
@@ -147,7 +147,7 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 class LocalOptimStateDictConfig(OptimStateDictConfig):
     """Settings of an optimizer's state dict of this rank's part.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.LocalOptimStateDictConfig()
     LocalOptimStateDictConfig(offload_to_cpu=False)
     """
@@ -159,7 +159,7 @@ class LocalOptimStateDictConfig(OptimStateDictConfig):
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
     """Settings of an optimizer's state dict of sharded parameters.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.ShardedOptimStateDictConfig().offload_to_cpu
     True
     """
@@ -171,7 +171,7 @@ class ShardedOptimStateDictConfig(OptimStateDictConfig):
 class StateDictSettings:
     """A type of state dict with its settings.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> kind = fsdp.StateDictType.FULL_STATE_DICT
     >>> fsdp.StateDictSettings(kind, fsdp.FullStateDictConfig(), fsdp.FullOptimStateDictConfig()).state_dict_type
     <StateDictType.FULL_STATE_DICT: 1>
@@ -186,7 +186,7 @@ class StateDictSettings:
 class CPUOffload:
     """Whether parameters would lie in the host's memory.
 
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.CPUOffload()
     CPUOffload(offload_params=False)
     """
@@ -198,8 +198,8 @@ class CPUOffload:
 class MixedPrecision:
     """The dtypes with which `FullyShardedDataParallel` would compute.
 
-    >>> import torch
-    >>> import torch.distributed.fsdp as fsdp
+    >>> import pellucid as torch
+    >>> import pellucid.distributed.fsdp as fsdp
     >>> fsdp.MixedPrecision(param_dtype=torch.bfloat16).param_dtype
     torch.bfloat16
     """
@@ -225,8 +225,8 @@ _INSTEAD = "torch.distributed.fsdp.fully_shard does the same on processors"
 class FullyShardedDataParallel:
     """Cannot be created without an accelerator; the error is PyTorch's. Its functions take models without such modules.
 
-    >>> import torch
-    >>> from torch.distributed.fsdp import FullyShardedDataParallel
+    >>> import pellucid as torch
+    >>> from pellucid.distributed.fsdp import FullyShardedDataParallel
     >>> FullyShardedDataParallel.fsdp_modules(torch.nn.Linear(2, 2))
     []
     """

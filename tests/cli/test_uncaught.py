@@ -19,6 +19,9 @@ class Masked(nn.Module):
         return x
 
 
+Other = type("Masked", (nn.Module,), {"forward": lambda self, x: x})  # of the same name
+
+
 class Unsized(Dataset):
     def __getitem__(self, index):
         return index

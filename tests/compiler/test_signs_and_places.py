@@ -123,6 +123,7 @@ def test_a_partial_that_is_given_another_function() -> None:
     same_calls(make)
 
 
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
 def test_tensors_that_are_keys() -> None:
     a, b = torch.ones(2), torch.ones(2)
     numbers = {a: 2.0, b: 3.0}

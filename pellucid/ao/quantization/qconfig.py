@@ -199,7 +199,7 @@ def qconfig_equals(q1: Any, q2: Any) -> bool:
     """Whether two configurations make the same observers.
 
     >>> import pellucid as torch
-    >>> from pellucid.ao import quantization as q
+    >>> from pellucid.ao.quantization import qconfig as q
     >>> q.qconfig_equals(q.get_default_qconfig("x86"), q.get_default_qconfig("qnnpack"))
     False
     """
@@ -220,7 +220,7 @@ def activation_is_dynamic(qconfig: Any) -> bool:
     """Whether a configuration quantizes results by the range of each run, instead of a range found before.
 
     >>> import pellucid as torch
-    >>> from pellucid.ao import quantization as q
+    >>> from pellucid.ao.quantization import qconfig as q
     >>> q.activation_is_dynamic(q.default_dynamic_qconfig), q.activation_is_dynamic(q.default_qconfig)
     (True, False)
     """
