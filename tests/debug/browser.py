@@ -13,7 +13,7 @@ import tempfile
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds: the first start reads 400 MB from the disk
 
 # Chromium reads commands from descriptor 3 and answers on descriptor 4.
 _START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
@@ -59,10 +59,19 @@ class Browser:
         for fd in {theirs_in, theirs_out, high_in, high_out}:
             os.close(fd)
         self.rest = b""
+        self.session = None
         self.count = 0
         self.requests, self.errors = [], []
+        try:
+            self._attach(width, height)
+        except BaseException:
+            self.process.kill()
+            self.close()
+            raise
+
+    def _attach(self, width, height):
+        """The page that the browser began with, with its events."""
         page = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        self.session = None
         self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)[
             "sessionId"
         ]
@@ -192,7 +201,7 @@ class Browser:
         self.session = None
         try:
             self.call("Browser.close")
-        except (RuntimeError, OSError):
+        except (RuntimeError, OSError):  # it is gone
             pass
         self.process.wait(20)
         os.close(self.out)
