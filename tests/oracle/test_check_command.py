@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 print("running on", "pellucid" if "pellucid" in torch.__version__ else "torch")
 torch.manual_seed(0)
 loader = DataLoader(TensorDataset(torch.randn(24, 3), torch.randn(24)), batch_size=8, shuffle=True, num_workers=2)
-model = nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+model = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 for epoch in range(2):
     for x, y in loader:
