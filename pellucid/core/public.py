@@ -45,7 +45,7 @@ def public(
             underscore); the first argument is written.
         out: the namespace function also takes `out=`; "apart": nowhere near the arguments' memory;
             "same", "found" and texts of the function's own: of the result's own dtype, or of one that holds it (see
-            `display.refusals.check_outs`); "apart: " before them: both; a tuple: for each result; "computes": its dtype is the
+            `display.refusals.out_rules`); "apart: " before them: both; a tuple: for each result; "computes": its dtype is the
             one to compute in, where no `dtype` is given.
     """
 
@@ -102,6 +102,7 @@ def with_out(
     # what it calls where no keyword needs a look
     positional = getattr(function, "positional", function)
     calls = Calls(path)
+    rules = refusals.out_rules(kind)
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -125,7 +126,7 @@ def with_out(
         if target is None:
             return function(*args, **given)
         for one in target if isinstance(target, (tuple, list)) else (target,):
-            check_out(one, args, "apart" in str(kind)[:8])
+            check_out(one, args, rules[0].apart)
         if isinstance(target, Tensor):
             if given.get("dtype") not in (None, target.dtype):
                 raise other_dtype(given["dtype"], target.dtype, function.__name__)
@@ -136,7 +137,7 @@ def with_out(
             if isinstance(target, Tensor):
                 refusals.check_castable(target, function.__name__, args)
             raise
-        refusals.check_outs(function.__name__, kind, target, result, (*args, *given.values()))
+        refusals.check_outs(function.__name__, rules, target, result, (*args, *given.values()))
         if isinstance(target, Tensor):
             return into(target, result, function.__name__, args if kind == "computes" else ())
         parts = [into(o, r, function.__name__) for o, r in zip(target, result, strict=True)]

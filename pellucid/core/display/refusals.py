@@ -4,9 +4,10 @@ what a Function is called with.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...dtypes import can_cast
 from ...errors import (
@@ -67,25 +68,68 @@ def within(g: Any, chain: tuple[tuple[Any, ...], ...]) -> Any:
     return g
 
 
-ANY_DTYPE = ("", "True", "computes")
+class OutRule(NamedTuple):
+    """What a function asks of `out=`."""
+
+    text: str = ""  # the refusal of another dtype: "same", "found" or words of the function's own
+    any_dtype: bool = False
+    apart: bool = False  # nowhere near the arguments' memory
+    only: str = ""  # calls with "numbers", or with "several" results, alone
+    cast: bool = False  # any dtype that the result can be cast to
+    real: bool = False  # but no complex one for a real result
+
+
+@functools.cache
+def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
+    """The rules that are written beside a function, one for all results or one for each.
+
+    "cast: TEXT" takes every dtype that the result can be cast to, "real: TEXT" no complex one for
+    real ones; "castable: FUNCTION" and "castable: FUNCTION WHAT" do so in the words of most
+    decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`. "numbers: "
+    before them means calls with a number, "several: " those with several results, "apart: " that
+    memory is not shared either.
+
+    >>> out_rules("apart: same")[0].apart, out_rules("cast: no")[0].text
+    (True, 'no')
+    """
+    rules = []
+    for asked in kind if isinstance(kind, tuple) else (kind,):
+        first = asked.removeprefix("apart").removeprefix(": ")
+        only = next((w for w in ("several", "numbers") if first.startswith(f"{w}: ")), "")
+        text = first.removeprefix(f"{only}: ")
+        word, _, rest = text.partition(": ")
+        cast = word in ("cast", "castable", "real")
+        if word == "castable":
+            own, _, what = rest.partition(" ")
+            what = what or "{part}"
+            rest = f"{own}: Expected {what} to be safely castable from {{wanted}} dtype, but got {what} with dtype {{given}}"
+        rules.append(
+            OutRule(
+                rest if cast else text,
+                text in ("", "True", "computes"),
+                first != asked,
+                only,
+                cast,
+                word == "real",
+            )
+        )
+    return tuple(rules)
 
 
 def check_outs(
-    name: str, kind: str | tuple[str, ...], target: Any, result: Any, given: Any = ()
+    name: str, rules: tuple[OutRule, ...], target: Any, result: Any, given: Any = ()
 ) -> None:
     """Refuse `out=` of another dtype than the result's, or one that cannot hold it.
 
-    `kind` says what a function asks, for several results each in its turn: nothing, if the result
-    can be cast; "cast: TEXT" the same, in words of its own; "castable: FUNCTION" or "castable:
-    FUNCTION WHAT" in the words of most decompositions; else the result's own dtype, `other_dtype`.
-    Before that, "numbers: " means calls with a number among `given`, "several: " several results.
-    "real: TEXT" also refuses complex numbers for real ones.
+    Args:
+        rules: what the function asks, one for all results or one for each.
+        given: the call's arguments.
     """
     if isinstance(target, Tensor) and isinstance(result, Tensor) and target.dtype is result.dtype:
         return  # most calls
-    kind, names = kind if isinstance(kind, tuple) else (kind,), ("several: ", "numbers: ")
-    if (kind[0].startswith(names[0]) and isinstance(target, Tensor)) or (
-        kind[0].startswith(names[1]) and not any(isinstance(x, (int, float)) for x in given)
+    only = rules[0].only
+    if (only == "several" and isinstance(target, Tensor)) or (
+        only == "numbers" and not any(isinstance(x, (int, float)) for x in given)
     ):
         return
     if isinstance(target, Tensor):
@@ -97,28 +141,16 @@ def check_outs(
     elif len(target) != len(result):
         raise ArgumentTypeError(f"expected tuple of {len(result)} elements but got {len(target)}")
     fields = getattr(result, "_fields", ("result",) * len(result))
-    kinds = kind if len(kind) == len(result) else kind * len(result)
-    for one, made, field, asked in zip(target, result, fields, kinds, strict=True):
-        rule = asked.removeprefix("apart").removeprefix(": ")
-        for before in names:
-            rule = rule.removeprefix(before)
-        if not isinstance(one, Tensor) or one.dtype == made.dtype or rule in ANY_DTYPE:
+    every = rules if len(rules) == len(result) else rules * len(result)
+    for one, made, field, rule in zip(target, result, fields, every, strict=True):
+        if not isinstance(one, Tensor) or one.dtype == made.dtype or rule.any_dtype:
             continue
-        word, _, text = rule.partition(": ")
-        if word == "castable":
-            own, _, what = text.partition(" ")
-            rule = (
-                f"{own}: Expected {what or field} to be safely castable from {{wanted}} dtype, "
-                f"but got {what or field} with dtype {{given}}"
-            )
-        elif word in ("cast", "real"):
-            rule = text
         if (
-            word not in ("cast", "castable", "real")
-            or (word == "real" and one.dtype.is_complex)
+            not rule.cast
+            or (rule.real and one.dtype.is_complex)
             or not can_cast(made.dtype, one.dtype)
         ):
-            raise other_dtype(made.dtype, one.dtype, name, rule, field)
+            raise other_dtype(made.dtype, one.dtype, name, rule.text, field)
 
 
 def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:

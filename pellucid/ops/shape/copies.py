@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import dtypes, shapes
-from ...core.display.refusals import check_outs
+from ...core.display.refusals import check_outs, out_rules
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
@@ -41,6 +41,8 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
         of = next(x for x in (*args, *named.values()) if isinstance(x, Tensor))
         return titled(_copy(made), title, of=(of,))
 
+    same = out_rules("same")
+
     def parts(*args: Any, out: Any = None, **named: Any) -> Any:
         made = copied(*args, **named)
         if out is None:
@@ -53,7 +55,7 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
             if name == "split_copy":
                 target.copy_(part)
             else:
-                check_outs(name, "same", target, part)
+                check_outs(name, same, target, part)
                 into(target, part, name)
         return None  # and so does PyTorch
 
