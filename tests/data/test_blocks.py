@@ -239,6 +239,36 @@ def test_a_killed_main_process_leaves_nothing(named, late, tmp_path):
         assert not any(_lives(pid) for pid in workers)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+def test_workers_that_wait_to_write_end_with_the_main_process():
+    """A batch that does not fit into the pipe waits there until the main process reads it."""
+    script = textwrap.dedent("""
+        import sys, time
+        from pellucid.utils.data import DataLoader
+        texts = ["x" * 1_000_000] * 8
+        loader = DataLoader(texts, batch_size=1, num_workers=2, multiprocessing_context="fork")
+        batches = iter(loader)
+        next(batches)
+        time.sleep(0.5)
+        print(*[w.process.pid for w in batches._workers], flush=True)
+        sys.stdin.read()
+    """)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        workers = [int(pid) for pid in process.stdout.readline().split()]
+        assert len(workers) == 2 and all(_lives(pid) for pid in workers)
+        process.kill()
+        process.wait()
+        end = time.monotonic() + 20
+        while time.monotonic() < end and any(_lives(pid) for pid in workers):
+            time.sleep(0.05)
+        left = [pid for pid in workers if _lives(pid)]
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
 def _lives(pid):
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from multiprocessing import connection
+from multiprocessing import connection, util
 from typing import Any
 
 from ...errors import ArgumentTypeError, ArgumentValueError
@@ -99,6 +99,8 @@ class MultiProcessIter(_BaseDataLoaderIter):
         for number in range(self._num_workers):
             tasks = context.Queue()
             results, send = context.Pipe(duplex=False)
+            # A forked process has it, too: a write that waits would never learn that nobody reads.
+            util.register_after_fork(results, type(results).close)
             process = context.Process(
                 target=worker_loop,
                 args=(
