@@ -4,8 +4,9 @@ one refuses.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
+from ._absent import refusing
 from .errors import DeviceError
 
 _NONE = "Cannot access accelerator device when none is available."
@@ -41,15 +42,6 @@ def current_accelerator(check_available: bool = False) -> None:
     return None
 
 
-def _refusal(name: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise DeviceError(_NONE, op=f"torch.accelerator.{name}")
-
-    refuse.__name__ = name
-    refuse.__doc__ = "Refused: there is no accelerator."
-    return refuse
-
-
 for _name in (
     "current_device_idx",
     "current_device_index",
@@ -69,4 +61,4 @@ for _name in (
     "set_stream",
     "synchronize",
 ):
-    globals()[_name] = _refusal(_name)
+    globals()[_name] = refusing(_name, partial(DeviceError, _NONE, op=f"torch.accelerator.{_name}"))

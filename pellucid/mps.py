@@ -4,80 +4,53 @@ needs one refuses.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from ._absent import (
+    device_count,
+    empty_cache,
+    is_available,
+    manual_seed,
+    refusing,
+)
+
+__all__ = [
+    "current_allocated_memory",
+    "device_count",
+    "driver_allocated_memory",
+    "empty_cache",
+    "get_rng_state",
+    "is_available",
+    "manual_seed",
+    "recommended_max_memory",
+    "seed",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "synchronize",
+]
 
 
-def is_available() -> bool:
-    """False."""
-    return False
+def _unlinked() -> Exception:
+    return RuntimeError("PyTorch is not linked with support for mps devices")
 
 
-def is_initialized() -> bool:
-    """False."""
-    return False
+synchronize = refusing("synchronize", _unlinked)
 
 
-def device_count() -> int:
-    """0."""
-    return 0
+def _without(name: str) -> Exception:
+    return RuntimeError(f"Cannot execute {name}() without MPS backend.")
 
 
-def manual_seed(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def manual_seed_all(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def empty_cache() -> None:
-    """Nothing: there is no memory of a device."""
-
-
-def synchronize(device: Any = None) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    raise RuntimeError("PyTorch is not linked with support for mps devices")
-
-
-def set_device(device: Any) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    raise RuntimeError("PyTorch is not linked with support for mps devices")
-
-
-def _refuse(name: str) -> NoReturn:
-    raise RuntimeError(f"Cannot execute {name}() without MPS backend.")
-
-
-def current_allocated_memory() -> int:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("getCurrentAllocatedMemory")
-
-
-def driver_allocated_memory() -> int:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("getDriverAllocatedMemory")
-
-
-def recommended_max_memory() -> int:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("getRecommendedMaxMemory")
-
-
-def set_per_process_memory_fraction(fraction: float) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("setMemoryFraction")
-
-
-def get_rng_state() -> Any:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("getDefaultGenerator")
-
-
-def set_rng_state(new_state: Any) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("getDefaultGenerator")
-
-
-def seed() -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse("getDefaultGenerator")
+current_allocated_memory = refusing(
+    "current_allocated_memory", lambda: _without("getCurrentAllocatedMemory")
+)
+driver_allocated_memory = refusing(
+    "driver_allocated_memory", lambda: _without("getDriverAllocatedMemory")
+)
+recommended_max_memory = refusing(
+    "recommended_max_memory", lambda: _without("getRecommendedMaxMemory")
+)
+set_per_process_memory_fraction = refusing(
+    "set_per_process_memory_fraction", lambda: _without("setMemoryFraction")
+)
+get_rng_state = refusing("get_rng_state", lambda: _without("getDefaultGenerator"))
+set_rng_state = refusing("set_rng_state", lambda: _without("getDefaultGenerator"))
+seed = refusing("seed", lambda: _without("getDefaultGenerator"))

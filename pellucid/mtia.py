@@ -4,18 +4,40 @@ needs one refuses.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from ._absent import (
+    device_count,
+    is_available,
+    is_initialized,
+    manual_seed,
+    manual_seed_all,
+    max_memory_allocated,
+    memory_allocated,
+    memory_stats,
+    refusing,
+    seed,
+    seed_all,
+)
 
-
-def is_available() -> bool:
-    """False."""
-    return False
-
-
-def is_initialized() -> bool:
-    """False."""
-    return False
+__all__ = [
+    "current_device",
+    "current_stream",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "init",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "synchronize",
+]
 
 
 def is_bf16_supported() -> bool:
@@ -23,59 +45,16 @@ def is_bf16_supported() -> bool:
     return False
 
 
-def device_count() -> int:
-    """0."""
-    return 0
+init = refusing("init", lambda: AssertionError("Torch not compiled with MTIA enabled."))
 
 
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """No figures: there is no memory of a device."""
-    return {}
+def _without(name: str) -> Exception:
+    return RuntimeError(f"Cannot execute {name}() without MTIA backend.")
 
 
-def memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def manual_seed(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def manual_seed_all(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def seed() -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def seed_all() -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def init() -> NoReturn:
-    """Not supported, since there is no such device: always raises an error."""
-    raise AssertionError("Torch not compiled with MTIA enabled.")
-
-
-def _refusing(name: str, inner: str) -> Callable[..., Any]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"Cannot execute {inner}() without MTIA backend.")
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Not supported, since there is no such device: always raises an error."
-    return refuse
-
-
-current_device = _refusing("current_device", "getCurrentDevice")
-current_stream = _refusing("current_stream", "getCurrentDevice")
-synchronize = _refusing("synchronize", "getCurrentDevice")
-get_device_capability = _refusing("get_device_capability", "getCurrentDevice")
-set_device = _refusing("set_device", "setCurrentDevice")
-empty_cache = _refusing("empty_cache", "emptyCache")
+current_device = refusing("current_device", lambda: _without("getCurrentDevice"))
+current_stream = refusing("current_stream", lambda: _without("getCurrentDevice"))
+synchronize = refusing("synchronize", lambda: _without("getCurrentDevice"))
+get_device_capability = refusing("get_device_capability", lambda: _without("getCurrentDevice"))
+set_device = refusing("set_device", lambda: _without("setCurrentDevice"))
+empty_cache = refusing("empty_cache", lambda: _without("emptyCache"))

@@ -5,93 +5,59 @@ needs one refuses.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NoReturn
+from typing import Any
 
+from ._absent import (
+    device_count,
+    empty_cache,
+    is_available,
+    is_initialized,
+    manual_seed,
+    manual_seed_all,
+    max_memory_allocated,
+    memory_allocated,
+    memory_stats,
+    refusing,
+    seed,
+    seed_all,
+)
 
-def is_available() -> bool:
-    """False."""
-    return False
+__all__ = [
+    "current_device",
+    "current_stream",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "is_available",
+    "is_bf16_supported",
+    "is_current_stream_capturing",
+    "is_initialized",
+    "is_tf32_supported",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
+    "synchronize",
+]
 
-
-def is_initialized() -> bool:
-    """False."""
-    return False
-
-
-def device_count() -> int:
-    """0."""
-    return 0
-
-
-def is_current_stream_capturing() -> bool:
-    """Not supported, since there is no such device: always raises an error."""
-    raise RuntimeError("Tried to instantiate dummy base class _xpu_isCurrentStreamCapturing")
-
-
-def manual_seed(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def manual_seed_all(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def empty_cache() -> None:
-    """Nothing: there is no memory of a device."""
-
-
-def synchronize(device: Any = None) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    raise RuntimeError("PyTorch is not linked with support for xpu devices")
-
-
-def set_device(device: Any) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    raise RuntimeError("PyTorch is not linked with support for xpu devices")
-
-
-def _refuse() -> NoReturn:
-    raise AssertionError("Torch not compiled with XPU enabled")
-
-
-def init() -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def current_device() -> int:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def current_stream(device: Any = None) -> Any:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def get_device_name(device: Any = None) -> str:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def get_device_capability(device: Any = None) -> dict[str, Any]:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def get_device_properties(device: Any = None) -> Any:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
-
-
-def get_rng_state(device: Any = "xpu") -> Any:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
+memory_reserved = memory_allocated
+max_memory_reserved = max_memory_allocated
 
 
 def get_rng_state_all() -> list[Any]:
@@ -105,39 +71,6 @@ def set_rng_state(new_state: Any, device: Any = "xpu") -> None:
 
 def set_rng_state_all(new_states: Any) -> None:
     """Nothing: there is no generator of a device to set."""
-
-
-def seed() -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def seed_all() -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Not supported, since there is no such device: always raises an error."""
-    _refuse()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -157,6 +90,26 @@ class device(contextlib.nullcontext[None]):  # noqa: N801 (PyTorch's name)
         super().__init__()
 
 
-def memory_stats(device: Any = None) -> dict[str, Any]:
-    """No figures: there is no memory of a device."""
-    return {}
+def _unlinked() -> Exception:
+    return RuntimeError("PyTorch is not linked with support for xpu devices")
+
+
+def _not_compiled() -> Exception:
+    return AssertionError("Torch not compiled with XPU enabled")
+
+
+synchronize = refusing("synchronize", _unlinked)
+set_device = refusing("set_device", _unlinked)
+is_current_stream_capturing = refusing(
+    "is_current_stream_capturing",
+    lambda: RuntimeError("Tried to instantiate dummy base class _xpu_isCurrentStreamCapturing"),
+)
+init = refusing("init", _not_compiled)
+current_device = refusing("current_device", _not_compiled)
+current_stream = refusing("current_stream", _not_compiled)
+get_device_name = refusing("get_device_name", _not_compiled)
+get_device_capability = refusing("get_device_capability", _not_compiled)
+get_device_properties = refusing("get_device_properties", _not_compiled)
+get_rng_state = refusing("get_rng_state", _not_compiled)
+mem_get_info = refusing("mem_get_info", _not_compiled)
+reset_peak_memory_stats = refusing("reset_peak_memory_stats", _not_compiled)

@@ -225,7 +225,7 @@ def _packages() -> dict[str, str]:
         "threadpoolctl",
         "rich",
     )
-    optional = ("cupy-cuda12x", "mpi4py", "onnx", "ipython", "tensorboard")
+    optional = ("mpi4py", "onnx", "ipython", "tensorboard")
     found = {}
     for name in (*names, *optional):
         try:

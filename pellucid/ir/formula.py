@@ -186,6 +186,7 @@ class Symbols:
         self._known: dict[str, Symbol] = {}
 
     def named(self, name: str) -> Symbol:
+        """The symbol of an argument."""
         return self.kind(self, name)
 
     def put(self, name: str, *operands: Any) -> Symbol:

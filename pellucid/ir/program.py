@@ -81,6 +81,7 @@ class Value:
 
     @property
     def nbytes(self) -> int:
+        """The bytes of its elements, without gaps between them."""
         return self.size * ITEMSIZE[self.dtype]
 
     @property
@@ -391,6 +392,7 @@ class Program:
         return f"{base}[{v.offset}; strides {','.join(map(str, v.strides))}]"
 
     def typed(self, v: Value) -> str:
+        """A value's name, dtype and shape as text."""
         return f"{self.name(v)}: {v.dtype}[{', '.join(map(str, v.shape))}]"
 
     def line(self, i: Instruction, sites: bool = False) -> str:

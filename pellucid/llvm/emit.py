@@ -249,9 +249,11 @@ class Var:
         self.function, self.slot, self.ctype = function, slot, ctype
 
     def get(self) -> Value:
+        """The value that the variable holds now."""
         return self.function.emit(f"load {self.ctype}, ptr {self.slot}", self.ctype)
 
     def set(self, value: Value | float) -> None:
+        """Give the variable another value."""
         value = self.function.as_value(value, self.ctype)
         self.function.line(f"store {self.ctype} {value.name}, ptr {self.slot}")
 
@@ -369,6 +371,7 @@ class Function:
         self._known.pop()
 
     def const(self, value: float, ctype: str) -> Value:
+        """A number as a constant of type `ctype`."""
         return Value(self, constant(value, ctype), ctype)
 
     def vector_const(self, values: Sequence[float], kind: str) -> Value:
@@ -400,6 +403,7 @@ class Function:
         return Value(self, slot, "ptr")
 
     def ret(self, value: Value | None = None) -> None:
+        """Return from the function, with a value or without."""
         self.line(f"ret {value.ctype} {value.name}" if value else "ret void")
 
     def call(self, name: str, *args: Value, returns: str = "void") -> Value | None:
@@ -476,15 +480,19 @@ class Function:
         return self.once(text, ctype)
 
     def fabs(self, x: Value) -> Value:
+        """|x|, of floats or of each lane."""
         return self.intrinsic("fabs", x.ctype, x)
 
     def sqrt(self, x: Value) -> Value:
+        """The square root, correctly rounded."""
         return self.intrinsic("sqrt", x.ctype, x)
 
     def rint(self, x: Value) -> Value:
+        """Round to the nearest integer, halves to even; the type stays."""
         return self.intrinsic("rint", x.ctype, x)
 
     def copysign(self, magnitude: Value, sign: Value) -> Value:
+        """|magnitude| with the sign bit of `sign`."""
         return self.intrinsic("copysign", sign.ctype, magnitude, sign)
 
     def larger(self, a: Value, b: Value | float) -> Value:
@@ -501,6 +509,7 @@ class Function:
         return self.once(f"{op} {value.ctype} {value.name} to {ctype}", ctype)
 
     def bitcast(self, value: Value, ctype: str) -> Value:
+        """The same bits as another type of the same size."""
         return self._convert("bitcast", value, ctype)
 
     def trunc(self, value: Value, ctype: str) -> Value:
@@ -512,9 +521,11 @@ class Function:
         return self._convert("fpext" if _is_float(value.ctype) else "sext", value, ctype)
 
     def to_float(self, value: Value, ctype: str) -> Value:
+        """From signed integers to floats."""
         return self._convert("sitofp", value, ctype)
 
     def to_int(self, value: Value, ctype: str) -> Value:
+        """From floats to signed integers, toward zero; undefined where the integer does not fit."""
         return self._convert("fptosi", value, ctype)
 
     # Vectors.
@@ -577,6 +588,7 @@ class Function:
     # Memory. Addresses count elements of the (scalar) type that is read or written.
 
     def at(self, pointer: Value, index: Value | int, ctype: str = "") -> Value:
+        """The address of element `index` of an array of `ctype` (default: the module's float type)."""
         index = self.as_value(index, "i64")
         if index.name == "0":
             return pointer
@@ -631,6 +643,7 @@ class Function:
         index: Value | int | None = None,
         mask: Value | None = None,
     ) -> None:
+        """Write a value to `pointer[index]`; with `mask`, only the lanes whose bit is set."""
         kind = element(value.ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
@@ -730,6 +743,7 @@ class Function:
             body(i, self.tail_mask(count - i, width))
 
     def text(self) -> str:
+        """The function as LLVM IR."""
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
         inline = (

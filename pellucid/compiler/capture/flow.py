@@ -55,7 +55,7 @@ class Names(ast.NodeVisitor):
 
     @property
     def stored(self) -> set[str]:
-        """Take note of a variable that gets a value."""
+        """The names that get a value."""
         return set(self.times)
 
     def visit_Name(self, node: ast.Name) -> None:

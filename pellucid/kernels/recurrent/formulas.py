@@ -35,6 +35,11 @@ def lstm(
 def lstm_backward(
     m: Any, i: Any, f: Any, g: Any, o: Any, c_new: Any, c: Any, dh: Any, back: Any, dc: Any
 ) -> tuple[Any, ...]:
+    """Gradients of the four gates before their activations (i, f, g, o), and of the cell before.
+
+    `dh` and `back` are the gradients of the state, from the output and from the next time step;
+    `dc` is the cell's. All arguments have the shape of one gate: (batch, hidden).
+    """
     total, tanh_c = dh + back, m.tanh(c_new)
     d = dc + total * o * (1.0 - tanh_c * tanh_c)
     return (

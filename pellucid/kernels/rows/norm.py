@@ -99,6 +99,10 @@ class Sums:
 def store_map(
     f: Function, length: Value, out: Value, compute, *pointers: Value, real: str = "float"
 ) -> None:
+    """Write `out[i] = compute(p[i] for p in pointers)` for i below `length`, a vector at a time.
+
+    All arrays are contiguous and of type `real`; the last, partial vector is masked.
+    """
     width = target.host().lanes(real)
 
     def body(i: Value, mask: Value | None) -> None:

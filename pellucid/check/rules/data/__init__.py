@@ -1,1 +1,1 @@
-"""PL9xx: leaks between training and validation, batches of unequal size."""
+"""PL9xx: batches, their order and size, and what reads of them."""

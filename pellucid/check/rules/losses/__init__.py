@@ -1,1 +1,1 @@
-"""PL2xx: the inputs of losses: scores, probabilities, labels, axes."""
+"""PL2xx: the inputs of losses: scores, probabilities and axes."""

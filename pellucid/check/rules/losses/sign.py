@@ -10,7 +10,7 @@ import numpy as np
 
 from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, ancestors, lineage
 from ...rule import Rule
-from .labels import BINARY, CLASS_LOSSES, REGRESSION
+from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
 
 TIMES = 3  # losses
 LOOKS = 16

@@ -1,1 +1,1 @@
-"""PL4xx and PL5xx: train and eval mode; parameters that are unused, frozen, replaced or shared."""
+"""PL5xx: parameters that are unused, frozen, replaced, shared or loaded in part; layers without effect."""

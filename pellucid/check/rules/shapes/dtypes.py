@@ -26,8 +26,8 @@ from ...events import (
     whole_of,
 )
 from ...rule import Rule, cause_site
-from ..losses.labels import _CASTS as CASTS
-from ..losses.labels import _before as before_cast
+from ..labels.labels import _CASTS as CASTS
+from ..labels.labels import _before as before_cast
 from ..losses.origin import SCORES, Sampled
 from ..source.places import Place, assigned_before, attribute_place, tree, written_to
 from .sixteen_bits import SHORT, SUMS, SixteenBits

@@ -1,1 +1,1 @@
-"""PL3xx: gradients between backward and step, what cuts them off, and learning rates."""
+"""PL3xx: gradients between backward and step."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ...events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ...rule import Rule, cause_site
 from ..source.places import Place, use_of_helper
+from ..steps.gradients import is_empty
 from .cut_where import (
     MADE,
     THROUGH,
@@ -22,7 +23,6 @@ from .cut_where import (
     way_on,
     where_cut,
 )
-from .gradients import is_empty
 from .judged import Judged, judged
 from .looked_up import looked_up
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at

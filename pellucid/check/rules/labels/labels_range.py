@@ -10,10 +10,10 @@ import numpy as np
 
 from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage
 from ...rule import Rule
+from ..losses.origin import Sampled, origin
 from ..source.origins import written_at
 from ..source.places import Place, tree
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
-from .origin import Sampled, origin
 
 _LOOKS = 12  # at each embedding
 _FILLED = 0.05  # of the labels

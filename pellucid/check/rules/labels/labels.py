@@ -13,8 +13,8 @@ import numpy as np
 
 from ...events import VIEWS, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, Written
 from ...rule import Rule
+from ..losses.origin import Sampled
 from ..source.places import Place, assigned_before, receiver, tree, written_to
-from .origin import Sampled
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")

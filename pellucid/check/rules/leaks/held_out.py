@@ -12,8 +12,8 @@ import numpy as np
 from ...events import VIEWS, Backward, Batch, Called, LoaderInfo, ModuleCall, Op, Value, lineage
 from ...fingerprint import fingerprint
 from ...rule import Rule
+from ..data.sampling import shown
 from ..source.places import Place, chooser, tree
-from .sampling import shown
 
 HELD_OUT = re.compile(
     r"(^|_|\b)(val|valid|va|vl|test|te|tst|dev|eval|held|holdout)(_|\b|$)", re.IGNORECASE

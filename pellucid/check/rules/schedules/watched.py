@@ -7,7 +7,7 @@ import re
 from collections import deque
 
 from ...events import Read, SchedulerStep
-from ..data.leaks import LOSSES
+from ..leaks.leaks import LOSSES
 
 _LOSS = re.compile(r"(\b|_)(loss|losses|mse|rmse|mae|nll|perplexity)(\b|_)", re.IGNORECASE)
 _SCORE = re.compile(r"(\b|_)(acc|accuracy|f1|auc|iou|dice|bleu|psnr)(\b|_)", re.IGNORECASE)

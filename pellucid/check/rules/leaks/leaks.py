@@ -24,7 +24,7 @@ from ...events import (
     lineage,
     whole_of,
 )
-from ..losses.labels import BINARY, CLASS_LOSSES, REGRESSION
+from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
 from ..source.places import Place, assigned_before, rows_chosen, tree
 from .records import KEPT, ROWS, Call, Evaluation, Learned, digest_of

@@ -1,0 +1,1 @@
+"""PL4xx: train and eval mode, dropout and running statistics."""

@@ -1,0 +1,1 @@
+"""PL310, PL311 and PL314: learning rates, their schedules and their units."""
