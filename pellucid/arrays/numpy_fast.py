@@ -58,9 +58,9 @@ def log(x: Any) -> Any:
 
 
 FORMULAS["cube"] = Formula(lambda m, x: x * x * x)
-FORMULAS["at_least"] = Formula(lambda m, x, *, low: m.maximum(x, low), "fhi")
-FORMULAS["at_most"] = Formula(lambda m, x, *, high: m.minimum(x, high), "fhi")
-FORMULAS["between"] = Formula(lambda m, x, *, low, high: m.minimum(m.maximum(x, low), high), "fhi")
+FORMULAS["at_least"] = Formula(lambda m, x, *, low: m.maximum(low, x), "fhi")
+FORMULAS["at_most"] = Formula(lambda m, x, *, high: m.minimum(high, x), "fhi")
+FORMULAS["between"] = Formula(lambda m, x, *, low, high: m.minimum(high, m.maximum(low, x)), "fhi")
 
 
 def cube(x: Any) -> Any:
@@ -99,12 +99,12 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
             return run(x, *[kind.type(bound) for bound in (low, high) if bound is not None])
     # Arrays without dimensions: NumPy takes them in half the time that it takes for its scalars.
     if low is None:
-        return ufuncs.minimum(x, np.array(high, kind))
-    result = ufuncs.maximum(x, np.array(low, kind))
+        return ufuncs.minimum(np.array(high, kind), x)
+    result = ufuncs.maximum(np.array(low, kind), x)  # of equals the second: -0.0 stays
     if high is None:
         return result
     return ufuncs.minimum(
-        result, np.array(high, kind), out=result if type(result) is ndarray else None
+        np.array(high, kind), result, out=result if type(result) is ndarray else None
     )
 
 

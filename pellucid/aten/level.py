@@ -13,13 +13,14 @@ from typing import Any
 from ..api import overriding
 from ..core import interpret
 from ..core.bind import record
+from ..core.display.gone import overwritten_value
 from ..core.inplace import check_view, take_place
 from ..core.interpret import thread as interpreters
 from ..core.modes import local
 from ..core.primitive import TENSORS, Plan, Primitive
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tape import Node
-from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, make_tensor, version_of
+from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, Version, make_tensor, version_of
 from ..dtypes import BY_NUMPY
 from ..errors import NeedsValuesError, UnsupportedError
 from . import composite, dispatch, networks
@@ -285,8 +286,6 @@ def _keep_old(edge: Any, t: Tensor) -> None:
                     old = call(ATEN.clone.default, (t,), {})
                 old._node, old._rg = t._node, t._rg
             context.replace(t, old)
-            kept = [v for v in node.versions if v is not t._ver]
-            node.versions, node.total = tuple(kept), sum([v.count for v in kept])
         for each in node.inputs:
             below = each.node if type(each) is OutputSlot else each
             if isinstance(below, Node) and id(below) not in seen and below.source == last.source:
@@ -343,15 +342,21 @@ class _Context:
     def replace(self, t: Tensor, old: Tensor) -> None:
         """Keep another tensor in the place of one."""
         self.tensors = type(self.tensors)([old if x is t else x for x in self.tensors])
+        self.watched = [entry for entry in self.watched if entry[0] is not t]
 
     outs: list[Any]
     several = False  # whether the results are a list or a tuple
+    # what is kept: a tensor, which argument or result it is, its write counter and what that showed
+    watched: list[tuple[Tensor, tuple[str, int], Version, int]] = []
+    views = True  # whether results may be views, other than of something that is gone
+    fills = True  # whether the rule wants zeros for results that were not used
+    without_gradient: tuple[int, ...] = ()  # results that are constants
 
-    def asked(self) -> list[Any]:
-        """Arguments whose values the rule will surely read. A rule in operators may ask for an
-        argument for its shape alone, so none of those count.
-        """
-        return []
+    def check(self, t: Any) -> None:
+        """Refuse the values of a tensor that was written to since it was kept."""
+        for kept, entry, version, count in self.watched:
+            if kept is t and version.count != count:
+                raise overwritten_value(self.node(), t._array, entry, version, count)
 
     def keep(self) -> None:
         """Hand what the rule will ask for to the program's saved-tensor hooks, and let go of
@@ -387,23 +392,28 @@ class _Context:
         owner.keep_none_grads = several
         owner._plans[needs] = Plan([], self.backward)
         fresh = [
-            make_tensor(t._array) if any(t is x for x in flat) and type(t) in FAST_TYPES else t
+            make_tensor(t._array)
+            if type(t) in FAST_TYPES
+            and (any(t is x for x in flat) or (t._view is not None and not self.views))
+            else t
             for t in outs
         ]
         node = record(owner, flat, needs, self.params, fresh)
         for k, t in enumerate(fresh):
-            if t._array.dtype.kind not in "biu":
+            if t._array.dtype.kind not in "biu" and k not in self.without_gradient:
                 t._node = OutputSlot(node, k) if len(fresh) > 1 else node
                 t._rg = True
                 if t._view is not None and t._view.kind == "no_grad":
                     t._view.kind = "grad"
         self.node = weakref.ref(node)
-        watched = [
-            version_of(t)
-            for t in (*self.asked(), *self.outs)
-            if isinstance(t, Tensor) and type(t) not in FAST_TYPES
+        kept = [(t, ("in", k)) for k, t in enumerate(flat) if t is not None and self.keeps(t)]
+        kept += [
+            (t, ("out", k))
+            for k, t in enumerate(self.outs)
+            # what goes to the program's hooks is theirs
+            if isinstance(t, Tensor) and not (interpreters.stack.save and type(t) in FAST_TYPES)
         ]
-        node.versions, node.total = tuple(watched), sum([v.count for v in watched])
+        self.watched = [(t, entry, version_of(t), version_of(t).count) for t, entry in kept]
         self.outs = _put(self.outs)
         if not several:
             return fresh[0]
@@ -412,6 +422,7 @@ class _Context:
 
     def result(self, kept: list[Any], k: int) -> Any:
         """A result that was kept, in its place in the graph."""
+        self.check(kept[k])
         t = _saved(_taken(kept[k]))
         if local.grad and t._array.dtype.kind not in "biu":
             node = self.node()
@@ -436,7 +447,7 @@ class _Context:
 
     def filled(self, g: Any) -> Any:
         """Gradients of several results, with zeros, of the type of the others, where there is none."""
-        if not isinstance(g, tuple) or None not in g:
+        if not isinstance(g, tuple) or None not in g or not self.fills:
             return g
         known = next(t for t in g if t is not None)
         node = self.node()
@@ -451,6 +462,24 @@ class _Context:
 
     def rules(self, g: Any) -> Any:
         raise NotImplementedError
+
+
+class _Checked:
+    """The operators, for a rule some of whose arguments were written to since: it may look at their
+    shapes, and is told where an operator would read their values.
+    """
+
+    def __init__(self, inner: Any, check: Callable[[Any], None]) -> None:
+        self.inner, self.check = inner, check
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        return found if name in rules.SHAPES_ALONE else _Checked(found, self.check)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for t in leaves(args, kwargs):
+            self.check(t)
+        return self.inner(*args, **kwargs)
 
 
 class _OfRecord(_Context):
@@ -484,9 +513,6 @@ class _OfRecord(_Context):
         )
         return used
 
-    def asked(self) -> list[Any]:
-        return [self.tensors[k] for k in self.used()]
-
     def keep(self) -> None:
         used = self.used()
         self.tensors = tuple([_put(t) if k in used else None for k, t in enumerate(self.tensors)])
@@ -508,6 +534,8 @@ class _OfRecord(_Context):
     def value(self, kind: str, i: int) -> Any:
         """What a rule's parameter stands for."""
         if kind in ("in", "ins"):
+            for t in self.tensors[i : i + 1 if kind == "in" else None]:
+                self.check(t)
             return _taken(self.tensors[i] if kind == "in" else list(self.tensors[i:]))
         if kind == "out":
             return self.result(self.outs, i)
@@ -526,7 +554,8 @@ class _OfOperator(_Context):
     """An operator with a rule of its own in `gradients`."""
 
     def __init__(self, func: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.func, self.rule = func, rule
+        self.func, self.rule, self.without_gradient = func, rule, rule.keeps_plain
+        self.fills, self.views = rule.fills, gives_views(func)
         arguments = func._schema.arguments
         self.values = dict(
             zip([a.name for a in arguments], bound(func._schema, args, kwargs), strict=True)
@@ -595,13 +624,16 @@ class _OfOperator(_Context):
 
     def out(self, k: int = 0) -> Any:
         """A result that the rule said it keeps."""
+        self.check(self.outs[k])
         return _taken(self.outs[k]) if k in self.rule.keeps_plain else self.result(self.outs, k)
 
     def rules(self, g: Any) -> Any:
         about = {"c": self} if self.rule.asks else {}
         with own_constants((), {}):
             found = self.rule(
-                A=ATEN,
+                A=_Checked(ATEN, self.check)
+                if any(version.count != count for _, _, version, count in self.watched)
+                else ATEN,
                 g=g,
                 **about,
                 **{name: _taken(self.values[name]) for name in self.rule.words},

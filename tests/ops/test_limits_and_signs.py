@@ -112,3 +112,26 @@ def test_a_number_left_out_of_a_formula_of_halves(dtype):
     x = torch.linspace(0.1, 0.9, 200).to(dtype)
     assert torch.equal(torch.logit(x), torch.logit(x.float()).to(dtype))
     assert torch.equal(torch.logit(x, eps=0.2), torch.logit(x.float(), eps=0.2).to(dtype))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        torch.relu,
+        F.relu6,
+        lambda x: x.clone().relu_(),
+        lambda x: F.hardtanh(x, 0.0, 1.0),
+        lambda x: x.clamp(min=0),
+        lambda x: x.clamp(0, 1),
+        lambda x: x.clamp(max=0),
+    ],
+    ids=["relu", "relu6", "relu_", "hardtanh", "clamp_min", "clamp", "clamp_max"],
+)
+def test_a_zero_at_its_limit_keeps_its_sign(limit, compiled):
+    limit = torch.compile(limit) if compiled else limit
+    for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        for n in (1, 7, 300):
+            for _ in range(3 if compiled else 1):
+                assert torch.signbit(limit(torch.full((n,), -0.0, dtype=dtype))).all()
+                assert limit(torch.full((n,), float("nan"), dtype=dtype)).isnan().all()

@@ -211,7 +211,7 @@ def native_layer_norm(
     return {n: _one_of(whole, k, memory) for k, n in enumerate(names)}
 
 
-@rule(keeps=(1, 2))
+@rule(keeps=(1, 2), fills=False)
 def native_group_norm(
     A: Any, g: Any, c: Any, input: Any, weight: Any, N: Any, C: Any, HxW: Any, group: Any
 ) -> Any:
@@ -220,13 +220,41 @@ def native_group_norm(
     def whole() -> Any:
         mask = [c.needs(n) for n in names]
         mean, rstd = c.out(1), c.out(2)
-        whole = g[0] if contiguous(g[0]) else A.clone(g[0], memory_format=contiguous_format)
-        return A.native_group_norm_backward(
-            whole, input, mean, rstd, weight, N, C, HxW, group, mask
-        )
+        made = [None, None, None]
+        if g[0] is not None:
+            whole = g[0] if contiguous(g[0]) else A.clone(g[0], memory_format=contiguous_format)
+            made = list(
+                A.native_group_norm_backward(
+                    whole, input, mean, rstd, weight, N, C, HxW, group, mask
+                )
+            )
+        if mask[0] and (g[1] is not None or g[2] is not None):
+            more = _of_statistics(A, g[1], g[2], input, mean, rstd, [N, group, C // group * HxW])
+            made[0] = more if made[0] is None else A.add.Tensor(made[0], more)
+        return made
 
     memory: dict[str, Any] = {}
     return {n: _one_of(whole, k, memory) for k, n in enumerate(names)}
+
+
+def _of_statistics(
+    A: Any, of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, shape: list[int]
+) -> Any:
+    """The input's gradient that comes through the means and reciprocal standard deviations of
+    groups.
+    """
+    whole = A.clone(input, memory_format=contiguous_format)
+    made: Any = None
+    if of_mean is not None:
+        made = A.mul.Scalar(A.unsqueeze(of_mean, -1), 1 / shape[-1])
+    if of_rstd is not None:
+        slope = A.mul.Scalar(A.mul.Tensor(of_rstd, A.pow.Tensor_Scalar(rstd, 3)), -1 / shape[-1])
+        centered = A.sub.Tensor(A.view(whole, shape), A.unsqueeze(mean, -1))
+        part = A.mul.Tensor(centered, A.unsqueeze(slope, -1))
+        made = part if made is None else A.add.Tensor(part, made)
+    return A._unsafe_view(
+        A.clone(A.expand(made, shape), memory_format=contiguous_format), list(input._array.shape)
+    )
 
 
 @rule(plain=(1, 2))

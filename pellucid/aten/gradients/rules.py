@@ -32,14 +32,20 @@ SHAPES_ALONE = frozenset(
 
 
 def rule(
-    *, keeps: tuple[int, ...] = (), plain: tuple[int, ...] = (), number: int = 0, names: str = ""
+    *,
+    keeps: tuple[int, ...] = (),
+    plain: tuple[int, ...] = (),
+    number: int = 0,
+    names: str = "",
+    fills: bool = True,
 ) -> Callable[[Rule], Rule]:
-    """Decorator: a rule, the results that it keeps (`plain`: those without a gradient), and the
-    number in its node's name.
+    """Decorator: a rule, the results that it keeps (`plain`: those without a gradient), the number
+    in its node's name, and whether gradients of results that were not used are zeros (or None).
     """
 
     def register(function: Any) -> Any:
         function.keeps, function.keeps_plain, function.number = keeps, plain, number
+        function.fills = fills
         words = inspect.signature(function).parameters
         function.asks = "c" in words
         function.words = [word for word in words if word not in ("A", "g", "c")]

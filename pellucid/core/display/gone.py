@@ -68,14 +68,25 @@ def overwritten(node: Any) -> Exception:
                 else ""
             )
     # or a list of arrays
-    name = dtypes.BY_NUMPY[array.dtype].scalar_type_name if hasattr(array, "dtype") else "Float"
-    shape = list(getattr(array, "shape", ()))
     # Only the sum of the counts is kept: writes since then are shared out among those that were
     # ever written to.
     expected = max(
         0,
         version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)),
     )
+    return _overwritten(node, array, maker, version, expected)
+
+
+def overwritten_value(
+    node: Any, array: Any, entry: tuple[str, int], version: Any, expected: int
+) -> Exception:
+    """`overwritten` for a value that is known: an argument ("in") or a result ("out") of a node."""
+    return _overwritten(node, array, _maker(node, entry), version, expected)
+
+
+def _overwritten(node: Any, array: Any, maker: str, version: Any, expected: int) -> Exception:
+    name = dtypes.BY_NUMPY[array.dtype].scalar_type_name if hasattr(array, "dtype") else "Float"
+    shape = list(getattr(array, "shape", ()))
     writer, site = version.writer or ("an in-place operation", None)
     lines = []
     made = node.line

@@ -760,4 +760,4 @@ def linear(
     if bias is not None:
         out += bias
     # `maximum` keeps NaN, as relu does.
-    return np.maximum(out, 0, out=out) if relu else out
+    return np.maximum(0, out, out=out) if relu else out

@@ -116,7 +116,7 @@ def emit_finish(module: Module, name: str, t: Tile) -> None:
             with f.when(biased):
                 total.set(total.get() + bias.get())
             with f.when(rectified):
-                total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+                total.set(f.select(total.get().compare("olt", 0.0), 0.0, total.get()))
             f.store(total.get(), place.get(), mask=mask)
             source.set(f.at(source.get(), f.width))
             place.set(f.at(place.get(), f.pitch))
@@ -157,6 +157,6 @@ def emit_any(module: Module, name: str) -> None:
         with f.when((f.flags & BIAS).compare("ne", 0)):
             total.set(total.get() + f.load(module.real, f.bias, j))
         with f.when((f.flags & RELU).compare("ne", 0)):
-            total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+            total.set(f.select(total.get().compare("olt", 0.0), 0.0, total.get()))
         f.store(total.get(), place)
     f.ret()

@@ -166,7 +166,7 @@ def _emit_finish(module: Module) -> None:
                     here = f.load(vector("i16", LANES), f.out, i * f.pitch + j, mask=mask)
                     total.set(total.get() + _widened(f, here))
                 with f.when(rectified):
-                    total.set(f.select(total.get().compare("ole", 0.0), 0.0, total.get()))
+                    total.set(f.select(total.get().compare("olt", 0.0), 0.0, total.get()))
                 f.store(_narrowed(f, total.get()), f.out, i * f.pitch + j, mask=mask)
 
             def later(between: Value = between, mask: Value = mask) -> None:

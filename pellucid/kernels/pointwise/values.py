@@ -198,15 +198,17 @@ class Maker:
             self, self.f.select(self.cast(condition, "bool").value, yes.value, no.value), kind
         )
 
-    def maximum(self, x: Num, y: Any) -> Num:
-        """The larger one; NaN where one of the two is NaN."""
+    def maximum(self, x: Any, y: Any) -> Num:
+        """The larger one, of equals the second; NaN where one of the two is NaN."""
         return self._extreme(x, y, "gt")
 
-    def minimum(self, x: Num, y: Any) -> Num:
-        """The smaller one; NaN where one of the two is NaN."""
+    def minimum(self, x: Any, y: Any) -> Num:
+        """The smaller one, of equals the second; NaN where one of the two is NaN."""
         return self._extreme(x, y, "lt")
 
-    def _extreme(self, x: Num, y: Any, how: str) -> Num:
+    def _extreme(self, x: Any, y: Any, how: str) -> Num:
+        if not isinstance(x, Num):
+            x, y, how = y, x, how[0] + "e"  # of equals, -0.0 and 0.0 say, the second
         if not is_float(x.kind):
             return self.where(x._compare(how, y), x, y)
         if isinstance(y, Num) or y != y:

@@ -84,7 +84,7 @@ def rnn_tanh_backward(m: Any, h_new: Any, dh: Any, back: Any) -> tuple[Any, ...]
 def rnn_relu(m: Any, x: Any, h: Any) -> tuple[Any, ...]:
     """The next state of a cell with ReLU."""
     total = x + h
-    return (m.where(total <= 0.0, 0.0, total),)  # NaN is not below zero and passes through
+    return (m.where(total < 0.0, 0.0, total),)  # NaN is not below zero and passes through
 
 
 def rnn_relu_backward(m: Any, h_new: Any, dh: Any, back: Any) -> tuple[Any, ...]:

@@ -112,8 +112,8 @@ def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
 
 def _limited(m: Any, x: Any, low: Any, high: Any) -> Any:
     if low is not None:
-        x = m.maximum(x, low)
-    return x if high is None else m.minimum(x, high)
+        x = m.maximum(low, x)  # of equals the second: -0.0 stays
+    return x if high is None else m.minimum(high, x)
 
 
 def _inside(input: Any, min: Any, max: Any) -> Any:
@@ -314,7 +314,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 clamp_min_number = defop(
     "clamp_min_number",
     "input",
-    formula=Formula(lambda m, x, *, low: m.maximum(x, low), "fhib"),
+    formula=Formula(lambda m, x, *, low: m.maximum(low, x), "fhib"),
     vjp={"input": lambda g, input, low: g * (input >= low)},
     elementwise=True,
     traits="saturates",
@@ -327,7 +327,7 @@ clamp_min_number = defop(
 defop(
     "minimum_number",
     "input",
-    formula=Formula(lambda m, x, *, high: m.minimum(x, high), "fhib"),
+    formula=Formula(lambda m, x, *, high: m.minimum(high, x), "fhib"),
     vjp={"input": lambda g, input, high: g * (input < high)},
     elementwise=True,
     aval=lambda x, high: x,

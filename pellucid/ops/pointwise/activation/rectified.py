@@ -33,7 +33,7 @@ def _check_relu(x: Any) -> None:
 
 relu_op = activation(
     "relu",
-    lambda m, x: m.maximum(x, 0),
+    lambda m, x: m.maximum(0, x),  # of equals the second: -0.0 stays
     lambda F, g, out: F.where(out <= 0, 0.0, g),  # at NaN the gradient passes
     kinds="fhi",
     saves="out",
@@ -74,7 +74,7 @@ def relu_inplace(input: Tensor) -> Tensor:
 
 hardtanh_op = activation(
     "hardtanh",
-    lambda m, x, *, low, high: m.minimum(m.maximum(x, low), high),
+    lambda m, x, *, low, high: m.minimum(high, m.maximum(low, x)),
     lambda F, g, x, low, high: F.where((x <= low) | (x >= high), 0.0, g),
     traits="saturates",
     linked="input",
