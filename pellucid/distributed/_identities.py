@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -126,8 +127,8 @@ fsdp._runtime_utils:
 fsdp._common_utils: _FSDPState
 fsdp.sharded_grad_scaler: ShardedGradScaler
 fsdp.wrap: enable_wrap() wrap()
-launcher: LaunchConfig elastic_launch launch_agent()
-launcher.api: LaunchConfig elastic_launch launch_agent()
+launcher:
+launcher.api:
 logging_handlers:
 optim: DistributedOptimizer as_functional_optim()
 optim.post_localSGD_optimizer:
@@ -160,9 +161,11 @@ utils: _sync_module_states() _verify_param_shape_across_processes() _to_kwargs()
 : shrink_group() record_comm() AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig BarrierOptions BroadcastOptions
     GatherOptions ReduceOptions ReduceScatterOptions ScatterOptions ProcessGroupGloo<ProcessGroup Reducer
 """
-# Modules whose names a module of `sharded` has, which is loaded when one of them is asked for. What
-# it lacks the table has.
+# Modules whose names a module of `sharded` or (with a dot) of this package has, which is loaded when
+# one of them is asked for. What it lacks the table has.
 _LENT = {
+    "launcher": ".launching",
+    "launcher.api": ".launching",
     "_composable": "wrappers",
     "_composable.fsdp": "fsdp",
     "_composable.fsdp.fully_shard": "fsdp",
@@ -349,7 +352,12 @@ class _LentModule(ModuleType):
         if name.startswith("__") and name != "__all__" or own["_given"]:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name)
         own["_given"] = True
-        target = LENT["sharded"](own["_lender"])
+        lender = own["_lender"]
+        target = (
+            importlib.import_module(lender, __package__)
+            if lender.startswith(".")
+            else LENT["sharded"](lender)
+        )
         for key, value in vars(target).items():
             if (
                 not key.startswith("__")

@@ -149,8 +149,8 @@ class Rank(NamedTuple):
 
     number: int
     local: int
-    process: subprocess.Popen[bytes]
-    tail: deque[bytes]
+    process: Any  # a `subprocess.Popen`, or what has its methods
+    tail: Sequence[bytes]
     threads: list[threading.Thread]
     error_file: str
 
@@ -317,24 +317,30 @@ class Job:
             environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
             if self.local > 1:
                 environment.setdefault("OMP_NUM_THREADS", "1")
-            process = subprocess.Popen(
-                self.command(),
-                env=environment,
-                stdout=subprocess.PIPE if self._copies() else None,
-                stderr=subprocess.PIPE,
-                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-            )
-            tail: deque[bytes] = deque(maxlen=60)
-            pipes = [(process.stderr, sys.stderr, 2, tail)]
-            if process.stdout is not None:
-                pipes.append((process.stdout, sys.stdout, 1, deque(maxlen=0)))
-            threads = [
-                threading.Thread(target=self._copy, args=(local, number, *pipe), daemon=True)
-                for pipe in pipes
-            ]
-            for thread in threads:
-                thread.start()
-            self.ranks.append(Rank(number, local, process, tail, threads, error_file))
+            self.ranks.append(self.start_rank(number, local, environment, error_file))
+
+    def start_rank(
+        self, number: int, local: int, environment: dict[str, str], error_file: str
+    ) -> Rank:
+        """Start the process of one rank, and threads that pass on what it prints."""
+        process = subprocess.Popen(
+            self.command(),
+            env=environment,
+            stdout=subprocess.PIPE if self._copies() else None,
+            stderr=subprocess.PIPE,
+            preexec_fn=end_with_parent if sys.platform == "linux" else None,
+        )
+        tail: deque[bytes] = deque(maxlen=60)
+        pipes = [(process.stderr, sys.stderr, 2, tail)]
+        if process.stdout is not None:
+            pipes.append((process.stdout, sys.stdout, 1, deque(maxlen=0)))
+        threads = [
+            threading.Thread(target=self._copy, args=(local, number, *pipe), daemon=True)
+            for pipe in pipes
+        ]
+        for thread in threads:
+            thread.start()
+        return Rank(number, local, process, tail, threads, error_file)
 
     def _copies(self) -> bool:
         return any(self.teed) or any(self.redirected) or len(self.shown) < self.local
@@ -509,7 +515,7 @@ def _until(condition: Any, seconds: float) -> None:
         time.sleep(0.02)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In the child: it gets SIGTERM when the launcher is killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 

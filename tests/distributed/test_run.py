@@ -1,5 +1,8 @@
 """torchrun's launchers find each other: numbers of machines and ranks, and what goes wrong."""
 
+import dataclasses
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -9,6 +12,7 @@ import pytest
 
 from pellucid.distributed.failures import ChildFailedError
 from pellucid.distributed.job.stores import DistNetworkError, DistStoreError
+from pellucid.distributed.launcher import LaunchConfig, elastic_launch
 from pellucid.distributed.run import Job, get_args_parser, main
 
 
@@ -117,3 +121,31 @@ def test_a_program_that_starts_ranks_gets_their_failure(capfd):
     assert lines[1:4] == ["=" * 60, "sh FAILED", "-" * 60] and lines[-1] == "=" * 60
     assert f"  exitcode  : 3 (pid: {failure.pid}) " in lines
     assert "rank 1" in capfd.readouterr().err
+
+
+def _in_a_rank(folder, how):
+    """A function of ranks: what the launcher told it; fails as asked."""
+    rank, again = os.environ["RANK"], os.environ["TORCHELASTIC_RESTART_COUNT"]
+    if how == "always" or how == "once" and again == "0" and rank == "1":
+        raise ValueError(f"bad sample {rank}")
+    return f"{rank} of {os.environ['WORLD_SIZE']}, {again}", [0] * 100_000
+
+
+def test_a_function_is_started_as_ranks(tmp_path):
+    """Accelerate's `notebook_launcher` asks for the fields and starts a function."""
+    config = {"min_nodes": 1, "max_nodes": 1, "nproc_per_node": 2, "start_method": "fork"}
+    config |= {"rdzv_backend": "static", "rdzv_endpoint": f"127.0.0.1:{free()}", "run_id": "none"}
+    assert {"nproc_per_node", "rdzv_configs"} <= {f.name for f in dataclasses.fields(LaunchConfig)}
+    once = elastic_launch(LaunchConfig(**config, max_restarts=1), _in_a_rank)(tmp_path, "once")
+    assert {rank: said for rank, (said, _) in once.items()} == {0: "0 of 2, 1", 1: "1 of 2, 1"}
+    assert len(once[0][1]) == 100_000 and "TORCHELASTIC_RUN_ID" not in os.environ
+    with pytest.raises(ChildFailedError, match="_in_a_rank FAILED") as failed:
+        elastic_launch(LaunchConfig(**config, max_restarts=0), _in_a_rank)(tmp_path, "always")
+    rank, failure = failed.value.get_first_failure()
+    assert re.search(f"ValueError: bad sample {rank}\n", failure.message) and failure.exitcode == 1
+    command = elastic_launch(LaunchConfig(**config, max_restarts=0), "sh")
+    assert command("-c", "exit 0") == {0: None, 1: None}
+    with pytest.raises(NotImplementedError, match=r"LaunchConfig\(logs_specs=...\) is not supp"):
+        elastic_launch(LaunchConfig(**config, logs_specs=1), abs)(1)
+    with pytest.raises(ValueError, match="shutdown_timeout must be non-negative, got -1"):
+        LaunchConfig(**config, shutdown_timeout=-1)
