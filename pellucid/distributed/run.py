@@ -412,7 +412,11 @@ class Job:
 
         def interrupt(number: int, frame: Any) -> None:
             interrupted.append(number)
-            raise KeyboardInterrupt
+            if len(interrupted) > 1:  # in a hurry
+                for rank in self.ranks:
+                    rank.process.kill()
+            else:
+                raise KeyboardInterrupt
 
         before = [
             (number, signal.signal(number, interrupt)) for number in (signal.SIGTERM, signal.SIGINT)

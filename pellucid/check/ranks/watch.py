@@ -264,7 +264,7 @@ class RankWatch:
                 parent = parent.parent
             if parent is None:
                 known = self.inner[id(module)]
-                known.direct = known.direct or call.site
+                known.direct = known.direct or self._outside() or call.site
         if (
             type(module).__name__ in _NORMS
             and module.training
@@ -284,6 +284,19 @@ class RankWatch:
                 )
         if not call.grad_enabled and not module.training and call.parent is None:
             self.metrics.evaluates(call)
+
+    def _outside(self) -> Site | None:
+        """The innermost place of the user's outside of the wrapped models: not the method
+        (`model.module.loss(x)`) that calls the model, but what calls the method.
+        """
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+            if id(own) not in self.inner and not self.recorder.is_library(code.co_filename):
+                return Site(code, frame.f_lasti)
+            frame = frame.f_back
+        return None
 
     def _on_module_exit(self, call: ModuleCall) -> None:
         began = self._begins.pop(f"forward {call.number}", None)

@@ -268,7 +268,8 @@ def test_ranks_that_the_script_starts_itself(how, tmp_path):
 def test_a_rank_that_is_killed_and_one_that_hangs(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(
-        "import os, signal, sys, time\nimport torch\nimport torch.distributed as dist\n\ndist.init_process_group()\nfor step in range(5):\n"
+        "import datetime, os, signal, sys, time\nimport torch\nimport torch.distributed as dist\n\n"
+        "dist.init_process_group(timeout=datetime.timedelta(seconds=3 if sys.argv[1] == 'late' else 60))\nfor step in range(5):\n"
         "    if step == 3 and dist.get_rank() == 1:\n        if sys.argv[1] == 'killed':\n            os.kill(os.getpid(), signal.SIGKILL)\n"
         "        time.sleep(600)\n    dist.all_reduce(torch.ones(3))\n"
     )
@@ -283,6 +284,10 @@ def test_a_rank_that_is_killed_and_one_that_hangs(tmp_path):
     assert status == 1 and failure == "RanksFailed: no progress for 4 seconds"
     # The condition on the rank is around the sleep, not around a collective.
     assert [(f["rule"], f["line"]) for f in findings] == [("D002", 10)], findings
+    # The rank that waited gives up, and the launcher ends the one that is late.
+    status, findings, failure, _ = command("--nproc", "2", script, "late")
+    assert status == 1 and [(f["rule"], f["line"]) for f in findings] == [("D002", 10)], findings
+    assert re.search(r"waited \d\.\d s in .* for rank 1, which was at", findings[0]["message"])
 
 
 @needs_mpi

@@ -120,7 +120,8 @@ class RankMissing(RankRule):
             return
         waiting, late = found
         begun, call = min(c.begin for c in waiting), waiting[0]
-        end = max(rank.end for rank in job.ranks)
+        # what a rank does after the others have given up explains nothing
+        end = min((c.end for c in waiting if c.end), default=max(rank.end for rank in job.ranks))
         for rank in late:
             if rank.error is not None and rank.error["kind"] not in _ECHO:
                 continue  # D003 tells of it
@@ -135,7 +136,7 @@ class RankMissing(RankRule):
                 if last
                 else "it has called none so far"
             )
-            has = "had ended" if rank.ended else f"was at {place}"
+            has = "had ended" if rank.ended and rank.end <= end else f"was at {place}"
             self.report(
                 place,
                 f"{listed({c.rank for c in waiting})} waited {end - begun:.1f} s in {call.words} number {call.number} of {call.group} at "
@@ -169,6 +170,8 @@ class RankFailed(RankRule):
         if len(own) == len(job.ranks) and len(places) == 1:
             return  # the script's own failure, the same on all ranks
         told = [r for r in job.ranks if r.error is not None and r.rank not in own]
+        # of ranks that lost their patience, not of one that died: they are ended with the others
+        late = all(re.search("[Tt]imed out", r.error["text"]) for r in told if r.error is not None)
         for rank in job.ranks:
             if rank.rank in own:
                 error = own[rank.rank]
@@ -176,7 +179,13 @@ class RankFailed(RankRule):
                     rank.place(error["s"]),
                     f"raised {error['kind']}: {error['text'].rstrip('.')}",
                 )
-            elif told and not rank.all("end") and rank.error is None and job.stalled is None:
+            elif (
+                told
+                and not late
+                and not rank.all("end")
+                and rank.error is None
+                and job.stalled is None
+            ):
                 place, what = (
                     rank.line_at(rank.end),
                     "ended without an error message (killed, or out of memory)",

@@ -34,7 +34,12 @@ class ReplicasDiverged(RankRule):
     id = "D005"
     severity = "error"
     summary = "parameters that should be equal on all ranks differ"
-    symptom_of = ("forward-past-wrapper", "learning-rates-differ", "gradients-never-reduced")
+    symptom_of = (
+        "forward-past-wrapper",
+        "learning-rates-differ",
+        "gradients-never-reduced",
+        "work-not-waited-for",
+    )
 
     def compare(self, job: Job) -> None:
         if len(job.ranks) < 2 or any(
