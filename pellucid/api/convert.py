@@ -356,10 +356,14 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
     convert.__name__ = name
     convert.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
     convert.__doc__ = f"The tensor as {kind!r}; itself when it is that already."
-    if kind is not dtypes.complex32:  # which warns that it is experimental
-        convert.__doc__ += (
-            f"\n\n>>> import pellucid as torch\n>>> torch.tensor([1, 0]).{name}().dtype\n{kind!r}\n"
-        )
+    convert.__doc__ += (
+        f"\n\n>>> import pellucid as torch\n>>> torch.tensor([1, 0]).{name}().dtype\n"
+    )
+    convert.__doc__ += (
+        "Traceback (most recent call last):\n    ...\nRuntimeError: torch.complex32 has no NumPy counterpart...\n"
+        if kind is dtypes.complex32
+        else f"{kind!r}\n"
+    )
     METHODS[name] = convert
 
 
@@ -452,7 +456,14 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(
     self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Not supported: Pellucid computes on the CPU."""
+    """Not supported: Pellucid computes on the CPU.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2).cuda()
+    Traceback (most recent call last):
+        ...
+    AssertionError: Torch not compiled with CUDA enabled...
+    """
     raise no_cuda()
 
 
@@ -631,7 +642,10 @@ def _number(name: str, convert: Any) -> None:
                 raise ArgumentTypeError(
                     "only integer tensors of a single element can be converted to an index"
                 )
-            raise ArgumentValueError("only one element tensors can be converted to Python scalars")
+            raise ArgumentValueError(
+                "only one element tensors can be converted to Python scalars",
+                hint="reduce it first (.mean(), .sum()), or use .tolist() for all values",
+            )
         if self._rg and local.grad and name != "int":  # integers are silent in PyTorch
             warn_once(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"

@@ -118,7 +118,12 @@ def dequantize(input: Tensor) -> Tensor:
 
 @method()
 def storage_type(self: Tensor) -> Any:
-    """The old name of this tensor's storage, `torch.FloatStorage` for float32."""
+    """The old name of this tensor's storage, `torch.FloatStorage` for float32.
+
+    >>> import pellucid as torch
+    >>> torch.ones(2).storage_type().__name__
+    'FloatStorage'
+    """
     return FUNCTIONS["torch"][TYPE_NAMES[self.dtype].replace("Tensor", "Storage")]
 
 
@@ -128,6 +133,13 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 
     Raises:
         RuntimeError: another number of elements.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")  # it warns that it is deprecated
+    >>> torch.arange(4).resize(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
     """
     warn("non-inplace resize is deprecated", UserWarning)
     shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
@@ -145,7 +157,15 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 
 @method()
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
-    """A view with the sizes of `tensor`; deprecated for `reshape`."""
+    """A view with the sizes of `tensor`; deprecated for `reshape`.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")  # it warns that it is deprecated
+    >>> torch.arange(4).resize_as(torch.zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     warn("non-inplace resize_as is deprecated", UserWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -265,29 +285,78 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 # ---- refusals ---------------------------------------------------------------------------------
-_EXPECTED = {
-    "coalesce": "sparse coordinate",
-    "is_coalesced": "sparse coordinate",
-    "indices": "sparse coordinate",
-    "values": "sparse",
-    "crow_indices": "sparse row compressed",
-    "col_indices": "sparse row compressed",
-    "ccol_indices": "sparse column compressed",
-    "row_indices": "sparse column compressed",
-}
-
-
-def _only_of_sparse(name: str, layout: str) -> None:
+def _only_of_sparse(name: str, layout: str, doc: str, example: str, shown: str) -> None:
     def refuse(self: Tensor) -> Any:
         raise OperationError(f"{name} expected {layout} tensor layout but got Strided")
 
     refuse.__name__ = name
-    refuse.__doc__ = "Not supported: the tensor is dense."
+    refuse.__doc__ = (
+        f"{doc}\n\nRaises:\n    RuntimeError: the tensor is not {layout}, dense for example.\n\n"
+        f">>> import pellucid as torch\n>>> torch.eye(2).{example}\n{shown}\n"
+    )
     METHODS[name] = refuse
 
 
-for _name, _layout in _EXPECTED.items():
-    _only_of_sparse(_name, _layout)
+_TWO = "tensor([[0, 1],\n        [0, 1]])"
+for _args in (
+    (
+        "coalesce",
+        "sparse coordinate",
+        "A sparse tensor with its indices sorted and the values of equal ones added.",
+        "to_sparse().coalesce().is_coalesced()",
+        "True",
+    ),
+    (
+        "is_coalesced",
+        "sparse coordinate",
+        "Whether the indices of a sparse tensor are sorted and each occurs once.",
+        "to_sparse().is_coalesced()",
+        "True",
+    ),
+    (
+        "indices",
+        "sparse coordinate",
+        "The indices of the stored elements of a sparse tensor, one column for each.",
+        "to_sparse().indices()",
+        _TWO,
+    ),
+    (
+        "values",
+        "sparse",
+        "The stored elements of a sparse tensor.",
+        "to_sparse().values()",
+        "tensor([1., 1.])",
+    ),
+    (
+        "crow_indices",
+        "sparse row compressed",
+        "Where each row of a CSR or BSR tensor begins among its stored elements.",
+        "to_sparse_csr().crow_indices()",
+        "tensor([0, 1, 2])",
+    ),
+    (
+        "col_indices",
+        "sparse row compressed",
+        "The column of each stored element of a CSR tensor, or block of a BSR tensor.",
+        "to_sparse_csr().col_indices()",
+        "tensor([0, 1])",
+    ),
+    (
+        "ccol_indices",
+        "sparse column compressed",
+        "Where each column of a CSC or BSC tensor begins among its stored elements.",
+        "to_sparse_csc().ccol_indices()",
+        "tensor([0, 1, 2])",
+    ),
+    (
+        "row_indices",
+        "sparse column compressed",
+        "The row of each stored element of a CSC tensor, or block of a BSC tensor.",
+        "to_sparse_csc().row_indices()",
+        "tensor([0, 1])",
+    ),
+):
+    _only_of_sparse(*_args)
 
 
 def _refusal(name: str, what: str, instead: str) -> Any:
@@ -295,21 +364,67 @@ def _refusal(name: str, what: str, instead: str) -> Any:
         raise UnsupportedError(f"{name}: {what} are not supported", hint=instead)
 
     refuse.__name__ = name.rpartition(".")[2]
-    refuse.__doc__ = f"Not supported: {what}; {instead}."
+    refuse.__doc__ = (
+        f"Not supported: {what}; {instead}.\n\n>>> import pellucid as torch\n"
+        f">>> torch.ones(2).{refuse.__name__}()\nTraceback (most recent call last):\n    ...\n"
+        f"NotImplementedError: {name}: {what} are not supported...\n"
+    )
     return refuse
 
 
-def _cpu_lacks(name: str) -> None:
+def _cpu_lacks(name: str, doc: str, example: str, shown: str) -> None:
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         raise refusal(name, "")
 
     refuse.__name__ = name
-    refuse.__doc__ = "Not supported: the tensor is dense."
+    refuse.__doc__ = (
+        f"{doc}\n\nRaises:\n    NotImplementedError: the tensor is dense.\n\n"
+        f">>> import pellucid as torch\n>>> s = torch.eye(2).to_sparse()\n>>> {example}\n{shown}\n"
+    )
     METHODS[name] = refuse
 
 
-for _name in "_indices _values _nnz sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm".split():
-    _cpu_lacks(_name)
+for _row in (
+    ("_indices", "As `indices`, of a tensor that need not be coalesced.", "s._indices()", _TWO),
+    (
+        "_values",
+        "As `values`, of a tensor that need not be coalesced.",
+        "s._values()",
+        "tensor([1., 1.])",
+    ),
+    ("_nnz", "How many elements a sparse tensor stores.", "s._nnz()", "2"),
+    (
+        "sparse_resize_",
+        "Give a sparse tensor another size, and numbers of sparse and dense dimensions.",
+        "s.sparse_resize_((3, 3), 2, 0).shape",
+        "torch.Size([3, 3])",
+    ),
+    (
+        "sparse_resize_and_clear_",
+        "As `sparse_resize_`, and remove all stored elements.",
+        "s.sparse_resize_and_clear_((3, 3), 2, 0)._nnz()",
+        "0",
+    ),
+    (
+        "resize_as_sparse_",
+        "Give a sparse tensor the size of another one.",
+        "s.resize_as_sparse_(torch.eye(3).to_sparse()).shape",
+        "torch.Size([3, 3])",
+    ),
+    (
+        "smm",
+        "The product of a sparse and a dense matrix, as a sparse tensor.",
+        "s.smm(torch.ones(2, 2)).to_dense()",
+        "tensor([[1., 1.],\n        [1., 1.]])",
+    ),
+    (
+        "sspaddmm",
+        "A sparse matrix plus the product of a sparse and a dense one, as a sparse tensor.",
+        "s.sspaddmm(s, torch.ones(2, 2)).to_dense()",
+        "tensor([[2., 1.],\n        [1., 2.]])",
+    ),
+):
+    _cpu_lacks(*_row)
 METHODS["to_mkldnn"] = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")
 
 

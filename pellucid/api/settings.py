@@ -422,7 +422,16 @@ _storage_classes = {t for t in _NAMES.values() if type(t) is _StorageMaker}
 
 @public()
 def set_default_tensor_type(t: Any, /) -> None:
-    """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`."""
+    """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")  # it warns that it is deprecated
+    >>> torch.set_default_tensor_type("torch.DoubleTensor")
+    >>> torch.ones(1).dtype
+    torch.float64
+    >>> torch.set_default_tensor_type("torch.FloatTensor")
+    """
     warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",

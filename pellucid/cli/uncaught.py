@@ -20,6 +20,10 @@ _KEYWORD = re.compile(
     re.DOTALL,
 )
 _FORWARD = re.compile(r"([\w.<>]+)\.forward\(\) missing \d+ required positional arguments?: (.*)")
+_NO_TORCH = (
+    "PyTorch is not installed here; write `import pellucid as torch`, or call "
+    "pellucid.interop.as_torch() before anything imports torch"
+)
 _NOTHING = "an argument is None; if it is a model's output, does its forward() return anything?"
 # Python's words for objects that are used as something else, in a line of the user's.
 _MISTAKEN = (
@@ -49,6 +53,8 @@ def with_hint(error: BaseException) -> BaseException:
     hint = None
     if isinstance(error, TypeError):
         hint = _keyword(str(error)) or _argument(str(error))
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
+        hint = _NO_TORCH
     if hint is None and facts is None:
         hint = _nothing_given(error)
     if hint is None:

@@ -499,8 +499,8 @@ def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
             f"element {k} of {what} does not require grad and does not have a grad_fn",
             op="backward",
             notes=[line for explain in explain_cut for line in explain(t)],
-            hint="find where the graph was cut (detach(), .item(), .numpy(), no_grad, an integer or argmax operation); setting "
-            "requires_grad on the loss itself hides the error without training anything",
+            hint="was the graph cut (detach(), .item(), .numpy(), no_grad, argmax or an integer operation), or does no parameter "
+            "require a gradient? Setting requires_grad on the loss itself hides the error without training anything",
         )
     return t._node or t
 

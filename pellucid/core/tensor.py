@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import GraphError, warn
+from ..errors import DtypeError, GraphError, warn
 from . import observe
 from .display.assigned import check_grad
 from .display.outdated import outdate_all
@@ -369,7 +369,10 @@ def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE
             )
         return
     if value and tensor._array.dtype.kind not in "fc" and not tensor.dtype.is_floating_point:
-        raise RuntimeError(f"{wanted} can require gradients")
+        raise DtypeError(
+            f"{wanted} can require gradients",
+            hint=f"this tensor has dtype {tensor.dtype}: pass dtype=torch.float32, write 1.0 instead of 1, or convert it with .float()",
+        )
     if value and tensor._x is not None and tensor._x.get("inference") and not local.inference:
         raise RuntimeError(
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."

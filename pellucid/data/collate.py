@@ -104,7 +104,8 @@ def collate(batch: Any, *, collate_fn_map: dict[Any, Any] | None = None) -> Any:
             list,
         )
     if not isinstance(first, Sequence):
-        raise ArgumentTypeError(_REFUSED.format(kind))
+        hint = "__getitem__ returned None: is a `return` missing?" if batch[0] is None else None
+        raise ArgumentTypeError(_REFUSED.format(kind), hint=hint)
     if not (isinstance(first, tuple) and hasattr(first, "_fields")):
         size = len(first)
         if set(map(len, batch)) != {size}:

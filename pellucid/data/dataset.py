@@ -77,10 +77,10 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].shape[0] != t.shape[0] for t in tensors):
-            counts = ", ".join(str(t.shape[0]) for t in tensors)
+            counts = " and ".join(str(t.shape[0]) for t in tensors)
             raise hinted(
                 AssertionError("Size mismatch between tensors"),
-                f"the first sizes are {counts}, and all tensors need one entry for each sample",
+                f"their first dimensions are {counts}, but every tensor needs one entry per sample",
             )
         self.tensors = tensors
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.public import public
 from ..core.tensor import Tensor
 from ..dtypes import bool_
-from ..errors import OperationError, warn
+from ..errors import OperationError, hinted, warn
 from ._functions import T, _Namespace
 
 F = _Namespace("nn.functional")
@@ -229,8 +229,11 @@ def multi_head_attention_forward(
         mask = canonical_mask(attn_mask, "attn_mask", None, "", dtype)
         is_causal = is_causal and padding is None
     if width != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
+        raise hinted(
+            AssertionError(
+                f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
+            ),
+            f"the last size of the query must be embed_dim: make embed_dim {width}, or make the previous layer output {embed_dim_to_check}",
         )
     size = width // num_heads
     if size * num_heads != width:

@@ -269,7 +269,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     if tensor.ndim < 2:
         raise ArgumentValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+            hint="a bias has one dimension: use zeros_ or uniform_ for it, and this initialization for weights only",
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field

@@ -6,6 +6,7 @@ from .create import basic as create
 from .create import fill as fill
 from .create import gamma as random_gamma
 from .create import random as random_create
+from .create import random_inplace as random_inplace
 from .create import ranges as create_range
 from .create import windows as windows
 from .index import assign as index_assign

@@ -160,7 +160,8 @@ class Optimizer:
             setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
             raise ArgumentTypeError(
-                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}"
+                f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {params.type()}",
+                hint="put the tensor in a list: [w]",
             )
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []

@@ -32,7 +32,12 @@ def gradient_of_nothing():
     0.1 * w.grad
 
 
+def no_torch():
+    raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+
 CASES = {
+    "no PyTorch": (no_torch, "write `import pellucid as torch`"),
     "layer": (lambda: nn.Linear(2, 3, bais=False), "did you mean 'bias'?"),
     "layer of a base class": (lambda: nn.Conv2d(3, 4, kernel=3), "did you mean 'kernel_size'?"),
     "scheduler": (
@@ -69,7 +74,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_hint_is_added(name):
     run, expected = CASES[name]
-    with pytest.raises((TypeError, AttributeError)) as caught:
+    with pytest.raises((TypeError, AttributeError, ImportError)) as caught:
         run()
     sentence = str(caught.value)
     error = with_hint(caught.value)

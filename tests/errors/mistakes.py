@@ -480,3 +480,44 @@ def index_by_quotient(lib):
 @mistake
 def cat_of_numbers(lib):
     return lib.torch.cat([lib.ones(3).sum(), lib.ones(3).mean()])
+
+
+@mistake
+def integer_that_requires_grad(lib):
+    return lib.torch.tensor([1, 2], requires_grad=True)
+
+
+@mistake
+def integer_parameter(lib):
+    return lib.nn.Parameter(lib.torch.tensor([1, 2]))
+
+
+@mistake
+def scores_without_batch(lib):
+    return lib.F.cross_entropy(lib.ones(3), lib.torch.tensor([1, 2, 0]))
+
+
+@mistake
+def int32_labels(lib):
+    return lib.F.cross_entropy(lib.ones(2, 3), lib.torch.tensor([1, 2], dtype=lib.torch.int32))
+
+
+@mistake
+def tensors_in_a_list(lib):
+    return lib.torch.tensor([lib.ones(2), lib.ones(2)])
+
+
+@mistake
+def float_of_many(lib):
+    return float(lib.ones(2))
+
+
+@mistake
+def scatter_of_doubles(lib):
+    index = lib.torch.zeros(3, 1, dtype=lib.torch.int64)
+    return lib.ones(3, 4).scatter(1, index, lib.ones(3, 1).double())
+
+
+@mistake
+def initialized_bias(lib):
+    return lib.nn.init.xavier_uniform_(lib.ones(3))

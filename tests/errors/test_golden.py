@@ -187,6 +187,11 @@ def integer_requires_grad():
     torch.tensor([1, 2]).requires_grad_()
 
 
+@case(NotImplementedError, "\"log_softmax_lastdim_kernel_impl\" not implemented for 'Long'")
+def swapped_cross_entropy():
+    return F.cross_entropy(torch.tensor([1, 2]), torch.ones(2, 3))
+
+
 @case(RuntimeError, "a Tensor with 3 elements cannot be converted to Scalar")
 def item_of_many():
     return torch.ones(3).item()

@@ -27,4 +27,4 @@ html_use_index = False
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_search_summary = False  # a page opened as a file may not fetch another one
 html_theme_options = {"navigation_with_keys": True}
-pygments_style, pygments_dark_style = "friendly", "github-dark"
+pygments_style, pygments_dark_style = "default", "github-dark"

@@ -80,7 +80,10 @@ def _plain(data: Any, depth: int) -> Any:
         if depth and data._array.ndim:
             return [_plain(x, depth - 1) for x in data]
         if data._array.size != 1:
-            raise ArgumentValueError("only one element tensors can be converted to Python scalars")
+            raise ArgumentValueError(
+                "only one element tensors can be converted to Python scalars",
+                hint="to join tensors, use torch.stack(list) for a new dimension, or torch.cat(list) along an existing one",
+            )
         return data._array.item()
     if isinstance(data, (list, tuple)):
         return [_plain(x, depth - 1) for x in data]
@@ -493,7 +496,10 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     tensor([5., 0.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
-        raise ArgumentTypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise ArgumentTypeError(
+            f"expected np.ndarray (got {type(ndarray).__name__})",
+            hint="from_numpy shares the memory of a NumPy array; for anything else, use torch.tensor(data)",
+        )
     dtypes.from_numpy(ndarray.dtype)  # refuses those that tensors cannot hold
     if any(s < 0 for s in ndarray.strides):
         raise ArgumentValueError(

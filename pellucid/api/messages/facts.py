@@ -100,7 +100,7 @@ def _call(frame: FrameType | None) -> tuple[str, dict[str, Tensor], dict[str, An
     """The innermost public function of the library that was given tensors: its name, the tensors,
     all arguments.
     """
-    inner = public = None
+    inner = public = called_as = None
     while frame is not None and source.is_library(frame.f_code.co_filename):
         name, values = frame.f_code.co_name, frame.f_locals
         op = values.get("op")
@@ -118,13 +118,21 @@ def _call(frame: FrameType | None) -> tuple[str, dict[str, Tensor], dict[str, An
             )
         else:
             given = _arguments(frame)
-            known = type(given.get("self")).__name__ if name == "forward" else _public_name(frame)
+            if name == "forward":
+                known: str | None = type(given.get("self")).__name__
+            elif name == "__new__":
+                known = getattr(given.get("cls"), "__name__", None)
+            else:
+                known = _public_name(frame)
             found = _tensors_of(known or name, given)
+            called_as = called_as or known
             if known is not None and (public is None or known in _INDEXING):
                 public = found or public
             elif not name.startswith("_"):
                 inner = inner or found
         frame = frame.f_back
+    if public is None and inner is not None and called_as is not None:
+        return called_as, *inner[1:]  # called without tensors: those are the library's own
     return public or inner
 
 

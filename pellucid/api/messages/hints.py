@@ -127,7 +127,7 @@ def _product(case: Case) -> str | None:
     if rows == inner2:
         return "the first operand looks transposed: a.T @ b"
     if rows == columns:
-        return "the operands look swapped: b @ a"
+        return "the operands look swapped: try b @ a"
     return f"the last size of the first operand ({inner}) must be the size before the last of the second ({inner2})"
 
 
@@ -199,9 +199,7 @@ def _product_dtype(case: Case) -> str | None:
     if kinds[:1] == ["float64"]:
         return "data from NumPy is float64 and layers are float32: use x.float() (or make the model double())"
     if kinds and kinds[0].startswith(("int", "uint", "bool")):
-        return (
-            "the input holds whole numbers: use x.float() (or an nn.Embedding if they are indices)"
-        )
+        return "the input has an integer dtype: use x.float() (or an nn.Embedding if these are indices)"
     return "convert one operand: x.to(w.dtype)"
 
 
@@ -262,8 +260,10 @@ def _expanded(case: Case) -> str | None:
             if wanted % size == 0
             else ""
         )
-        return f"only dimensions of size 1 can be expanded, and dimension {dim} has {size}{times}"
-    return f"the value has {size} elements where the place that is written to has {wanted}"
+        return (
+            f"only dimensions of size 1 can be expanded, and dimension {dim} has size {size}{times}"
+        )
+    return f"the value has {size} elements, but the slice it is assigned to has {wanted}"
 
 
 # ---- convolution, pooling ------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def _norm_dimensions(case: Case) -> str | None:
     name = type(case.module).__name__ if case.module is not None else ""
     if kind is None or "Norm" not in name or name == kind:
         return None
-    return f"for an input of {case.found[1]} dimensions use nn.{name[: -len('BatchNorm1d')] + kind if 'Batch' in name else name[:-2] + kind[-2:]}"
+    return f"for a {case.found[1]}-dimensional input use nn.{name[: -len('BatchNorm1d')] + kind if 'Batch' in name else name[:-2] + kind[-2:]}"
 
 
 @rule(r"Given normalized_shape=\[([\d, ]+)\], expected input with shape")
@@ -381,9 +381,9 @@ def _hidden(case: Case) -> str | None:
         if first:
             return f"{order}, so this batch is {x[0]}: transpose(0, 1) it, or leave batch_first out"
         order = "without batch_first the input is (time, batch, features)"
-        return f"{order}, so this batch is {x[1]}: transpose(0, 1) it, or say batch_first=True"
+        return f"{order}, so this batch is {x[1]}: transpose(0, 1) it, or pass batch_first=True"
     if wanted[1] != got[1]:
-        return "the hidden state is of another batch: begin each batch with a new one, and drop or pad the smaller last batch"
+        return "the hidden state belongs to a batch of another size: start each batch with a new one, and drop or pad the smaller last batch"
     if wanted[0] != got[0]:
         return f"the first size is num_layers, times two when bidirectional: {wanted[0]}; batch_first does not change the hidden state"
     return f"the last size of the hidden state is hidden_size: {wanted[2]}"
@@ -409,27 +409,34 @@ def _loss_batch(case: Case) -> str | None:
     return "input and target must come from the same batch"
 
 
+_ONE_HOT = "the labels are one-hot: use target.argmax(1) for class indices, or target.float() for probabilities"
+
+
 @rule(r"0D or 1D target tensor expected, multi-target not supported")
 def _multi_target(case: Case) -> str | None:
     x, target = case.shape(0), case.shape(1)
     if target[-1:] == (1,):
-        return "the labels are a column: use target.squeeze(1), one class number per row"
+        return "the labels are a column: target.squeeze(1) gives one class index per row"
     if x == target:
-        return "the labels are one-hot: use target.argmax(1) for class numbers, or target.float() for probabilities"
-    return "cross entropy takes one class number per row"
+        return _ONE_HOT
+    return "cross entropy takes one class index per row"
 
 
 @rule(r"Expected floating point type for target with class probabilities")
 def _one_hot(case: Case) -> str | None:
-    return "the labels are one-hot: use target.argmax(1) for class numbers, or target.float() for probabilities"
+    if len(case.shape(0)) == 1:
+        return "the input has no batch dimension: cross_entropy takes one row of scores per sample, (N, C), and N class indices"
+    return _ONE_HOT
 
 
 @rule(r"expected target dtype to be Long or Byte, but got (\w+)")
 def _label_dtype(case: Case) -> str | None:
     x, target = case.shape(0), case.shape(1)
     if x == target:
-        return "probabilities go to cross_entropy with the shape of the input, class numbers are int64: use target.argmax(1)"
-    return "class numbers are int64: use target.long(); for real-valued targets use a regression loss, F.mse_loss(input, target)"
+        return "cross_entropy takes class probabilities in the shape of the input, or class indices as int64: use target.argmax(1)"
+    regression = "; for real-valued targets use a regression loss, F.mse_loss(input, target)"
+    real = case.found[0] in ("Float", "Double", "Half", "BFloat16")
+    return f"class indices must be int64: use target.long(){regression if real else ''}"
 
 
 @rule(r"Expected target size \[([\d, ]+)\], got \[([\d, ]+)\]")
@@ -442,7 +449,7 @@ def _target_size(case: Case) -> str | None:
             else "the classes must be dimension 1 of the input: movedim(-1, 1)"
         )
     if len(x) > 2 and target[1:2] == (1,) and len(target) == len(x):
-        return "the target has a channel too many: target.squeeze(1)"
+        return "the target has one dimension too many: target.squeeze(1)"
     return (
         f"the target has the sizes of the input without dimension 1, the classes: {_text((*x[:1], *x[2:]))}"
         if x
@@ -455,7 +462,7 @@ def _target_size(case: Case) -> str | None:
 )
 def _loss_dtype(case: Case) -> str | None:
     if "loss" in case.op or "entropy" in case.op:
-        return "this loss takes targets of the input's dtype: use target.float()"
+        return "the target must have the dtype of the input: use target.float()"
     return "an in-place operation keeps the dtype of its tensor: convert it first with .float(), or write x = x + y"
 
 
@@ -493,7 +500,7 @@ def _stack(case: Case) -> str | None:
     if len(a) == len(b):
         case.mark(*(k - len(a) for k in range(len(a)) if a[k] != b[k]))
         if a and a[1:] == b[1:]:
-            return "sequences of different lengths: pad them, nn.utils.rnn.pad_sequence(tensors, batch_first=True), or join with cat"
+            return "to stack sequences of different lengths, pad them: nn.utils.rnn.pad_sequence(tensors, batch_first=True); or join them with cat"
     return "stack needs tensors of equal shape: pad, cut or resize them first, or join with cat"
 
 
@@ -526,7 +533,7 @@ def _view(case: Case) -> str | None:
 def _permute(case: Case) -> str | None:
     x = case.shape(0)
     return (
-        f"permute names every dimension, here {_text(range(len(x)))} in some order; to swap two use transpose"
+        f"permute takes every dimension once, here {_text(range(len(x)))} in some order; to swap two, use transpose"
         if x
         else None
     )
@@ -539,7 +546,7 @@ def _dimension(case: Case) -> str | None:
     low, high, got = case.numbers()
     count = len(case.shape(0)) if case.tensors else high + 1
     more = "; is the batch dimension missing?" if got == high + 1 else ""
-    return f"dimensions count from 0, and the tensor has {count}{more}"
+    return f"dimensions are numbered from 0, and this tensor has {count}{more}"
 
 
 # ---- indexing --------------------------------------------------------------------------------------
@@ -574,7 +581,7 @@ def _mask(case: Case) -> str | None:
 
 @rule(r"tensors used as indices must be long, int, byte or bool tensors")
 def _index_dtype(case: Case) -> str | None:
-    return "indices are whole numbers: use index.long()"
+    return "indices must be integers: use index.long()"
 
 
 @rule(r"Index tensor must have the same number of dimensions as (?:input|self|src) tensor")
@@ -587,12 +594,12 @@ def _gather_dimensions(case: Case) -> str | None:
 
 @rule(r"Expected dtype int(?:32/int)?64 for index")
 def _gather_dtype(case: Case) -> str | None:
-    return "indices are int64: use index.long()"
+    return "indices must be int64: use index.long()"
 
 
 @rule(r"one_hot is only applicable to index tensor")
 def _one_hot_dtype(case: Case) -> str | None:
-    return "class numbers are int64: use labels.long()"
+    return "class indices must be int64: use labels.long()"
 
 
 @rule(
@@ -606,7 +613,7 @@ def _einsum(case: Case) -> str | None:
 @rule(r"index out of range in self|idx < num_embeddings|of input takes value")
 def _embedding(case: Case) -> str | None:
     if any(bool((t._array < 0).any()) for t in case.tensors.values() if t.dtype.is_integral):
-        return "an index is negative: indices count from 0; for padding choose one, and say padding_idx="
+        return "an index is negative, but indices start at 0; for padding, reserve one index and pass it as padding_idx="
     return "num_embeddings must be larger than every index: is the vocabulary smaller than the one the tokens come from?"
 
 

@@ -75,7 +75,7 @@ class Earlier:
         found = []
         for key, t in self.leaves.items():
             if t._array is not self.arrays[key]:
-                raise Refusal("the step gives a tensor other memory (.data =, set_, resize_)")
+                raise Refusal("the step replaces the memory of a tensor (.data =, set_, resize_)")
             if t._rg and not self.wants[key] and t._node is None:
                 self.asked.append(t)
             elif t._rg != self.wants[key]:

@@ -70,7 +70,7 @@ class Read:
             self.decide(lambda v: v is plain or repr(v) == repr(plain))
         else:
             self.tracer.refuse(
-                "the step computes or decides with a tensor's value as a number",
+                "the step uses a tensor's value as a number in Python",
                 self.tracer.site() or self.site,
             )
         return self.plain

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from . import pages
 
 MOST = 600  # points of a line that are drawn; of more, the least and the greatest of each stretch
-LEFT, RIGHT, TOP, BOTTOM, ROW = 64.0, 16.0, 34.0, 42.0, 17.0
+LEFT, RIGHT, TOP, BOTTOM, ROW = 64.0, 16.0, 34.0, 50.0, 17.0
 # Colors that are told apart by people with any kind of color vision (M. Okabe and K. Ito, 2008),
 # and as they are on black.
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#3b8fc2", "#6b6b6b")
@@ -304,7 +304,7 @@ class Chart:
         )
         if hidden:
             out.append(
-                f'<text x="{LEFT:.0f}" y="30">{hidden} values of 0 or less are not shown</text>'
+                f'<text x="{LEFT:.0f}" y="{floor + 32:.1f}">{hidden} values of 0 or less are not shown</text>'
             )
         return out
 

@@ -65,7 +65,7 @@ _HOW = {
     ),
     "through-number": (
         "left the graph as a Python number or list through {name}",
-        "go on with the tensor; use {name} only for logging",
+        "keep computing with the tensor; use {name} only for logging",
     ),
     "through-numpy": (
         "left the graph for NumPy through {name}",
@@ -189,7 +189,7 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
     if not t.dtype.is_floating_point and not t.dtype.is_complex:
         return Explanation(
             "not-requires-grad",
-            f"{name} is of {t.dtype}: only floating point and complex tensors can have gradients",
+            f"{name} has dtype {t.dtype}; only floating-point and complex tensors can have gradients",
             f"use a floating point dtype if it should have a gradient; to find out how it was made, {WATCH}",
             *_made_at(t, notes),
         )

@@ -378,11 +378,11 @@ def class_out_of_range(bad: Sequence[int] | np.ndarray, classes: int) -> Excepti
     row, label = int(bad[0]) - 1, int(bad[1])
     found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"
     if label < 0:
-        hint = "labels count from 0; ignore_index names a label that is left out"
+        hint = "labels start at 0; to leave some elements out, give them one label and pass it as ignore_index="
     elif label == classes:
-        hint = f"labels count from 0: subtract 1 if yours begin at 1, or make the last layer output {label + 1} scores"
+        hint = f"labels start at 0: subtract 1 if yours start at 1, or make the last layer output {label + 1} scores"
     else:
-        hint = f"labels count from 0, and the last layer outputs {classes} scores: is that the number of classes?"
+        hint = f"labels start at 0, and the last layer outputs {classes} scores: is that the number of classes?"
     return IndexOutOfRangeError(
         f"Target {label} is out of bounds.", op="cross_entropy", found=found, hint=hint
     )

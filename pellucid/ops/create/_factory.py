@@ -191,11 +191,6 @@ def build(
 
 def want_gradient(result: Tensor) -> Tensor:
     """The tensor with `requires_grad` set, as the factories' argument does it."""
-    if not (result.dtype.is_floating_point or result.dtype.is_complex):
-        raise OperationError(
-            "Only Tensors of floating point and complex dtype can require gradients",
-            hint=f"this tensor is {result.dtype}, and whole numbers have no gradient: pass dtype=torch.float32, or write 1.0 instead of 1",
-        )
     set_requires_grad(result, True)
     return result
 

@@ -13,24 +13,23 @@ import numpy as np
 from ... import dtypes
 from ...arrays.meta import MetaArray
 from ...core import observe
-from ...core.inplace import bump, into, is_written_directly, write
+from ...core.inplace import into
 from ...core.modes import local
 from ...core.primitive import Primitive, defop
-from ...core.public import FUNCTIONS, METHODS, method, public
+from ...core.public import FUNCTIONS, METHODS, public
 from ...core.streams import distributions as random_distributions
 from ...core.streams import fill as random_fill
 from ...core.streams import generator as random
 from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, facts_of
+from ...errors import ArgumentTypeError, DtypeError
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
 from ._factory import build, check_device, check_memory, deliver, filled, sizes, want_gradient
 from .basic import empty_like
 
 Fill = Callable[[random.Generator, Any, Any], Any]
-_NUMBERS = frozenset((float, int))
 
 
 # ---- the generator ----------------------------------------------------------------------------
@@ -151,7 +150,7 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-def _pick(generator: Any) -> random.Generator:
+def pick_generator(generator: Any) -> random.Generator:
     if generator is None:
         return default_generator
     if not isinstance(generator, random.Generator):
@@ -199,7 +198,7 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         check_memory(layout, pin_memory)
         given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
-        source = _pick(generator)
+        source = pick_generator(generator)
         result = build(
             sizes(size, name),
             kind,
@@ -253,7 +252,10 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             pin_memory=pin_memory,
         )
         return _new(
-            result, _pick(generator), lambda g, a, k: fill(g, a, 0.0, 1.0, k), requires_grad
+            result,
+            pick_generator(generator),
+            lambda g, a, k: fill(g, a, 0.0, 1.0, k),
+            requires_grad,
         )
 
     like.__name__ = like.__qualname__ = f"{name}_like"
@@ -371,7 +373,7 @@ def randint(
         )
     given = dtypes.check_dtype(dtype, "randint")
     kind = given or (out.dtype if out is not None else dtypes.int64)
-    source = _pick(generator)
+    source = pick_generator(generator)
     shape = sizes((size,), "randint")
     result = build(
         shape,
@@ -422,7 +424,7 @@ def randint_like(
     )
     return _new(
         result,
-        _pick(generator),
+        pick_generator(generator),
         lambda g, a, k: random_integers.randint(g, a, low, high),
         requires_grad,
     )
@@ -455,7 +457,7 @@ def randperm(
     check_memory(layout, pin_memory)
     given = dtypes.check_dtype(dtype, "randperm")
     kind = given or (out.dtype if out is not None else dtypes.int64)
-    source = _pick(generator)
+    source = pick_generator(generator)
     count = _whole(n, "randperm", "n")
     if check_device(device).type == "meta":
         return build((count,), kind, device, requires_grad, np.empty)
@@ -494,7 +496,7 @@ def normal(
     >>> torch.normal(torch.zeros(3), 1.0).shape
     torch.Size([3])
     """
-    source = _pick(generator)
+    source = pick_generator(generator)
     if size is None:
         if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
             raise ArgumentTypeError(
@@ -545,7 +547,7 @@ def bernoulli(
     tensor([0., 1.])
     """
     a = require_tensor(input, "bernoulli")._array
-    source = _pick(generator)
+    source = pick_generator(generator)
     if type(a) is MetaArray:
         return empty_like(input)
     if p is None:
@@ -586,7 +588,7 @@ def multinomial(
     if out is not None and out.dtype is not dtypes.int64:
         raise DtypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
     result = make_tensor(
-        random_distributions.multinomial(_pick(generator), a, num_samples, replacement)
+        random_distributions.multinomial(pick_generator(generator), a, num_samples, replacement)
     )
     return deliver(_drawn("multinomial", (input,), result), out, "multinomial")
 
@@ -610,7 +612,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     tensor([0., 0.])
     """
     a = require_tensor(input, "poisson")._array
-    return sampled(input, random_reject.poisson(_pick(generator), a))
+    return sampled(input, random_reject.poisson(pick_generator(generator), a))
 
 
 @public()
@@ -624,7 +626,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     a = require_tensor(count, "binomial", "count")._array
     b = require_tensor(prob, "binomial", "prob", 2)._array
     broadcast_shapes(a.shape, b.shape)
-    return sampled(count, random_reject.binomial(_pick(generator), a, b))
+    return sampled(count, random_reject.binomial(pick_generator(generator), a, b))
 
 
 sample_op = defop(
@@ -647,153 +649,3 @@ def sampled(input: Tensor, values: np.ndarray) -> Tensor:
         if input._rg and made._array.shape == input._array.shape
         else made
     )
-
-
-# ---- in place ---------------------------------------------------------------------------------
-def _laid_out_alike(x: np.ndarray) -> np.ndarray:
-    """New memory with an array's strides: which number goes where, and how normal ones are drawn,
-    depends on them.
-    """
-    if not x.size or x.flags.c_contiguous:
-        return np.empty_like(x)
-    span = x.itemsize + sum((n - 1) * step for n, step in zip(x.shape, x.strides, strict=True))
-    return np.ndarray(x.shape, x.dtype, np.empty(span, np.uint8), 0, x.strides)
-
-
-refill = defop(
-    "refill",
-    "input",
-    forward=lambda xp, x, *, fill: fill(_laid_out_alike(x)),
-    inplace=lambda xp, out, *, fill: fill(out),
-    vjp={"input": zero_gradient},
-    aval=lambda x, fill: x,
-    traits="masks overwrites",
-)
-
-
-def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tensor:
-    try:
-        return write(self, name, refill, (), {"fill": fill})
-    except Exception as error:
-        # while somebody watches, `refill` is an operation, and adds its name
-        raise error if facts_of(error) is None else (error.__context__ or error) from None
-
-
-def _inplace(name: str, doc: str, fill: Callable[..., Any], **defaults: Any) -> None:
-    """A method that fills its tensor; `defaults` are PyTorch's parameters in order."""
-    names = list(defaults)
-
-    usual = list(defaults.values())
-    needed = usual.count(...)
-
-    def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-        if (
-            not kwargs
-            and generator is None
-            and needed <= len(args) <= len(names)
-            and is_written_directly(self)
-            and (not args or _NUMBERS.issuperset(map(type, args)))
-        ):
-            fill(default_generator, self._array, *args, *usual[len(args) :])
-            bump(self, name)
-            return self
-        if len(args) > len(names):
-            raise ArgumentTypeError(
-                f"{name}() takes at most {len(names)} arguments ({len(args)} given)"
-            )
-        values = [*args, *usual[len(args) :]]
-        for key, value in kwargs.items():
-            if key not in names[len(args) :]:
-                raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{key}'")
-            values[names.index(key)] = value
-        if ... in values:
-            raise ArgumentTypeError(
-                f'{name}() missing 1 required positional arguments: "{names[values.index(...)]}"'
-            )
-        for position, value in enumerate(values, start=1):
-            if isinstance(value, Tensor) and value.ndim:
-                raise ArgumentTypeError(
-                    f"{name}(): argument '{names[position - 1]}' (position {position}) must be float, not Tensor"
-                )
-        source = _pick(generator)
-        require_tensor(self, name)
-        return _filled(self, name, lambda array: fill(source, array, *values))
-
-    fill_in_place.__name__ = fill_in_place.__qualname__ = name
-    fill_in_place.__doc__ = f"{doc}; returns the tensor."
-    METHODS[name] = fill_in_place
-
-
-_inplace(
-    "uniform_",
-    "Fill with uniform random numbers in [from, to)",
-    random_fill.uniform,
-    **{"from": 0.0, "to": 1.0},
-)
-_inplace("normal_", "Fill with normal random numbers", random_fill.normal, mean=0.0, std=1.0)
-_inplace(
-    "exponential_",
-    "Fill with exponential random numbers of rate `lambd`",
-    random_distributions.exponential,
-    lambd=1.0,
-)
-_inplace(
-    "cauchy_", "Fill with Cauchy random numbers", random_distributions.cauchy, median=0.0, sigma=1.0
-)
-_inplace(
-    "log_normal_",
-    "Fill with exponentials of normal random numbers",
-    random_distributions.log_normal,
-    mean=1.0,
-    std=2.0,
-)
-_inplace(
-    "geometric_",
-    "Fill with geometric random numbers 1, 2, ...",
-    random_distributions.geometric,
-    p=...,
-)
-
-
-@method()
-def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-    """Fill with random integers: `random_()` over the whole range of the dtype, `random_(to)`,
-    `random_(from, to)`.
-
-    >>> import pellucid as torch
-    >>> bool((torch.empty(10).random_(3) < 3).all())
-    True
-    """
-    low, high = kwargs.pop("from", None), kwargs.pop("to", None)
-    if kwargs or len(args) > 2:
-        raise ArgumentTypeError("random_() received an invalid combination of arguments")
-    if len(args) == 2:
-        low, high = args
-    elif len(args) == 1 and low is None:
-        low, high = (args[0], high) if high is not None else (0, args[0])
-    source = _pick(generator)
-    return _filled(
-        self, "random_", lambda array: random_integers.random_integers(source, array, low, high)
-    )
-
-
-@method()
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with ones of probability `p` (a number or a tensor of probabilities) and zeros.
-
-    >>> import pellucid as torch
-    >>> torch.empty(2).bernoulli_(1.0)
-    tensor([1., 1.])
-    """
-    if type(p) is float and generator is None and is_written_directly(self):
-        random_distributions.bernoulli(default_generator, self._array, p)
-        bump(self, "bernoulli_")
-        return self
-    source = _pick(generator)
-
-    def fill(array: np.ndarray) -> np.ndarray:
-        if isinstance(p, Tensor):
-            return random_distributions.bernoulli_like(source, p._array, array)
-        return random_distributions.bernoulli(source, array, p)
-
-    return _filled(self, "bernoulli_", fill)

@@ -193,7 +193,10 @@ def _source(x: Tensor, index: Tensor, src: Any, dim: int) -> Tensor:
         _fits(x, index, None, dim)
         return wrap(number_array(src, x._array.dtype))
     if src._array.dtype != x._array.dtype:
-        raise DtypeError("scatter(): Expected self.dtype to be equal to src.dtype")
+        raise DtypeError(
+            "scatter(): Expected self.dtype to be equal to src.dtype",
+            hint="convert the source: src.to(x.dtype)",
+        )
     _fits(x, index, src, dim)
     return src
 

@@ -162,7 +162,7 @@ def _no_indices(name: str, input: Tensor) -> Exception:
         "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
         f"{shown} instead (while checking arguments for {name})",
         op=name,
-        hint="indices are whole numbers: use .long()",
+        hint="indices must be integers: use .long()",
     )
 
 

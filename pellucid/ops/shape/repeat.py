@@ -203,7 +203,7 @@ def _check_repeats(repeats: Tensor) -> None:
     if repeats._array.dtype not in (np.int32, np.int64):
         raise UnsupportedError(
             f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.scalar_type_name}'",
-            hint="counts are whole numbers: repeats.long()",
+            hint="counts must be integers: use repeats.long()",
         )
     tracing.check(_check_not_negative, repeats._array)
 

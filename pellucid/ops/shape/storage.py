@@ -463,7 +463,14 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 @method()
 def storage(self: Tensor) -> TypedStorage:
-    """The storage counted in elements."""
+    """The storage counted in elements; deprecated for `untyped_storage`.
+
+    >>> import pellucid as torch
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")  # it warns that it is deprecated
+    >>> len(torch.ones(2, 3).storage())
+    6
+    """
     tracing.unkept(WHERE)
     typed_storage_deprecated()
     return _typed_storage(self)

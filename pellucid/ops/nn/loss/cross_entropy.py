@@ -476,7 +476,9 @@ def cross_entropy(
         raise UnsupportedError(
             f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'",
             op="cross_entropy",
-            hint="convert first: x.float()",
+            hint="the arguments look swapped: pass the scores first, cross_entropy(input, target)"
+            if target.dtype.is_floating_point and t.ndim > x.ndim
+            else "convert first: x.float()",
         )
     if t.shape == x.shape:
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
