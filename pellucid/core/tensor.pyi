@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import GraphError, warn
+from ..errors import DtypeError, GraphError, warn
 from . import observe
 from .display.assigned import check_grad
 from .display.outdated import outdate_all
