@@ -149,7 +149,7 @@ class TestReference:
         relu = pages["nn-relu-class.md"]
         assert (
             "tensor([[0.0000, 0.5000]," in relu
-            and "| Formula | `out = maximum(input, 0)` |" in relu
+            and "| Formula | `out = maximum(0, input)` |" in relu
         )
 
     def test_lists_lead_to_the_pages(self, pages):
