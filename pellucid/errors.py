@@ -710,6 +710,34 @@ def _dtype_name(dtype: object) -> str:
     return "" if dtype is None else str(dtype).removeprefix("torch.")
 
 
+# classes that PyTorch writes in C, where its errors say that they are
+_IN_C = dict.fromkeys(("dtype", "device", "Size", "layout", "memory_format", "qscheme"), "torch.")
+_IN_C |= {"finfo": "torch.", "iinfo": "torch.", "Generator": "torch._C."}
+_IN_C |= {"TypedStorage": "torch.storage.", "UntypedStorage": "torch.storage."}
+_IMMUTABLE = 1 << 8  # a flag of all classes that are written in C
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type as code in C shows it: a class written in C has its module first.
+
+    Example:
+        >>> import fractions
+        >>> type_name(np.float32(1)), type_name(fractions.Fraction(1)), type_name(1)
+        ('numpy.float32', 'Fraction', 'int')
+    """
+    kind = type(value)
+    name, module = kind.__name__, kind.__module__
+    if kind.__flags__ & _IMMUTABLE:
+        return name if module == "builtins" else f"{module}.{name}"
+    if module.partition(".")[0] in _OWN:
+        where = "torch.return_types." if "return_types" in module else _IN_C.get(name, "")
+        return where + name
+    return name
+
+
+_OWN = (__name__.partition(".")[0], "torch")
+
+
 def foreign(name: str, value: Any) -> Exception:
     """PyTorch's error for a method called on something else, `Tensor.item("text")`; to be raised."""
     return ArgumentTypeError(

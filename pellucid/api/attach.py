@@ -70,6 +70,20 @@ def attach() -> None:
             setattr(Tensor, name, function)
     for name, getter in PROPERTIES.items():
         setattr(Tensor, name, property(getter, getattr(getter, "setter", None)))
+    for name, one in list(vars(Tensor).items()):
+        if isinstance(one, property) and name != "__cuda_array_interface__":  # written in Python
+            refuse = _read_only(name)
+            made = property(one.fget, one.fset or refuse, one.fdel or refuse, one.__doc__)
+            setattr(Tensor, name, made)
+
+
+def _read_only(name: str) -> Callable[..., None]:
+    """What an assignment to an attribute that is described in C does, or a deletion of it."""
+
+    def refuse(self: Tensor, value: Any = None) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return refuse
 
 
 def check_arguments() -> None:

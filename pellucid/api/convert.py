@@ -32,6 +32,7 @@ from ..errors import (
     foreign,
     no_cuda,
     no_pinned,
+    type_name,
     warn,
     warn_once,
 )
@@ -106,7 +107,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         other = make_tensor(tracing.constant(np.asarray(other)))
     if not isinstance(other, Tensor):
         raise ArgumentTypeError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}"
+            f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(other)}"
         )
     check_writable(self, "copy_")
     check_read(self, (other,))

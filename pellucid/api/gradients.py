@@ -15,7 +15,7 @@ from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
-from ..errors import ArgumentTypeError, GraphError, OperationError, warn_once
+from ..errors import ArgumentTypeError, GraphError, OperationError, type_name, warn_once
 from ..ops.shape.view import alias_op
 from .edges import at_edges
 
@@ -181,7 +181,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     _refuse_in_transforms("requires_grad_")
     if not isinstance(requires_grad, bool):
         raise ArgumentTypeError(
-            f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
+            f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
         )
     set_requires_grad(self, requires_grad, "only Tensors of floating point dtype")
     return self
@@ -221,9 +221,9 @@ def retain_grad(self: Tensor) -> None:
 
     me = ref(self)
 
-    def keep(g: Tensor) -> None:
+    def keep(g: Tensor | None) -> None:
         tensor = me()
-        if tensor is not None:
+        if tensor is not None and g is not None:
             held = tensor._grad
             tensor._grad = g.clone() if held is None else held + g
 
@@ -396,9 +396,7 @@ def _set_grad_dtype(self: Tensor, kind: Any) -> None:
     if self._node is not None:
         raise OperationError("grad_dtype can only be set on leaf tensors.")
     if kind is not None and not isinstance(kind, dtypes.dtype):
-        raise OperationError(
-            f"grad_dtype must be a torch.dtype or None, but got {type(kind).__name__}"
-        )
+        raise OperationError(f"grad_dtype must be a torch.dtype or None, but got {type_name(kind)}")
     held = self._grad
     if held is not None and kind is not None and held.dtype is not kind:
         raise OperationError(

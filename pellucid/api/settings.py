@@ -13,7 +13,7 @@ from ..core import tracing
 from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, OperationError, warn
+from ..errors import ArgumentTypeError, OperationError, type_name, warn
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .convert import TYPE_NAMES
 from .create.legacy import made as _made
@@ -68,7 +68,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def set_fill_uninitialized_memory(mode: bool) -> None:
     """Whether deterministic algorithms fill new memory."""
     if not isinstance(mode, bool):
-        raise OperationError(f"expected a bool, but got {type(mode).__name__}")
+        raise OperationError(f"expected a bool, but got {type_name(mode)}")
     change(fill_uninitialized_memory=mode)
 
 
@@ -178,7 +178,7 @@ def set_num_threads(num: int) -> None:
     >>> torch.set_num_threads(before)
     """
     if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
-        raise ArgumentTypeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+        raise ArgumentTypeError(f"set_num_threads expects an int, but got {type_name(num)}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     tracing.setting("sets the number of threads")

@@ -19,7 +19,7 @@ from ..arrays import numpy_cpu
 from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import address, as_array, namespace_of
-from ..errors import ArgumentTypeError, facts_of, foreign, pass_on
+from ..errors import ArgumentTypeError, facts_of, foreign, pass_on, type_name
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
@@ -571,7 +571,7 @@ def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
         else:
             name = op.args[i] if i < len(op.args) else op.args[-1]
             raise ArgumentTypeError(
-                f"{op.name}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(x).__name__}",
+                f"{op.name}(): argument '{name}' (position {i + 1}) must be Tensor, not {type_name(x)}",
                 op=op.name,
             )
     if not any(isinstance(x, Tensor) for x in out) and op.promote is not None:

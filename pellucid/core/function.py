@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..errors import ArgumentTypeError, GraphError, warn
+from ..errors import ArgumentTypeError, GraphError, type_name, warn
 from . import source
 from .bind import wrap
 from .callers import tensor_of
@@ -190,7 +190,7 @@ class _FunctionPrimitive(Primitive):
         out = []
         for k, r in enumerate(results):
             if r is not None and not isinstance(r, Tensor):
-                raise GraphError(f"expected Variable or None (got {type(r).__name__})")
+                raise GraphError(f"expected Variable or None (got {type_name(r)})")
             if r is not None and node.inputs[k] is not None:
                 _check_shape(self, k, r, node.inputs[k])
             out.append(r._array if F.raw and r is not None else r)

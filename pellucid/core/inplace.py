@@ -18,7 +18,15 @@ import numpy as np
 from ..arrays import numpy_cpu
 from ..arrays.numpy_cpu import namespace_of, overlaps_itself, with_places, written
 from ..dtypes import BY_NUMPY, can_cast
-from ..errors import ArgumentTypeError, DtypeError, GraphError, OperationError, ShapeError, warn
+from ..errors import (
+    ArgumentTypeError,
+    DtypeError,
+    GraphError,
+    OperationError,
+    ShapeError,
+    type_name,
+    warn,
+)
 from . import observe, source, tracing
 from .bind import OPERANDS, record
 from .display import examples, refusals
@@ -451,7 +459,7 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if not isinstance(self, Tensor):
             raise ArgumentTypeError(
-                f"{name}(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}"
+                f"{name}(): argument 'input' (position 1) must be Tensor, not {type_name(self)}"
             )
         if operator and not isinstance(args[0] if args else self, OPERANDS):
             return NotImplemented  # Python asks the other operand next
@@ -476,9 +484,7 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
     differs.
     """
     if not isinstance(out, Tensor):
-        raise ArgumentTypeError(
-            f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}"
-        )
+        raise ArgumentTypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     if local.grad and any(getattr(x, "_rg", False) for x in (out, result, *read)):
         raise GraphError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

@@ -255,16 +255,18 @@ class Run:
             self.collect(node, g)
         if not self.runs(node):
             return ()
-        if type(g) is list:
-            g = self.materialize(node, g)
+        several = type(g) is list
+        g = given = tuple(g) if several else g
         if "pre_hooks" in ext:
-            g = _pre_hooks(node, g)
+            g = given = _pre_hooks(node, g)
+        if several:
+            g = self.materialize(node, list(g))
         if g is None and not node.op.keep_none_grads:  # nor have its arguments one
             gs: Any = [None] * len(node.inputs)
         else:
             check_saved(node)
             gs = self.watched(node, g) if state.slow else self.rules(node, g)
-        return _post_hooks(node, gs, g) if "post_hooks" in ext else gs
+        return _post_hooks(node, gs, given) if "post_hooks" in ext else gs
 
     def watched(self, node: Node, g: Any) -> Any:
         """As `rules`, with interpreters around it and before observers."""
@@ -319,11 +321,9 @@ class Run:
         hooks = node.ext["tensor_hooks"]
         for index, entries in hooks.items():
             value = g[index] if type(g) is list else g
-            if value is None:
-                continue
-            tensor = value if self.tensors else tensor_of(value)
+            tensor = value if self.tensors or value is None else tensor_of(value)
             tensor = run_hooks(entries, tensor, self.create_graph)
-            new = tensor if self.tensors else tensor._array
+            new = tensor if self.tensors or tensor is None else tensor._array
             if type(g) is list:
                 g[index] = new
             else:
@@ -447,20 +447,15 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         observe.notify("accumulate", leaf, leaf._grad)
 
 
-def run_hooks(hooks: Any, g: Tensor, create_graph: bool) -> Tensor:
-    """Call tensor hooks in order; each may return a replacement."""
+def run_hooks(hooks: Any, g: Any, create_graph: bool) -> Any:
+    """Call tensor hooks in order; each may return a replacement. None is a gradient that nothing
+    has reached.
+    """
     mode = enable_grad() if create_graph else no_grad()
     with mode:
         for hook in tuple(hooks.values()):
             got = hook(g)
-            if got is not None:
-                if not isinstance(got, Tensor):
-                    raise TypeError(f"expected Variable, but hook returned '{type(got).__name__}'")
-                if got._array.shape != g._array.shape:
-                    raise RuntimeError(
-                        f"hook '{getattr(hook, '__name__', 'unknown')}' has changed the size of value"
-                    )
-                g = got
+            g = g if got is None else refusals.replacement(hook, got, g)
     return g
 
 
@@ -471,7 +466,8 @@ def _as_tensors(values: Any) -> tuple[Any, ...]:
 def _pre_hooks(node: Node, g: Any) -> Any:
     assert node.ext is not None
     whole, shown = node.shown(g)
-    raw, values = not isinstance(whole[shown[0]], Tensor), _as_tensors([whole[k] for k in shown])
+    raw = not any(isinstance(v, Tensor) for v in whole)
+    values = _as_tensors([whole[k] for k in shown])
     for hook in tuple(node.ext["pre_hooks"].values()):
         values = refusals.answered(hook, hook(values), values)
     for k, v in zip(shown, values, strict=False):

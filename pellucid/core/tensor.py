@@ -9,9 +9,9 @@ import numpy as np
 
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import DtypeError, GraphError, warn
+from ..errors import DtypeError, GraphError, type_name, warn
 from . import observe
-from .display.assigned import check_grad
+from .display.assigned import check_grad, checked_flag
 from .display.outdated import outdate_all
 from .modes import local, state
 
@@ -153,7 +153,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        set_requires_grad(self, value, "only Tensors of floating point and complex dtype")
+        wanted = "only Tensors of floating point and complex dtype"
+        set_requires_grad(self, checked_flag(value), wanted)
 
     @property
     def is_leaf(self) -> bool:
@@ -214,7 +215,7 @@ class Tensor:
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
         if self._rg and value._array.dtype.kind not in "fcV":
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"

@@ -17,7 +17,7 @@ from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
-from ..errors import ArgumentTypeError, facts_of, forwards
+from ..errors import ArgumentTypeError, facts_of, forwards, type_name
 from ..ir.formula import FORMULAS, Formula
 from ..shapes.dims import numbers
 
@@ -56,7 +56,7 @@ def checked_tensors(values: Sequence[Any], argument: int = 0) -> Sequence[Tensor
     for k, x in enumerate(values):
         if not isinstance(x, Tensor):
             raise ArgumentTypeError(
-                f"expected Tensor as element {k} in argument {argument}, but got {type(x).__name__}"
+                f"expected Tensor as element {k} in argument {argument}, but got {type_name(x)}"
             )
     return values
 

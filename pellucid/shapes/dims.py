@@ -8,7 +8,7 @@ from math import prod
 from operator import index as as_index
 from typing import Any
 
-from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError
+from ..errors import ArgumentTypeError, DimensionError, OperationError, ShapeError, type_name
 
 Shape = tuple[int, ...]
 _NO_NUMBERS_OF_DIMENSIONS = frozenset({float, complex, str, bytes, list, tuple, dict, type(None)})
@@ -44,7 +44,7 @@ def normalize_dim(dim: int, ndim: int, *, scalar_is_vector: bool = True) -> int:
         2
     """
     if type(dim) in _NO_NUMBERS_OF_DIMENSIONS:
-        raise ArgumentTypeError(f"argument 'dim' must be int, not {type(dim).__name__}")
+        raise ArgumentTypeError(f"argument 'dim' must be int, not {type_name(dim)}")
     if 0 <= dim < ndim:
         return dim
     bound = ndim

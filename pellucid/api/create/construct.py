@@ -25,6 +25,7 @@ from ...errors import (
     ArgumentValueError,
     NeedsValuesError,
     OperationError,
+    type_name,
     warn,
     warn_once,
 )
@@ -219,6 +220,22 @@ def _scan(data: Any) -> Any:
     return data
 
 
+def check_strides(array: np.ndarray) -> None:
+    """Refuse an array in memory that no tensor lies in."""
+    if array.flags.forc:
+        return
+    size = array.dtype.itemsize
+    if any(step % size for step in array.strides):
+        raise ArgumentValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory."
+        )
+    if any(step < 0 for step in array.strides):
+        raise ArgumentValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+
+
 def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """A new array of Python data by PyTorch's rules: floats take the default type, ints int64."""
     if type(data) is list and dtype is None:  # most calls: a list of numbers of one type
@@ -230,6 +247,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             return np.array(data, dtypes.get_default_dtype().numpy)
     if isinstance(data, np.ndarray):
         own = dtypes.from_numpy(data.dtype)
+        check_strides(data)
         # of plain class: what computes takes no memory-mapped arrays, matrices or masked arrays
         return data.astype((own if dtype is None else dtype).numpy, copy=True, subok=False)
     if isinstance(data, (np.number, np.bool_)):
@@ -497,17 +515,13 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentTypeError(
-            f"expected np.ndarray (got {type(ndarray).__name__})",
+            f"expected np.ndarray (got {type_name(ndarray)})",
             hint="from_numpy shares the memory of a NumPy array; for anything else, use torch.tensor(data)",
         )
     dtypes.from_numpy(ndarray.dtype)  # refuses those that tensors cannot hold
-    if any(s < 0 for s in ndarray.strides):
-        raise ArgumentValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
-        )
+    check_strides(ndarray)
     if not ndarray.flags.writeable:
-        warn(
+        warn_once(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to this "
             "tensor will result in undefined behavior. You may want to copy the array to protect its data or make it writable before "
             "converting it to a tensor. This type of warning will be suppressed for the rest of this program.",
@@ -617,7 +631,7 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """A tensor of a subclass that shares the data."""
     if not isinstance(data, Tensor):
         raise ArgumentTypeError(
-            f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}"
+            f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type_name(data)}"
         )
     result = data.detach()
     if type(result) is not Tensor:

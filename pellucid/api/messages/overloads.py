@@ -16,10 +16,11 @@ from typing import Any
 
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
+from ...errors import type_name
 from ...ops._overloads import PREFIXED, Called, overloads
 from ...ops._overloads import called as called_by
 from .first import refused as first_refused
-from .signatures import Slot, failure, fits, handed, refused, shown_type
+from .signatures import Slot, failure, fits, handed, refused
 from .written import call_at
 
 _SPACES = ("Tensor", *FUNCTIONS)
@@ -62,7 +63,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
     if known is None and given is not None and not isinstance(given, Tensor):
-        error = first_refused(f"{space}.{name}", first, given, shown_type(given))
+        error = first_refused(f"{space}.{name}", first, given, type_name(given))
         if error is not None:
             return error
     written = (

@@ -17,9 +17,10 @@ import numpy as np
 from ..._names import NUMPY_NAMES
 from ...core.public import FUNCTIONS, METHODS
 from ...core.streams.generator import Generator
-from ...core.tensor import Parameter, Tensor
+from ...core.tensor import Tensor
 from ...devices import device, layout, memory_format
 from ...dtypes import dtype
+from ...errors import type_name
 from ...ops._overloads import Overloads, overloads, plain
 from .first import ATTRIBUTES
 from .first import refused as first_refused
@@ -113,7 +114,7 @@ def handed(
     bound.apply_defaults()
     first, value = next(iter(bound.arguments.items()))
     if space != "Tensor" and not isinstance(value, Tensor) and path in ATTRIBUTES:
-        error = first_refused(path, first, value, shown_type(value))
+        error = first_refused(path, first, value, type_name(value))
         if error is not None:
             return error
     return [bound.arguments[slot.own] for slot in slots(signature)]
@@ -176,19 +177,19 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
                     if not isinstance(item, Tensor) and not (
                         item is None and parameter.name == "indices"
                     ):
-                        return f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {shown_type(item)}"
+                        return f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {type_name(item)}"
             elif not fits(value, parameter, shown.rstrip("_") in OF_NUMBERS):
                 if spread and positional and at == 0 and _is_int(value):
                     at = len(args)
                     continue
                 where = "" if not positional else f" (position {at + 1})"
-                found = f"not {shown_type(value)}"
+                found = f"not {type_name(value)}"
                 if (
                     positional
                     and parameter.kind in ("tuple of ints", "tuple of floats")
                     and isinstance(value, (tuple, list))
                 ):
-                    found = f"but found element of type {shown_type(value[0])} at pos 0"
+                    found = f"but found element of type {type_name(value[0])} at pos 0"
                 return f"{shown}(): argument '{parameter.name}'{where} must be {parameter.kind}, {found}"
         if positional:
             at += 1
@@ -285,7 +286,7 @@ def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
         return isinstance(value, dtype) or any(value is k for k in (bool, int, float, complex))
     if kind in _CLASSES:
         return isinstance(value, _CLASSES[kind])
-    return shown_type(value) == kind
+    return type_name(value) == kind
 
 
 _CLASSES: dict[str, type] = {
@@ -294,19 +295,6 @@ _CLASSES: dict[str, type] = {
     "torch.Generator": Generator,
     "str": str,
 }
-
-
-def shown_type(value: Any) -> str:
-    """The name of a type as PyTorch shows it."""
-    kind = type(value)
-    if isinstance(value, Tensor):
-        return "Parameter" if isinstance(value, Parameter) else kind.__name__
-    if isinstance(value, Generator) and kind.__name__ == "Generator":
-        return "torch._C.Generator"
-    if kind.__module__.partition(".")[0] in ("pellucid", "torch"):
-        return f"torch.{kind.__name__}"
-    inner = kind.__module__ in ("numpy", "numpy.dtypes")  # their classes in C say where they are
-    return f"{kind.__module__}.{kind.__name__}" if inner else kind.__name__
 
 
 def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str, Any]) -> str:
@@ -320,8 +308,8 @@ def refusal(shown: str, signatures: list[str], args: list[Any], kwargs: dict[str
          * (Tensor input, int dim)
     """
     kwargs = {name: kwargs[name] for name in hash_order(kwargs)}
-    named = [f"{name}={shown_type(value)}" for name, value in kwargs.items()]
-    got = f"({', '.join([*map(shown_type, args), *named])}{', ' if named and not args else ''})"
+    named = [f"{name}={type_name(value)}" for name, value in kwargs.items()]
+    got = f"({', '.join([*map(type_name, args), *named])}{', ' if named and not args else ''})"
     start = f"{shown}() received an invalid combination of arguments - "
     if len(signatures) == 1:
         wrong = _unknown(signatures[0], kwargs)
@@ -364,10 +352,10 @@ def _described(signature: str, args: list[Any], kwargs: dict[str, Any]) -> str:
     found = []
     for place, (kind, name) in enumerate(_options(signature)):
         value = args[place] if place < len(args) else kwargs[name]
-        own = shown_type(value)
+        own = type_name(value)
         fits = own in {"float": ("float", "int"), "int": ("int",)}.get(kind, (kind,))
         if not fits and type(value) in (list, tuple):
-            inner = ", ".join(map(shown_type, value))
+            inner = ", ".join(map(type_name, value))
             own += (
                 f" of [{inner}]"
                 if type(value) is list

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import type_name
+
 
 def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
     """Refuse what cannot be the gradient of a tensor."""
     if not isinstance(grad, tensors):
         raise TypeError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}"
+            f"assigned grad expected to be a Tensor or None but got grad of type {type_name(grad)}"
         )
     if grad is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
@@ -26,3 +28,10 @@ def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
             f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size '{list(tensor._array.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
         )
+
+
+def checked_flag(value: Any) -> bool:
+    """What may be assigned to `requires_grad`."""
+    if type(value) is not bool:
+        raise RuntimeError("requires_grad must be a bool")
+    return value

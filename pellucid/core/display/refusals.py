@@ -16,6 +16,7 @@ from ...errors import (
     GraphError,
     OperationError,
     other_dtype,
+    type_name,
 )
 from ...shapes import check_as_strided
 from ..bind import OPERANDS, common_dtype
@@ -43,7 +44,7 @@ def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if got is None:
         return values
     if not isinstance(got, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(got).__name__}'")
+        raise TypeError(f"expected tuple, but hook returned '{type_name(got)}'")
     name = getattr(hook, "__name__", "unknown")
     if len(got) != len(values):
         raise OperationError(
@@ -51,9 +52,24 @@ def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
         )
     for old, new in zip(values, got, strict=True):
         if new is not None and not isinstance(new, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+            raise TypeError(f"expected Variable, but hook returned '{type_name(new)}'")
         if old is not None and new is not None and new._array.shape != old._array.shape:
             raise OperationError(f"hook '{name}' has changed the size of value")
+    return got
+
+
+def replacement(hook: Any, got: Any, g: Any) -> Any:
+    """What a hook of a tensor returned in the place of the gradient `g`."""
+    name = getattr(hook, "__name__", "unknown")
+    if g is None:
+        raise OperationError("can't replace a None gradient with a non-None value")
+    if not isinstance(got, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type_name(got)}'")
+    if got.dtype is not g.dtype:
+        was, new = [f"torch.{t.dtype.scalar_type_name}Tensor" for t in (g, got)]
+        raise OperationError(f"hook '{name}' has changed the type of value (was {was} got {new})")
+    if got._array.shape != g._array.shape:
+        raise OperationError(f"hook '{name}' has changed the size of value")
     return got
 
 

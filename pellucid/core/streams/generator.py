@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...errors import type_name
 from .. import tracing
 from .math import native_code_runs
 
@@ -168,7 +169,7 @@ class Generator:
         True
         """
         if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
-            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+            raise RuntimeError(f"manual_seed expected a long, but got {type_name(seed)}")
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")

@@ -19,7 +19,7 @@ from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, OperationError
+from ...errors import ArgumentTypeError, OperationError, type_name
 from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -170,7 +170,7 @@ def full(
 
 def _refuse_size(size: Any, name: str = "full") -> Any:
     raise ArgumentTypeError(
-        f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}"
     )
 
 
@@ -185,7 +185,7 @@ def _number(value: Any, name: str) -> Any:
         return value.item()
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(
-            f"{name}(): argument 'fill_value' (position 2) must be Number, not {type(value).__name__}"
+            f"{name}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}"
         )
     return value
 
@@ -519,7 +519,7 @@ def eye(
         if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
             position = 1 if name == "n" else 2
             raise ArgumentTypeError(
-                f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}"
+                f"eye(): argument '{name}' (position {position}) must be int, not {type_name(size)}"
             )
         if size < 0:
             raise OperationError(f"{name} must be greater or equal to 0, got {size}")

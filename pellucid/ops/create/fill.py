@@ -20,7 +20,7 @@ from ...core.public import FUNCTIONS, method, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY
-from ...errors import ArgumentTypeError, GraphError, OperationError
+from ...errors import ArgumentTypeError, GraphError, OperationError, type_name
 from .._numbers import fitting, number_array
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw
@@ -76,7 +76,7 @@ def _fill_value(input: Tensor, value: Any) -> Tensor:
         )
     if not isinstance(value, NUMBERS):
         raise ArgumentTypeError(
-            f"fill_(): argument 'value' (position 1) must be Number, not {type(value).__name__}"
+            f"fill_(): argument 'value' (position 1) must be Number, not {type_name(value)}"
         )
     return make_tensor(number_array(value, input._array.dtype))
 

@@ -23,7 +23,7 @@ from ...core.streams import generator as random
 from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError
+from ...errors import ArgumentTypeError, DtypeError, type_name
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
 from ._factory import build, check_device, check_memory, deliver, filled, sizes, want_gradient
@@ -57,9 +57,7 @@ class Generator(random.Generator):
     def set_state(self, new_state: Any) -> None:
         """Continue from a state of `get_state`."""
         if not isinstance(new_state, Tensor):
-            raise ArgumentTypeError(
-                f"expected a torch.ByteTensor, but got {type(new_state).__name__}"
-            )
+            raise ArgumentTypeError(f"expected a torch.ByteTensor, but got {type_name(new_state)}")
         super().set_state(new_state._array)
 
     def clone_state(self) -> Generator:
@@ -155,7 +153,7 @@ def pick_generator(generator: Any) -> random.Generator:
         return default_generator
     if not isinstance(generator, random.Generator):
         raise ArgumentTypeError(
-            f"argument 'generator' must be torch.Generator, not {type(generator).__name__}"
+            f"argument 'generator' must be torch.Generator, not {type_name(generator)}"
         )
     return generator
 
@@ -306,7 +304,7 @@ def _whole(value: Any, name: str, argument: str) -> int:
         return int(value)
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
         raise ArgumentTypeError(
-            f"{name}(): argument '{argument}' must be int, not {type(value).__name__}"
+            f"{name}(): argument '{argument}' must be int, not {type_name(value)}"
         )
     return int(value)
 
@@ -369,7 +367,7 @@ def randint(
     check_memory(layout, pin_memory)
     if not isinstance(size, (tuple, list)):
         raise ArgumentTypeError(
-            f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}"
+            f"randint(): argument 'size' must be tuple of ints, not {type_name(size)}"
         )
     given = dtypes.check_dtype(dtype, "randint")
     kind = given or (out.dtype if out is not None else dtypes.int64)

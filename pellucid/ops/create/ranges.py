@@ -14,7 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant, independent
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError, warn
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name, warn
 from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -30,7 +30,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
     raise ArgumentTypeError(
-        f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}"
+        f"{name}(): argument '{argument}' (position {position}) must be Number, not {type_name(value)}"
     )
 
 
@@ -135,6 +135,10 @@ def arange(
     kind = given or (
         out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
     )
+    if kind is dtypes.bool_ or kind.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.scalar_type_name}'")
+    if any(isinstance(v, complex) for v in (start, end, step)):
+        raise OperationError("value cannot be converted to type double without overflow")
     if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
         start, end, step = int(start), int(end), int(step)
     n = _count(start, end, step)
@@ -142,8 +146,6 @@ def arange(
         raise OperationError("invalid size, possible overflow?")
     if kind is dtypes.int64 and not -(1 << 63) <= max(start, end, step, key=abs) < 1 << 63:
         raise OperationError("value cannot be converted to type int64_t without overflow")
-    if kind is dtypes.bool_ and n > 2:
-        raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     result = build(
         (n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)
     )
@@ -201,7 +203,7 @@ def _check_steps(steps: Any, name: str) -> int:
         steps = steps.item()
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise ArgumentTypeError(
-            f"{name}(): argument 'steps' (position 3) must be int, not {type(steps).__name__}"
+            f"{name}(): argument 'steps' (position 3) must be int, not {type_name(steps)}"
         )
     if steps < 0:
         raise OperationError("number of steps must be non-negative")
@@ -381,7 +383,7 @@ def _triangle(name: str, rule: Any, doc: str, shows: str) -> None:
         ):
             if isinstance(value, bool) or not hasattr(value, "__index__"):
                 raise ArgumentTypeError(
-                    f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
+                    f"{name}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}"
                 )
         kind = dtypes.check_dtype(dtype, name) or dtypes.int64
         if kind.category != 1:

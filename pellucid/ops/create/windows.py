@@ -15,7 +15,7 @@ import numpy as np
 from ... import dtypes
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, type_name
 from ._factory import build, check_memory
 
 
@@ -37,14 +37,14 @@ def _window(
     shape_of: Callable[[np.ndarray, int], np.ndarray],
     options: dict[str, Any],
 ) -> Tensor:
-    """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1; a periodic window is one
-    longer, cut.
+    """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1, which are of the dtype
+    that is asked for; a periodic window is one longer, cut.
     """
     check_memory(options["layout"], options["pin_memory"])
     kind = _kind(options["dtype"], name)
     if isinstance(length, bool) or not hasattr(length, "__index__"):
         raise ArgumentTypeError(
-            f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}"
+            f"{name}(): argument 'window_length' (position 1) must be int, not {type_name(length)}"
         )
     if length < 0:
         raise OperationError(
@@ -55,7 +55,7 @@ def _window(
         if length < 2:
             return np.ones(length, k)
         total = length + 1 if periodic else length
-        return shape_of(np.arange(total, dtype=np.float64), total)[:length].astype(k)
+        return shape_of(np.arange(total).astype(k), total)[:length].astype(k)
 
     return build((int(length),), kind, options["device"], options["requires_grad"], fill)
 
@@ -64,6 +64,31 @@ def _cosines(n: np.ndarray, total: int, coefficients: Iterable[float]) -> np.nda
     """a0 - a1 cos(x) + a2 cos(2x) - ... over one turn."""
     x = 2 * math.pi * n / (total - 1)
     return sum((-1) ** k * a * np.cos(k * x) for k, a in enumerate(coefficients))
+
+
+def _line(x: np.ndarray, factor: float, term: float = 0.0) -> np.ndarray:
+    """`factor * x + term`, the numbers and each step rounded to the dtype of `x`."""
+    held = x.dtype.type
+    return x * held(factor) + held(term) if term else x * held(factor)
+
+
+def _cosine(x: np.ndarray) -> np.ndarray:
+    return np.cos(x.astype(np.float64)).astype(x.dtype)
+
+
+def _hamming(n: np.ndarray, total: int, alpha: float, beta: float) -> np.ndarray:
+    return _line(_cosine(_line(n, math.pi * 2 / (total - 1))), -beta, alpha)
+
+
+def _blackman(n: np.ndarray, total: int) -> np.ndarray:
+    turn = _line(n, math.pi / (total - 1))
+    twice, once = _line(_cosine(_line(turn, 4)), 0.08), _line(_cosine(_line(turn, 2)), 0.5)
+    return _line(twice - once, 1, 0.42)
+
+
+def _bartlett(n: np.ndarray, total: int) -> np.ndarray:
+    rising = _line(n, 2 / (total - 1))
+    return np.where(n > (total - 1) // 2, _line(rising, -1, 2), rising)
 
 
 def _classic(name: str, shape_of: Callable[[np.ndarray, int], np.ndarray], doc: str) -> None:
@@ -100,13 +125,9 @@ def _triangle(n: np.ndarray, total: int) -> np.ndarray:
     return 1 - np.abs(2 * n / (total - 1) - 1)
 
 
-_classic("hann_window", lambda n, t: _cosines(n, t, (0.5, 0.5)), "The Hann window, a raised cosine")
-_classic("bartlett_window", _triangle, "The Bartlett window, a triangle")
-_classic(
-    "blackman_window",
-    lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)),
-    "The Blackman window, three cosine terms",
-)
+_classic("hann_window", lambda n, t: _hamming(n, t, 0.5, 0.5), "The Hann window, a raised cosine")
+_classic("bartlett_window", _bartlett, "The Bartlett window, a triangle")
+_classic("blackman_window", _blackman, "The Blackman window, three cosine terms")
 
 
 @public()
@@ -140,7 +161,7 @@ def hamming_window(
         "hamming_window",
         window_length,
         periodic,
-        lambda n, t: _cosines(n, t, (alpha, beta)),
+        lambda n, t: _hamming(n, t, alpha, beta),
         options,
     )
 
@@ -176,7 +197,11 @@ def kaiser_window(
         "requires_grad": requires_grad,
     }
     return _window(
-        "kaiser_window", window_length, periodic, lambda n, t: _kaiser(n, t, beta), options
+        "kaiser_window",
+        window_length,
+        periodic,
+        lambda n, t: _kaiser(n.astype(np.float64), t, beta),
+        options,
     )
 
 
@@ -191,7 +216,7 @@ def _signal(
     if isinstance(M, bool) or not hasattr(M, "__index__"):
         M < 0  # noqa: B015  (fails for what has no order, as in PyTorch)
         raise ArgumentTypeError(
-            f"{name}(): argument 'M' (position 1) must be int, not {type(M).__name__}"
+            f"{name}(): argument 'M' (position 1) must be int, not {type_name(M)}"
         )
     if name in _COSINES:
         name = "general_cosine"

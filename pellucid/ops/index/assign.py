@@ -25,6 +25,7 @@ from ...errors import (
     IndexOutOfRangeError,
     OperationError,
     ShapeError,
+    type_name,
 )
 from ...ir import Value
 from .._numbers import check_fitting, scalar_array
@@ -293,8 +294,8 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
 
 def _scalar(x: Tensor, value: Any) -> Tensor:
     """A number as a 0-d tensor of the dtype of `x`."""
-    if not isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
-        raise ArgumentTypeError(f"can't assign a {type(value).__name__} to a {legacy_type(x)}")
+    if not isinstance(value, (bool, int, float, complex, np.integer)):
+        raise ArgumentTypeError(f"can't assign a {type_name(value)} to a {legacy_type(x)}")
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
         raise ArgumentValueError("Overflow when unpacking long long")
     return make_tensor(scalar_array(value, x._array.dtype))
@@ -343,11 +344,11 @@ def _arguments(
     require_tensor(x, name)
     if not isinstance(indices, (tuple, list)):
         raise ArgumentTypeError(
-            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type_name(indices)}"
         )
     if not isinstance(values, Tensor):
         raise ArgumentTypeError(
-            f"{name}(): argument 'values' (position 2) must be Tensor, not {type(values).__name__}"
+            f"{name}(): argument 'values' (position 2) must be Tensor, not {type_name(values)}"
         )
     tensors, spec = [], []
     for item in indices:

@@ -26,7 +26,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, IndexOutOfRangeError, warn, warn_once
+from ...errors import ArgumentTypeError, IndexOutOfRangeError, type_name, warn, warn_once
 from .._rules import as_index, require_tensor
 from .._samples import Sample, cases
 from ..shape.parts import part_op, select_op, slice_op
@@ -260,11 +260,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """
     if isinstance(index, tuple):
         return index
-    if (
-        isinstance(index, (Tensor, ndarray))
-        or not isinstance(index, Sequence)
-        or isinstance(index, (str, bytes))
-    ):
+    if isinstance(index, (Tensor, ndarray)) or not isinstance(index, Sequence):
         return (index,)
     if len(index) < 32 and any(
         isinstance(item, (Tensor, ndarray, slice, Sequence)) or item is None or item is ...
@@ -284,7 +280,9 @@ def _index_tensor(item: Any) -> Tensor:
     if isinstance(item, Tensor):
         tensor = item
     elif isinstance(item, ndarray):
-        tensor = make_tensor(item)
+        tensor = FUNCTIONS["torch"]["from_numpy"](item)
+        if item.dtype.kind in "iufc" and item.dtype != np.uint8:  # read as a list of positions
+            tensor = F.cast(tensor, dtype=np.dtype(np.int64))
     elif isinstance(item, Sequence):
         tensor = FUNCTIONS["torch"]["tensor"](list(item) if not isinstance(item, str) else item)
         if tensor._array.size == 0 and tensor._array.dtype.kind == "f":
@@ -292,7 +290,7 @@ def _index_tensor(item: Any) -> Tensor:
     else:
         raise IndexOutOfRangeError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{type(item).__name__})",
+            f"{type_name(item)})",
             hint="`/` gives a float: use `//`, or int(...)" if isinstance(item, float) else None,
         )
     return checked_index(tensor)
@@ -304,15 +302,16 @@ def checked_index(tensor: Tensor) -> Tensor:
     if kind.kind == "b" or kind == np.int64 or kind == np.int32:
         return tensor
     if kind == np.uint8:
-        text = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
-        warn(text, UserWarning)
+        if tensor._array.ndim:
+            text = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+            warn(text, UserWarning)
         return F.cast(tensor, dtype=np.dtype(bool))
     raise IndexOutOfRangeError("tensors used as indices must be long, int, byte or bool tensors")
 
 
 def _consumed(item: Any) -> int:
     """How many dimensions of the indexed tensor an item takes."""
-    if item is None or item is ... or isinstance(item, (bool, np.bool_)):
+    if item is None or item is ... or isinstance(item, bool):
         return 0
     if (
         isinstance(item, Tensor)
@@ -332,7 +331,7 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
     items = []
     for item in _as_tuple(index):
         kind = type(item)
-        if kind not in BASIC and kind is not bool and not isinstance(item, (np.bool_, slice)):
+        if kind not in BASIC and kind is not bool and not isinstance(item, slice):
             if (
                 isinstance(item, Tensor)
                 and not item._array.ndim
@@ -384,7 +383,7 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
                 dim += free
                 dots = True
         elif (
-            isinstance(item, (bool, np.bool_))
+            isinstance(item, bool)
             or isinstance(item, Tensor)
             and not item._array.ndim
             and item._array.dtype.kind == "b"

@@ -23,6 +23,7 @@ from ...errors import (
     DtypeError,
     NeedsValuesError,
     OperationError,
+    type_name,
 )
 from .._rules import require_tensor
 from ..shape.view import reshape
@@ -57,7 +58,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if out is not None:
         if not isinstance(out, Tensor):
             raise ArgumentTypeError(
-                f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}"
+                f"nonzero(): argument 'out' must be Tensor, not {type_name(out)}"
             )
         if out._array.dtype != np.int64:
             raise DtypeError(

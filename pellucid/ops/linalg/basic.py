@@ -25,6 +25,7 @@ from ...errors import (
     OperationError,
     ShapeError,
     UnsupportedError,
+    type_name,
     warn_once,
 )
 from ...shapes import broadcast_shapes, normalize_dim
@@ -60,7 +61,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
     shape = require_tensor(A, "linalg_matrix_power", "A")._array.shape
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise ArgumentTypeError(
-            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}"
+            f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type_name(n)}"
         )
     if len(shape) < 2:
         raise ShapeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
@@ -162,7 +163,7 @@ def multi_dot(tensors: Any) -> Tensor:
     """
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         raise ArgumentTypeError(
-            f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+            f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(tensors)}"
         )
     n = len(tensors)
     if n < 2:

@@ -12,7 +12,7 @@ from ...arrays.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, SingularError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, SingularError, type_name
 from .. import return_types
 from .._rules import constant, full_precision, require_tensor, values
 from .._samples import cases
@@ -99,7 +99,7 @@ _eigh_result = return_types.make("linalg_eigh", "eigenvalues eigenvectors")
 def _uplo(which: Any) -> str:
     if not isinstance(which, str):
         raise ArgumentTypeError(
-            f"linalg_eigh(): argument 'UPLO' must be str, not {type(which).__name__}"
+            f"linalg_eigh(): argument 'UPLO' must be str, not {type_name(which)}"
         )
     if which.upper() not in ("L", "U"):
         raise OperationError(f"Expected UPLO argument to be 'L' or 'U', but got {which}")
@@ -338,7 +338,7 @@ def _check_driver(name: str, driver: Any) -> None:
     if driver is not None:
         if not isinstance(driver, str):
             raise ArgumentTypeError(
-                f"linalg_{name}(): argument 'driver' must be str, not {type(driver).__name__}"
+                f"linalg_{name}(): argument 'driver' must be str, not {type_name(driver)}"
             )
         raise OperationError(
             f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError, type_name
 from ...shapes import broadcast_shapes, normalize_dims
 from .._rules import checked_tensors, require_tensor
 from ..shape._sizes import is_fast
@@ -385,7 +385,7 @@ def einsum(*args: Any) -> Tensor:
         equation, rest = args[0], args[1:]
         if not isinstance(equation, str):
             raise ArgumentTypeError(
-                f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}"
+                f"einsum(): argument 'equation' (position 1) must be str, not {type_name(equation)}"
             )
         operands = (
             list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)

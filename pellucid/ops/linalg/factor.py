@@ -22,6 +22,7 @@ from ...errors import (
     OperationError,
     ShapeError,
     UnsupportedError,
+    type_name,
 )
 from .. import return_types
 from .._rules import constant, full_precision, library, require_tensor, values
@@ -217,9 +218,7 @@ _qr_result = return_types.make("linalg_qr", "Q R")
 
 def _check_mode(mode: Any) -> str:
     if not isinstance(mode, str):
-        raise ArgumentTypeError(
-            f"linalg_qr(): argument 'mode' must be str, not {type(mode).__name__}"
-        )
+        raise ArgumentTypeError(f"linalg_qr(): argument 'mode' must be str, not {type_name(mode)}")
     if mode not in ("reduced", "complete", "r"):
         raise OperationError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -557,7 +556,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
         )
     if not isinstance(tau, Tensor):
         raise ArgumentTypeError(
-            f"linalg_householder_product(): argument 'tau' (position 2) must be Tensor, not {type(tau).__name__}"
+            f"linalg_householder_product(): argument 'tau' (position 2) must be Tensor, not {type_name(tau)}"
         )
     if not tau._array.ndim:
         raise DimensionError("Dimension specified as -1 but tensor has no dimensions")

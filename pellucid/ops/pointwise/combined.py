@@ -9,7 +9,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, type_name
 from ...ir.formula import Formula
 from .._numbers import as_number, fitting
 from .._overloads import former
@@ -225,7 +225,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
             )
     if not isinstance(weight, (Tensor, int, float, complex)):
         raise ArgumentTypeError(
-            f"lerp(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}"
+            f"lerp(): argument 'weight' (position 3) must be Tensor, not {type_name(weight)}"
         )
     if input.dtype.is_integral:
         raise NotImplementedError(

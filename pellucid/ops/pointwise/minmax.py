@@ -13,7 +13,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -222,7 +222,7 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
         for word, value in (("min", min), ("max", max)):
             if value is not None and not isinstance(value, NUMBERS):
                 raise ArgumentTypeError(
-                    f"{name}(): argument '{word}' must be Number, not {type(value).__name__}"
+                    f"{name}(): argument '{word}' must be Number, not {type_name(value)}"
                 )
         if not input.dtype.is_floating_point:
             wide = common_dtype([x for x in (input, min, max) if x is not None]).numpy

@@ -13,7 +13,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
 from .._rules import overloads, require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, Sample, elementwise
@@ -136,7 +136,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
         raise ArgumentTypeError("round(): argument 'decimals' must be int, not bool")
     if not hasattr(decimals, "__index__"):
         raise ArgumentTypeError(
-            f"round() received an invalid combination of arguments - got (Tensor, decimals={type(decimals).__name__}), but expected "
+            f"round() received an invalid combination of arguments - got (Tensor, decimals={type_name(decimals)}), but expected "
             "one of:"
         )
     return (

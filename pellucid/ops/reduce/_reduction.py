@@ -12,7 +12,7 @@ from ... import dtypes
 from ..._names import renamed
 from ...core.primitive import TENSORS as F
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, UnsupportedError
+from ...errors import ArgumentTypeError, UnsupportedError, type_name
 from ...shapes import normalize_dim, reduce_dims
 from .._rules import require_tensor
 
@@ -52,7 +52,7 @@ def dims_of(dim: Any, ndim: int, name: str) -> Any:
     if isinstance(dim, bool) or not isinstance(dim, (int, tuple, list)):
         if isinstance(dim, str) or not hasattr(dim, "__index__"):
             raise ArgumentTypeError(
-                f"{name}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}"
+                f"{name}(): argument 'dim' must be tuple of ints, not {type_name(dim)}"
             )
         dim = dim.__index__()
     return reduce_dims(dim, ndim)

@@ -20,6 +20,7 @@ from ...errors import (
     DtypeError,
     OperationError,
     UnsupportedError,
+    type_name,
 )
 from ...shapes import broadcast_shapes, normalize_dim, reduce_shape
 from .. import return_types
@@ -401,7 +402,7 @@ def prod(
     """
     if isinstance(dim, (tuple, list)):
         raise ArgumentTypeError(
-            f"prod(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+            f"prod(): argument 'dim' (position 2) must be int, not {type_name(dim)}"
         )
     input = as_dtype(require_tensor(input, "prod"), dtype, "prod")
     result = prod_op.call(input, dim=dims_of(dim, input._array.ndim, "prod"), keepdim=keepdim)

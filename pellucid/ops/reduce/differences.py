@@ -11,7 +11,7 @@ from ...core.bind import wrap
 from ...core.public import FUNCTIONS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name
 from ...shapes import normalize_dim, normalize_dims
 from .._rules import is_direct, require_tensor
 from ._reduction import numpy_names, to_float
@@ -203,7 +203,7 @@ def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[
     for k, step in enumerate(each):
         if isinstance(step, Tensor) != isinstance(each[0], Tensor):
             raise ArgumentTypeError(
-                f"expected Tensor as element {k} in argument 1, but got {type(step).__name__}"
+                f"expected Tensor as element {k} in argument 1, but got {type_name(step)}"
             )
         if isinstance(step, Tensor) and (
             step._array.ndim != 1 or step._array.shape[0] != input._array.shape[dims[k]]

@@ -13,7 +13,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, warn
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name, warn
 from ...ir import Value
 from ...shapes import broadcast_shapes
 from .._rules import constant, require_tensor, values
@@ -230,7 +230,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
         raise ShapeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
     if isinstance(p, bool) or not isinstance(p, (int, float)):
         raise ArgumentTypeError(
-            f"cdist(): argument 'p' (position 3) must be float, not {type(p).__name__}"
+            f"cdist(): argument 'p' (position 3) must be float, not {type_name(p)}"
         )
     if not p >= 0:
         raise OperationError("cdist only supports non-negative p values")

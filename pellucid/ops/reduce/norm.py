@@ -18,7 +18,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name
 from ...shapes import normalize_dim, reduce_shape
 from .._rules import full_precision, library, require_tensor, values
 from .._samples import cases
@@ -224,7 +224,7 @@ def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: 
         ord = ord.item()
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
         raise ArgumentTypeError(
-            f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}"
+            f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type_name(ord)}"
         )
     x = _in_dtype(name, x, dtype)
     shape = x._array.shape
@@ -315,7 +315,7 @@ def matrix_norm(
             return vector_norm_of(name, A, 2, (first, second), keepdim, dtype)
     elif not isinstance(ord, (int, float)):
         raise ArgumentTypeError(
-            f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type(ord).__name__}"
+            f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type_name(ord)}"
         )
     elif abs(ord) not in (1, 2, INF):
         raise OperationError(f"{name}: Order {ord} not supported.")

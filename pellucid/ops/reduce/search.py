@@ -16,7 +16,14 @@ from ...core import tracing
 from ...core.bind import common_dtype
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, UnsupportedError
+from ...errors import (
+    ArgumentTypeError,
+    DtypeError,
+    OperationError,
+    ShapeError,
+    UnsupportedError,
+    type_name,
+)
 from .. import return_types
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -84,7 +91,7 @@ def searchsorted(
     number = not isinstance(input, Tensor)
     if number and not isinstance(input, (bool, int, float)):
         raise ArgumentTypeError(
-            f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type(input).__name__}"
+            f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type_name(input)}"
         )
     values = tracing.constant(np.asarray(input)) if number else input._array
     if ordered.ndim == 0:
@@ -153,7 +160,7 @@ def bucketize(
         raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
     if not isinstance(input, (Tensor, bool, int, float)):
         raise ArgumentTypeError(
-            f"bucketize(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+            f"bucketize(): argument 'input' (position 1) must be Tensor, not {type_name(input)}"
         )
     values = input._array if isinstance(input, Tensor) else tracing.constant(np.asarray(input))
     if MetaArray in (type(edges), type(values)):
@@ -182,7 +189,7 @@ def isin(
     ):
         if not isinstance(value, (Tensor, bool, int, float)):
             raise ArgumentTypeError(
-                f"isin(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+                f"isin(): argument '{name}' (position {position}) must be Tensor, not {type_name(value)}"
             )
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise ArgumentTypeError("isin(): argument 'elements' (position 1) must be Tensor")

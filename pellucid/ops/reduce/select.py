@@ -27,6 +27,7 @@ from ...errors import (
     DtypeError,
     OperationError,
     UnsupportedError,
+    type_name,
 )
 from ...shapes import check_nonempty_reduction, moved, normalize_dim
 from .. import return_types
@@ -217,7 +218,7 @@ def _checked_dim(name: str, input: Any, dim: Any) -> int:
     shape = require_tensor(input, name)._array.shape
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise ArgumentTypeError(
-            f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+            f"{name}(): argument 'dim' (position 2) must be int, not {type_name(dim)}"
         )
     number = normalize_dim(dim.__index__(), len(shape))
     check_nonempty_reduction("median" if name == "nanmedian" else name, shape, number)
@@ -374,7 +375,7 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
     if dim is not None:
         if isinstance(dim, bool) or not hasattr(dim, "__index__"):
             raise ArgumentTypeError(
-                f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+                f"{name}(): argument 'dim' (position 2) must be int, not {type_name(dim)}"
             )
         dim = normalize_dim(dim.__index__(), input._array.ndim)
     check_nonempty_reduction(name, input._array.shape, dim)
@@ -618,7 +619,7 @@ def _quantile(
     else:
         if not isinstance(q, (int, float)) or isinstance(q, bool):
             raise ArgumentTypeError(
-                f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type(q).__name__}"
+                f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type_name(q)}"
             )
         if not 0 <= q <= 1:
             raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")

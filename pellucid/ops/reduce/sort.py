@@ -13,7 +13,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...shapes import normalize_dim
 from .. import return_types
 from .._rules import require_tensor
@@ -140,7 +140,7 @@ def _dim(input: Any, name: str, dim: Any) -> int:
         return normalize_dim(dim, len(shape))
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
         raise ArgumentTypeError(
-            f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}"
+            f"{name}(): argument 'dim' (position 2) must be int, not {type_name(dim)}"
         )
     return normalize_dim(dim.__index__(), len(shape))
 
@@ -237,7 +237,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     shape = input._array.shape
     if type(k) is not int and (isinstance(k, bool) or not hasattr(k, "__index__")):
         raise ArgumentTypeError(
-            f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}"
+            f"topk(): argument 'k' (position 2) must be int, not {type_name(k)}"
         )
     if not 0 <= k <= (shape[number] if shape else 1):
         raise OperationError("selected index k out of range")

@@ -14,7 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, warn
+from ...errors import ArgumentTypeError, DtypeError, type_name, warn
 from .._rules import is_direct, require_tensor
 from .._samples import cases
 from ._reduction import count, dims_of, numpy_names, restore, slope_tangent, spread
@@ -194,7 +194,7 @@ def _spread_arguments(
     if unbiased is not None:
         if not isinstance(unbiased, bool):
             raise ArgumentTypeError(
-                f"{name}(): argument 'unbiased' must be bool, not {type(unbiased).__name__}"
+                f"{name}(): argument 'unbiased' must be bool, not {type_name(unbiased)}"
             )
         if correction is not _DEFAULT:
             raise ArgumentTypeError(f"{name}() received both 'unbiased' and 'correction'")

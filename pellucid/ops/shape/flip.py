@@ -14,7 +14,7 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DimensionError, OperationError
+from ...errors import ArgumentTypeError, DimensionError, OperationError, type_name
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from ._sizes import sizes_of
@@ -148,7 +148,7 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     ndim = require_tensor(input, "flip")._array.ndim
     if not isinstance(dims, (tuple, list)):
         raise ArgumentTypeError(
-            f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type(dims).__name__}"
+            f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type_name(dims)}"
         )
     axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
     return flip_op.call(input, dims=axes if ndim else ())

@@ -16,7 +16,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, OperationError, ShapeError, warn
+from ...errors import ArgumentTypeError, OperationError, ShapeError, type_name, warn
 from .._format import has_channels_last
 from .._rules import checked_tensors, keyword, require_tensor
 from .._samples import cases
@@ -129,7 +129,7 @@ def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
     """The tensors of a call, checked."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)):
         raise ArgumentTypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(tensors)}"
         )
     return checked_tensors(tensors)
 

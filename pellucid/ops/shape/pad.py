@@ -17,7 +17,7 @@ from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._format import in_format
 from .._numbers import number_array
 from .._rules import as_index, at_full_precision, is_plain, require_tensor
@@ -185,7 +185,7 @@ def pad(
     a = require_tensor(input, "pad")._array
     if not isinstance(pad, (tuple, list)):
         raise ArgumentTypeError(
-            f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}"
+            f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type_name(pad)}"
         )
     pad = tuple([n if type(n) is int else as_index(n) for n in pad])
     if len(pad) % 2:
@@ -198,7 +198,7 @@ def pad(
     if mode == "constant":
         if isinstance(value, complex):
             raise ArgumentTypeError(
-                f"pad(): argument 'value' (position 4) must be float, not {type(value).__name__}"
+                f"pad(): argument 'value' (position 4) must be float, not {type_name(value)}"
             )
         return _apart(constant_pad_nd(input, pad, 0 if value is None else float(value)), input)
     if value is not None and value != 0:

@@ -17,7 +17,13 @@ from ...core.primitive import PRIMITIVES, defop
 from ...core.public import METHODS, method, public
 from ...core.tape import named_type
 from ...core.tensor import OutputSlot, Tensor
-from ...errors import ArgumentTypeError, DimensionError, IndexOutOfRangeError, OperationError
+from ...errors import (
+    ArgumentTypeError,
+    DimensionError,
+    IndexOutOfRangeError,
+    OperationError,
+    type_name,
+)
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from ._sizes import is_fast
@@ -505,7 +511,7 @@ def tensor_split(
             given = array.tolist()
     elif not isinstance(given, (int, list, tuple)):
         raise ArgumentTypeError(
-            f"tensor_split(): argument 'indices_or_sections' (position 2) must be int or tuple of ints, not {type(given).__name__}"
+            f"tensor_split(): argument 'indices_or_sections' (position 2) must be int or tuple of ints, not {type_name(given)}"
         )
     dim = shapes.normalize_dim(dim, len(shape))
     size = shape[dim]

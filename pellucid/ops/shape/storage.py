@@ -20,7 +20,7 @@ from ...core.modes import local
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ...core.tensor import Tensor, hand_out_copies, version_of
-from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError
+from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._rules import as_index, require_tensor
 from .._samples import cases
 from .._unset import unset
@@ -609,7 +609,7 @@ def set_(
         )
         if not isinstance(held, UntypedStorage):
             raise ArgumentTypeError(
-                f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}"
+                f"set_(): argument 'source' (position 1) must be Tensor, not {type_name(source)}"
             )
         if isinstance(source, TypedStorage) and source.dtype is not self.dtype:
             raise OperationError(

@@ -19,7 +19,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError
+from ...errors import ArgumentTypeError, DtypeError, OperationError, type_name
 from ...shapes import normalize_dim
 from .._rules import at_full_precision, constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
@@ -233,7 +233,7 @@ def _typed(input: Any, name: str, complex_: bool) -> Tensor:
 
 def _scale(norm: Any, forward: bool, count: int, name: str) -> float:
     if norm is not None and not isinstance(norm, str):
-        raise ArgumentTypeError(f"{name}(): argument 'norm' must be str, not {type(norm).__name__}")
+        raise ArgumentTypeError(f"{name}(): argument 'norm' must be str, not {type_name(norm)}")
     if norm == "ortho":
         return 1 / math.sqrt(count) if count else 1.0
     if norm in (None, "backward"):
@@ -247,10 +247,10 @@ def _one(input: Any, n: Any, dim: Any, name: str) -> tuple[int, int]:
     """(dimension, length) of a one-dimensional transform."""
     shape = require_tensor(input, name)._array.shape
     if not isinstance(dim, int) or isinstance(dim, bool):
-        raise ArgumentTypeError(f"{name}(): argument 'dim' must be int, not {type(dim).__name__}")
+        raise ArgumentTypeError(f"{name}(): argument 'dim' must be int, not {type_name(dim)}")
     number = normalize_dim(dim, len(shape), scalar_is_vector=False)
     if n is not None and (not hasattr(n, "__index__") or isinstance(n, bool)):
-        raise ArgumentTypeError(f"{name}(): argument 'n' must be int, not {type(n).__name__}")
+        raise ArgumentTypeError(f"{name}(): argument 'n' must be int, not {type_name(n)}")
     size = shape[number] if n is None else int(n)
     if size < 1:
         raise OperationError(f"Invalid number of data points ({size}) specified")
@@ -268,7 +268,7 @@ def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], 
     for word, value in (("s", s), ("dim", dim)):
         if value is not None and not isinstance(value, (tuple, list)):
             raise ArgumentTypeError(
-                f"{name}(): argument '{word}' must be tuple of ints, not {type(value).__name__}"
+                f"{name}(): argument '{word}' must be tuple of ints, not {type_name(value)}"
             )
     if dim is not None:
         dims = tuple(normalize_dim(d, ndim, scalar_is_vector=False) for d in dim)
@@ -577,7 +577,7 @@ def _frequencies(
 def _check_count(n: Any, name: str) -> int:
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise ArgumentTypeError(
-            f"{name}(): argument 'n' (position 1) must be int, not {type(n).__name__}"
+            f"{name}(): argument 'n' (position 1) must be int, not {type_name(n)}"
         )
     return int(n)
 

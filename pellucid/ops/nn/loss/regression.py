@@ -12,7 +12,7 @@ from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
-from ....errors import ArgumentTypeError, OperationError, ShapeValueError
+from ....errors import ArgumentTypeError, OperationError, ShapeValueError, type_name
 from ....ir.formula import Formula
 from ....shapes import broadcast_shapes
 from ..._rules import full_precision
@@ -282,7 +282,7 @@ def huber_loss(
     reduction = checked(reduction)
     if not isinstance(delta, (int, float)):
         raise ArgumentTypeError(
-            f"huber_loss(): argument 'delta' (position 4) must be float, not {type(delta).__name__}"
+            f"huber_loss(): argument 'delta' (position 4) must be float, not {type_name(delta)}"
         )
     if delta <= 0:
         raise OperationError("huber_loss does not support non-positive values for delta.")
