@@ -21,6 +21,12 @@ def _warn(old: str, new: str) -> None:
     )
 
 
+def _named(made: type, module: str) -> type:
+    """The class under the name that PyTorch has for it."""
+    made.__module__, made.__qualname__ = f"torch.{module}", made.__name__
+    return made
+
+
 def autocast_for(kind: str) -> type:
     """`autocast` for a device type."""
     lower = dtypes.float16 if kind == "cuda" else dtypes.bfloat16
@@ -34,7 +40,7 @@ def autocast_for(kind: str) -> type:
             _warn(f"{kind}.amp.autocast(args...)", f"autocast('{kind}', args...)")
             super().__init__(kind, dtype, enabled, cache_enabled)
 
-    return autocast
+    return _named(autocast, f"{kind}.amp.autocast_mode")
 
 
 def scaler_for(kind: str) -> type:
@@ -56,7 +62,7 @@ def scaler_for(kind: str) -> type:
                 kind, init_scale, growth_factor, backoff_factor, growth_interval, enabled
             )
 
-    return GradScaler
+    return _named(GradScaler, f"{kind}.amp.grad_scaler")
 
 
 def decorator_for(name: str) -> Callable[..., Any]:

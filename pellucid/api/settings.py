@@ -13,7 +13,7 @@ from ..core import tracing
 from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, OperationError, type_name, warn
+from ..errors import ArgumentTypeError, OperationError, type_name, warn, warn_once
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .convert import TYPE_NAMES
 from .create.legacy import made as _made
@@ -168,7 +168,7 @@ def set_num_threads(num: int) -> None:
     """The number of threads that generated kernels and BLAS use.
 
     Raises:
-        RuntimeError: not positive. TypeError: no int.
+        RuntimeError: not positive, or no int.
 
     >>> import pellucid as torch
     >>> before = torch.get_num_threads()
@@ -178,7 +178,7 @@ def set_num_threads(num: int) -> None:
     >>> torch.set_num_threads(before)
     """
     if isinstance(num, bool) or not isinstance(num, (int, np.integer)):
-        raise ArgumentTypeError(f"set_num_threads expects an int, but got {type_name(num)}")
+        raise OperationError(f"set_num_threads expects an int, but got {type_name(num)}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     tracing.setting("sets the number of threads")
@@ -422,6 +422,7 @@ _storage_classes = {t for t in _NAMES.values() if type(t) is _StorageMaker}
 
 @public()
 def set_default_tensor_type(t: Any, /) -> None:
+<<<<<<< HEAD
     """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`.
 
     >>> import pellucid as torch
@@ -433,6 +434,10 @@ def set_default_tensor_type(t: Any, /) -> None:
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
     warn(
+=======
+    """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`."""
+    warn_once(
+>>>>>>> afbd2846 (Warnings of prototypes once per process, windows rounded as they are made, numbers before tensors in the graph, further nodes by PyTorch's names)
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
         UserWarning,

@@ -17,13 +17,6 @@ __all__ = [
 ]
 
 
-def _shown(self: set_grad_enabled) -> str:
-    return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
-
-
-setattr(set_grad_enabled, "__repr__", _shown)  # noqa: B010
-
-
 class set_multithreading_enabled(ContextDecorator):  # noqa: N801 (PyTorch's name)
     """Accepted, without effect: backward runs in the thread that called it.
 

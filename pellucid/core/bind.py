@@ -173,14 +173,18 @@ OPERANDS = (Tensor, *NUMBERS)
 _INT64 = np.dtype(np.int64)
 
 
-def make_operators(op: Primitive, name: str = "") -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`__op__` and `__rop__` for an operation on two arguments."""
+def make_operators(
+    op: Primitive, name: str = "", commutes: bool = False
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`__op__` and `__rop__` for an operation on two arguments; where it `commutes`, the tensor
+    comes first in both, also in the graph.
+    """
     forward = _make_binary(op, operator=True)
 
     def reflected(self: Any, other: Any) -> Any:
         if not isinstance(self, Tensor):
             raise foreign(f"__r{name or op.name}__", self)
-        return forward(other, self)
+        return forward(self, other) if commutes else forward(other, self)
 
     return forward, reflected
 

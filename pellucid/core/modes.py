@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import warn
+from .display.assigned import checked_mode
 
 
 class _State:
@@ -211,12 +212,15 @@ class set_grad_enabled(ContextDecorator):  # noqa: N801
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode = checked_mode(mode)
         self.previous = local.grad
         local.grad = self.mode and not local.inference
 
     def clone(self) -> set_grad_enabled:
         return self.__class__(self.mode)
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         local.grad = self.previous

@@ -238,6 +238,11 @@ def _checked(data: Any, mask: Any) -> None:
         raise ArgumentValueError("data.dim() must equal mask.dim()")
     if data.shape != mask.shape:
         raise ArgumentValueError("data.size() must equal mask.size()")
+    warn(
+        "The PyTorch API of MaskedTensors is in prototype stage and will change in the near future. Please open a Github issue for "
+        "features requests and see our documentation on the torch.masked module for further information about the project.",
+        UserWarning,
+    )
 
 
 def _text(data: Any, mask: Any, form: str) -> str:

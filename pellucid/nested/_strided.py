@@ -13,7 +13,7 @@ from ..api.overriding import DisableTorchFunctionSubclass
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, make_tensor
 from ..devices import strided
-from ..errors import ArgumentValueError, OperationError
+from ..errors import ArgumentValueError, OperationError, warn_once
 from ._base import NoArray, dims_of, name_of, nested_among, plain, refuse, same_places
 
 
@@ -31,6 +31,11 @@ class StridedNestedTensor(Tensor):
     @staticmethod
     def make(parts: Any, kind: Any = None) -> StridedNestedTensor:
         """The batch of some components; `kind` is the dtype where there are none."""
+        warn_once(
+            "The PyTorch API of nested tensors is in prototype stage and will change in the near future. We recommend specifying "
+            "layout=torch.jagged when constructing a nested tensor, as this layout receives active development, has better operator "
+            "coverage, and works with torch.compile."
+        )
         t: StridedNestedTensor = make_tensor(NoArray(), StridedNestedTensor)
         t._parts = tuple(parts)
         t._empty = kind

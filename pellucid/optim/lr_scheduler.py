@@ -102,6 +102,9 @@ class LambdaLR(_Lambdas):
         [1.0, 0.5, 0.25, 0.125]
     """
 
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, lr_lambda, last_epoch)
+
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()
         return [
@@ -138,6 +141,9 @@ class MultiplicativeLR(_Lambdas):
         >>> rates
         [1.0, 0.5, 0.25, 0.125]
     """
+
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, lr_lambda, last_epoch)
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()

@@ -19,7 +19,7 @@ from ..arrays.affine import (
     quantize,
 )
 from ..core.tensor import Tensor, make_tensor
-from ..errors import ArgumentTypeError, OperationError
+from ..errors import ArgumentTypeError, OperationError, warn_once
 from ._tensor import is_quantized, refuse, wrapped
 
 
@@ -55,6 +55,14 @@ def _check_zero_point(zero_point: int, name: str, function: str) -> None:
         raise OperationError(f"{function} zero_point {zero_point} is below lower bound.")
 
 
+def _warn_of_removal() -> None:
+    warn_once(
+        "torch.quantize_per_tensor, torch.quantize_per_channel and other quantized tensor creation functions that produce tensors with "
+        "dtype torch.quint8, torch.qint8, and torch.qint32 are deprecated and will be removed in a future PyTorch release. Please see "
+        "https://github.com/pytorch/pytorch/issues/184982 for more information."
+    )
+
+
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """A float32 tensor as integers round(x / scale) + zero_point, halves to even, within the limits
     of `dtype`.
@@ -72,6 +80,7 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
     tensor([-1.0000,  0.3000], size=(2,), dtype=torch.quint8,
            quantization_scheme=torch.per_tensor_affine, scale=0.1, zero_point=10)
     """
+    _warn_of_removal()
     if isinstance(input, (list, tuple)):
         scales, zeros = scale.tolist(), zero_point.tolist()
         return tuple(
@@ -94,6 +103,7 @@ def quantize_per_tensor_dynamic(input: Any, dtype: Any, reduce_range: bool) -> A
     >>> torch.quantize_per_tensor_dynamic(torch.tensor([-1.0, 1.55]), torch.quint8, False).q_zero_point()
     100
     """
+    _warn_of_removal()
     values, name = _floats(input, "quantize_per_tensor_dynamic"), _name_of(dtype)
     if name == "qint32":
         raise OperationError("dtype QInt32 not supported")
@@ -114,6 +124,7 @@ def quantize_per_channel(input: Any, scales: Any, zero_points: Any, axis: int, d
     >>> q.int_repr().tolist()
     [[2], [4]]
     """
+    _warn_of_removal()
     values, name = _floats(input, "quantize_per_channel"), _name_of(dtype)
     scheme = channel_scheme(scales, zero_points, axis)
     if not 0 <= axis < values.ndim:

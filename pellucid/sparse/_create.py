@@ -12,7 +12,7 @@ from ..arrays.sparse.array import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
-from ..errors import ArgumentTypeError, OperationError, UnsupportedError
+from ..errors import ArgumentTypeError, OperationError, UnsupportedError, warn_once
 from ._convert import build
 from ._tensor import SparseTensor, is_sparse, wrapped
 
@@ -42,12 +42,12 @@ class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
     size is inconsistent with indices: for dim 0, size is 3 but found index 5
     """
 
-    _enabled = False
+    _enabled: bool | None = None  # None: nobody has said
 
     @staticmethod
     def is_enabled() -> bool:
         """Whether indices are looked at."""
-        return check_sparse_tensor_invariants._enabled
+        return bool(check_sparse_tensor_invariants._enabled)
 
     @staticmethod
     def enable() -> None:
@@ -93,7 +93,15 @@ class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
 
 
 def _checks(asked: bool | None) -> bool:
-    return check_sparse_tensor_invariants.is_enabled() if asked is None else bool(asked)
+    if asked is not None:
+        return bool(asked)
+    if check_sparse_tensor_invariants._enabled is None:
+        warn_once(
+            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur when operating on a sparse tensor "
+            "which violates the invariants, but checks incur performance overhead. To silence this warning, explicitly opt in or out. "
+            "See `torch.sparse.check_sparse_tensor_invariants.__doc__` for guidance. "
+        )
+    return check_sparse_tensor_invariants.is_enabled()
 
 
 def _values(values: Any, dtype: Any) -> Tensor:
@@ -564,5 +572,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     kept = (row >= 0) & (row < rows) & (column < columns)
     line, column, row = line[kept], column[kept], row[kept]
     values = lines[make_tensor(line), make_tensor(column)]
-    made = sparse_coo_tensor(make_tensor(np.stack([row, column])), values, (rows, columns))
+    places = make_tensor(np.stack([row, column]))
+    made = sparse_coo_tensor(places, values, (rows, columns), check_invariants=False)
     return made if layout is None or layout is devices.sparse_coo else made.to_sparse(layout=layout)

@@ -43,20 +43,20 @@ def _type(name: str, kind: dtypes.dtype) -> _SparseType:
     def new(cls: Any, *args: Any, device: Any = None) -> Any:
         if not args:
             _deprecated("", "(0,), ")
-            return sparse_coo_tensor(size=(0,), dtype=kind)
+            return sparse_coo_tensor(size=(0,), dtype=kind, check_invariants=False)
         if isinstance(args[0], int):
             _deprecated("shape, *, device=", "shape, ", ", device=")
-            return sparse_coo_tensor(size=args, dtype=kind)
+            return sparse_coo_tensor(size=args, dtype=kind, check_invariants=False)
         if len(args) == 1 and isinstance(args[0], (tuple, list)):
             _deprecated("shape, *, device=", "shape, ", ", device=")
-            return sparse_coo_tensor(size=tuple(args[0]), dtype=kind)
+            return sparse_coo_tensor(size=tuple(args[0]), dtype=kind, check_invariants=False)
         if len(args) == 1 and isinstance(args[0], cls):
             return args[0].detach()
         if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
             taken = "indices, values, " + "shape, " * (len(args) == 3)
             _deprecated(taken + "*, device=", taken, ", device=")
             # PyTorch keeps the values' own type here.
-            return sparse_coo_tensor(*args)
+            return sparse_coo_tensor(*args, check_invariants=False)
         raise ArgumentTypeError(
             f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
         )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from ... import nn
@@ -155,6 +157,28 @@ def _fixed(kind: Any) -> Any:
     return lambda: DEFAULT_MODULE_TO_ACT_POST_PROCESS[kind]().activation_post_process
 
 
+def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which warns that PyTorch is about to remove it."""
+
+    @functools.wraps(function)
+    def warned(*args: Any, **kwargs: Any) -> Any:
+        warn(_REMOVAL, DeprecationWarning)
+        return function(*args, **kwargs)
+
+    return warned
+
+
+_REMOVAL = (
+    "torch.ao.quantization is deprecated and will be removed in 2.10. \nFor migrations of users: \n1. Eager mode quantization "
+    "(torch.ao.quantization.quantize, torch.ao.quantization.quantize_dynamic), please migrate to use torchao eager mode quantize_ API "
+    "instead \n2. FX graph mode quantization (torch.ao.quantization.quantize_fx.prepare_fx,torch.ao.quantization.quantize_fx.convert_fx, "
+    "please migrate to use torchao pt2e quantization API instead (prepare_pt2e, convert_pt2e) \n3. pt2e quantization has been migrated "
+    "to torchao (https://github.com/pytorch/ao/tree/main/torchao/quantization/pt2e) \nsee https://github.com/pytorch/ao/issues/2259 "
+    "for more details"
+)
+
+
+@_deprecated
 def prepare(
     model: Any,
     inplace: bool = False,
@@ -255,6 +279,7 @@ def _convert(module: Any, mapping: Any) -> None:
         module._modules[name] = child
 
 
+@_deprecated
 def convert(
     module: Any,
     mapping: Any = None,
@@ -306,6 +331,7 @@ def default_eval_fn(model: Any, calib_data: Any) -> None:
         model(data)
 
 
+@_deprecated
 def quantize(
     model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False
 ) -> Any:
@@ -333,6 +359,7 @@ def quantize(
     return model
 
 
+@_deprecated
 def quantize_dynamic(
     model: Any,
     qconfig_spec: Any = None,
@@ -402,6 +429,7 @@ def quantize_dynamic(
 
 
 # ---- training ---------------------------------------------------------------------------------------------
+@_deprecated
 def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
     """Insert fake quantizers for weights and results into a model that will be trained.
 
@@ -436,6 +464,7 @@ def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
     return model
 
 
+@_deprecated
 def quantize_qat(model: Any, run_fn: Any, run_args: Any, inplace: bool = False) -> Any:
     """Do `prepare_qat`, `run_fn(model, *run_args)` and `convert` in one call.
 

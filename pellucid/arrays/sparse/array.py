@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OperationError, UnsupportedError
+from ...errors import OperationError, UnsupportedError, warn_once
 from ..meta import Described
 
 COMPRESSED = ("csr", "csc", "bsr", "bsc")
@@ -71,6 +71,12 @@ class SparseArray(Described):
         plain: Any = None,
         coalesced: bool = False,
     ) -> None:
+        if layout in COMPRESSED:
+            warn_once(
+                f"Sparse {layout.upper()} tensor support is in beta state. If you miss a functionality in the sparse tensor support, "
+                "please submit a feature request to https://github.com/pytorch/pytorch/issues.",
+                kind="the beta state of compressed layouts",
+            )
         self.layout, self.shape, self.values, self.indices, self.plain = (
             layout,
             tuple(shape),

@@ -1,4 +1,4 @@
-"""Check what may be assigned to the gradient of a tensor."""
+"""Check what may be assigned: gradients, and flags."""
 
 from __future__ import annotations
 
@@ -35,3 +35,12 @@ def checked_flag(value: Any) -> bool:
     if type(value) is not bool:
         raise RuntimeError("requires_grad must be a bool")
     return value
+
+
+def checked_mode(mode: Any) -> bool:
+    """What grad mode may be set to."""
+    if type_name(mode) not in ("bool", "numpy.bool"):
+        raise TypeError(
+            f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_name(mode)}"
+        )
+    return bool(mode)

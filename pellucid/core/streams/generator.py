@@ -265,7 +265,7 @@ class Generator:
         return _restore, (self.device, self.get_state())
 
     def __repr__(self) -> str:
-        return f"<Generator device={self.device} seed={self._seed}>"
+        return f"<torch._C.Generator object at {id(self):#x}>"
 
     # What the fills draw from. Hold `lock` around a whole fill.
 

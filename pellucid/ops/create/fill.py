@@ -17,6 +17,7 @@ from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, method, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY
@@ -133,7 +134,9 @@ def zero_(self: Tensor) -> Tensor:
             a.fill(0)
         bump(self, "zero_")
         return self
-    return fill_(self, 0)
+    made = fill_(self, 0)
+    node = made.grad_fn
+    return titled(made, "Zero") if node is not None and node.name() == "FillBackward0" else made
 
 
 @method()

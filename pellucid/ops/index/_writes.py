@@ -19,6 +19,7 @@ from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS, with_out
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import OperationError, warn_once
 from .._numbers import check_fitting, number_array
@@ -78,6 +79,7 @@ def both_forms(
     prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]],
     direct: bool = True,
     out: bool = True,
+    title: str = "",
 ) -> None:
     """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks
     and makes.
@@ -85,12 +87,14 @@ def both_forms(
     Args:
         direct: the gradient needs neither the old value nor the result, so that `name_` may write
             at once.
+        title: what the graph calls it, where that is not the name of the operation.
     """
     doc = prepare.__doc__
 
     def function(input: Tensor, *args: Any, **named: Any) -> Tensor:
         others, params = prepare(require_tensor(input, name), *args, **named)
-        return op.call(input, *others, **params)
+        made = op.call(input, *others, **params)
+        return titled(made, title) if title else made
 
     def inplace(self: Tensor, *args: Any, **named: Any) -> Tensor:
         check_writable(self, name + "_")
@@ -101,7 +105,8 @@ def both_forms(
             self, others[:1] if name.endswith("_fill") else others, exact=name != "masked_fill"
         )
         if not direct:
-            return overwrite(self, op.call(self, *others, **params), name + "_")
+            made = op.call(self, *others, **params)
+            return overwrite(self, titled(made, title) if title else made, name + "_")
         if name.endswith("_fill") and wrote_in_order(
             self, name + "_", op, others, params, "tensor[mask] = scalar"
         ):

@@ -26,7 +26,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, IndexOutOfRangeError, type_name, warn, warn_once
+from ...errors import ArgumentTypeError, IndexOutOfRangeError, type_name, warn
 from .._rules import as_index, require_tensor
 from .._samples import Sample, cases
 from ..shape.parts import part_op, select_op, slice_op
@@ -266,10 +266,11 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         isinstance(item, (Tensor, ndarray, slice, Sequence)) or item is None or item is ...
         for item in index
     ):
-        warn_once(
+        warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] "
             "instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either "
-            "in an error or a different result"
+            "in an error or a different result",
+            UserWarning,
         )
         return tuple(index)
     return (index,)

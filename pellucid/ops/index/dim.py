@@ -492,4 +492,6 @@ def _prepare_index_reduce(
     }
 
 
-both_forms("index_reduce", scatter_reduce_op, _prepare_index_reduce, direct=False)
+both_forms(
+    "index_reduce", scatter_reduce_op, _prepare_index_reduce, direct=False, title="IndexReduce"
+)

@@ -234,9 +234,11 @@ def ormqr(
             )
     floating(input, name, kernel="ormqr_cpu", whole=True)
     if left:
-        return apply_reflections(input, tau, other, transpose)
-    turned = F.conj(other).mT
-    return F.conj(apply_reflections(input, tau, turned, not transpose)).mT
+        made = apply_reflections(input, tau, other, transpose)
+    else:
+        turned = F.conj(other).mT
+        made = F.conj(apply_reflections(input, tau, turned, not transpose)).mT
+    return titled(made, "Ormqr", of=(input, tau, other))
 
 
 # ---- singular values --------------------------------------------------------------------------

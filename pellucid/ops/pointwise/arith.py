@@ -18,7 +18,7 @@ from ...errors import DtypeError, OperationError, UnsupportedError
 from ...ir.formula import Formula
 from .._numbers import as_number, fitting
 from .._overloads import former
-from .._rules import require_tensor, zero_gradient
+from .._rules import overloads, require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, elementwise
 from ._direct import write_directly
 from ._unary import unary
@@ -86,6 +86,7 @@ sub_op = defop(
     "sub",
     "input other",
     advice="Inf minus Inf has no value: find what became Inf before",
+    variant=overloads("SubBackward0", "RsubBackward1", at=0),
     forward="subtract",
     vjp={"input": lambda g: g, "other": lambda g: -g},
     jvp="linear",
@@ -142,7 +143,7 @@ neg_op = unary(
 )
 
 for _name, _op in (("add", add_op), ("sub", sub_op), ("mul", mul_op)):
-    METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = make_operators(_op)
+    METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = make_operators(_op, commutes=_name != "sub")
 METHODS["__neg__"] = neg_op.call
 
 

@@ -12,6 +12,7 @@ from ...arrays.halves import HALVES
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
@@ -356,8 +357,9 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     require_tensor(input, "ldexp")
     require_tensor(other, "ldexp", "other", 2)
     if input.dtype.is_floating_point and other.dtype in _EXPONENTS:
-        return ldexp_op.call(input, other)
+        return titled(ldexp_op.call(input, other), "Ldexp", of=(input, other))
+    exponent = other
     if other.dtype.itemsize == 2 and input.dtype is not other.dtype:
         # the power in the result's type
-        other = F.cast(other, dtype=dtypes.promote_types(input.dtype, other.dtype).numpy)
-    return F.mul(input, F.pow(2.0, other))
+        exponent = F.cast(other, dtype=dtypes.promote_types(input.dtype, other.dtype).numpy)
+    return titled(F.mul(input, F.pow(2.0, exponent)), "Ldexp", of=(input, other))

@@ -430,7 +430,10 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
         *range(extra),
         *(extra + d for d, n in enumerate(target) if n == 1 and shape[extra + d] != 1),
     )
-    return sum_op.call(self, dim=dims, keepdim=True).reshape(target) if dims else self
+    if not dims:
+        return self
+    total = sum_op.call(self, dim=dims, keepdim=True).reshape(target)
+    return titled(total, "SumBackward1", of=(self,))
 
 
 def broadcast_or_none(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...core.bind import wrap
 from ...core.public import FUNCTIONS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name
@@ -119,6 +120,12 @@ def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
     return _slice(x, dim, min(1, n), n) - _slice(x, dim, 0, max(n - 1, 0))
 
 
+def _over(x: Any, divisor: Any) -> Any:
+    """A quotient; PyTorch's code in C has a node of its own for the one of a number."""
+    quotient = x / divisor
+    return quotient if isinstance(divisor, Tensor) else titled(quotient, "DivBackward1", of=(x,))
+
+
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     number = _dim_of(name, y, x, dim)
     shape = y._array.shape
@@ -130,7 +137,7 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
         _refused(name, y, dx)
         ends = y.select(number, 0) + y.select(number, shape[number] - 1)
         return (y.sum(number) - ends * 0.5) * float(dx)
-    return _trapezoids(name, y, x, dx, number).sum(number) / 2.0
+    return _over(_trapezoids(name, y, x, dx, number).sum(number), 2.0)
 
 
 @public()
@@ -173,10 +180,8 @@ def cumulative_trapezoid(
     tensor([ 3.0000, 10.5000])
     """
     number = _dim_of("cumulative_trapezoid", y, x, dim)
-    return (
-        _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, number).cumsum(number)
-        / 2.0
-    )
+    parts = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, number)
+    return _over(parts.cumsum(number), 2.0)
 
 
 # ---- numerical gradient -----------------------------------------------------------------------
@@ -237,10 +242,13 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
             else (None, None)
         )
     else:
-        inner = (at(2, n) - at(0, n - 2)) / (2 * step)
+        inner = _over(_over(at(2, n) - at(0, n - 2), step), 2)
         first = last = second = before = step
     if edge_order == 1:
-        low, high = (at(1, 2) - at(0, 1)) / first, (at(n - 1, n) - at(n - 2, n - 1)) / last
+        low, high = (
+            _over(at(1, 2) - at(0, 1), first),
+            _over(at(n - 1, n) - at(n - 2, n - 1), last),
+        )
     else:
         low, high = (
             _edge(at(0, 1), at(1, 2), at(2, 3), first, second),

@@ -23,6 +23,7 @@ from ...errors import (
     ShapeError,
     UnsupportedError,
     type_name,
+    warn_once,
 )
 from .. import return_types
 from .._numbers import fitting
@@ -94,6 +95,7 @@ def searchsorted(
             f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type_name(input)}"
         )
     values = tracing.constant(np.asarray(input)) if number else input._array
+    _warn_of_copies(("input value", values), ("boundary", ordered))
     if ordered.ndim == 0:
         raise ShapeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
@@ -133,6 +135,16 @@ def searchsorted(
     )
 
 
+def _warn_of_copies(*named: tuple[str, Any]) -> None:
+    for name, a in named:
+        if type(a) is np.ndarray and not a.flags.c_contiguous:
+            warn_once(
+                f"torch.searchsorted(): {name} tensor is non-contiguous, this will lower the performance due to extra data copy when "
+                f"converting non-contiguous tensor to contiguous, please use contiguous {name} tensor if possible. This message will "
+                "only appear once per program."
+            )
+
+
 def _in_order(ordered: Any, order: Any) -> Any:
     if order.size and (order.min() < 0 or order.max() >= ordered.shape[-1]):
         raise OperationError("torch.searchsorted(): sorter index out of range")
@@ -163,6 +175,7 @@ def bucketize(
             f"bucketize(): argument 'input' (position 1) must be Tensor, not {type_name(input)}"
         )
     values = input._array if isinstance(input, Tensor) else tracing.constant(np.asarray(input))
+    _warn_of_copies(("input value", values), ("boundary", edges))
     if MetaArray in (type(edges), type(values)):
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
     return make_tensor(

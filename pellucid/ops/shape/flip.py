@@ -80,7 +80,7 @@ def roll(
     if not steps:
         raise OperationError("`shifts` required")
     if not a.size:
-        return F.clone(input)
+        return titled(F.clone(input), "Roll", of=(input,))
     if not axes and len(steps) == 1:
         flat = reshape(input, (a.size,))
         return titled(reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape), "Roll")

@@ -14,9 +14,10 @@ from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, OperationError, ShapeError, type_name, warn
+from ...errors import ArgumentTypeError, OperationError, ShapeError, type_name, warn_once
 from .._format import has_channels_last
 from .._rules import checked_tensors, keyword, require_tensor
 from .._samples import cases
@@ -305,7 +306,7 @@ def block_diag(*tensors: Any) -> Tensor:
         m = m if m.dtype is kind else F.cast(m, dtype=kind.numpy)
         rows.append(F.constant_pad_nd(m, pad=(left, width - wide - left), value=0))
         left += wide
-    return cat(rows, 0)
+    return titled(cat(rows, 0), "BlockDiag", of=tuple(tensors))
 
 
 # ---- grids and selections --------------------------------------------------------------------
@@ -327,7 +328,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if not checked_tensors(tensors):
         raise OperationError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        warn(
+        warn_once(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
             UserWarning,
         )

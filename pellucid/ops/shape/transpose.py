@@ -13,6 +13,7 @@ from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, PROPERTIES, public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, ShapeError, warn_once
 from .._rules import keyword, require_tensor
@@ -160,7 +161,7 @@ def t(input: Tensor) -> Tensor:
         return view_result(t_op, input, input._array.T, {"dim0": 0, "dim1": 1})
     if ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
-    return t_op.call(input, dim0=0, dim1=1) if ndim == 2 else alias_op.call(input)
+    return t_op.call(input, dim0=0, dim1=1) if ndim == 2 else titled(alias_op.call(input), "T")
 
 
 @public(methods="=")
@@ -236,10 +237,18 @@ def _turned(name: str, doc: str, make: Any) -> None:
     PROPERTIES[name] = make
 
 
+def _warn_of_numbers(name: str) -> None:
+    warn_once(
+        f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
+    )
+
+
 def _reversed_dims(x: Tensor) -> Tensor:
     if x._array.ndim == 2 and is_fast(x):
         return view_result(permute_op, x, x._array.T, {"dims": (1, 0)})
-    if x._array.ndim not in (0, 2):
+    if not x._array.ndim:
+        _warn_of_numbers("T")
+    elif x._array.ndim != 2:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in "
             "a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
@@ -251,9 +260,7 @@ def _reversed_dims(x: Tensor) -> Tensor:
 def _matrix_transposed(x: Tensor) -> Tensor:
     ndim = x._array.ndim
     if ndim == 0:
-        warn_once(
-            "Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases."
-        )
+        _warn_of_numbers("mT")
         return x
     if ndim < 2:
         raise OperationError(

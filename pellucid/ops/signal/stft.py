@@ -122,6 +122,12 @@ def stft(
                 "return_complex=True in a future PyTorch release."
             )
         return_complex = True
+    elif not return_complex:
+        warn_once(
+            "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for all "
+            "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex output "
+            "to recover the old return format."
+        )
     x: Any = input
     if center and 1 <= x._array.ndim <= 2 and n_fft > 0:
         x = _padded(x, n_fft // 2, pad_mode)

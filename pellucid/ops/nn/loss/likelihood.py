@@ -11,6 +11,7 @@ from ....core import tracing
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
+from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....errors import ArgumentValueError, DtypeError, warn
 from ....ir.formula import Formula
@@ -113,7 +114,7 @@ def gaussian_nll_loss(
     tracing.check(_check_variance, var._array)
     if var.dtype.is_integral and isinstance(eps, float):
         held_by(var.dtype, dtypes.get_default_dtype(), var.dtype.c_name)
-    safe = floored_op.call(var, low=eps)
+    safe = titled(floored_op.call(var, low=eps), "Clone")
     loss = 0.5 * (safe.log() + (input - target) ** 2 / safe)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

@@ -11,6 +11,7 @@ from ....core import tracing
 from ....core.bind import common_dtype, wrap
 from ....core.primitive import TENSORS as F
 from ....core.public import public
+from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....errors import (
     ArgumentValueError,
@@ -128,7 +129,7 @@ def hinge_embedding_loss(
     )
     # The margin and 0 are numbers of the input's type.
     margin, zero = (fitting(number, x.dtype) for number in (margin, 0))
-    far = F.where(t != 1, (margin - x).clamp(min=zero), zero)
+    far = F.where(t != 1, titled((margin - x).clamp(min=zero), "ClampMin"), zero)
     near = F.where(t != -1, x, zero)
     return reduce_loss(far + near, reduction)
 
