@@ -488,11 +488,12 @@ def _tensor_class(stub: Stub) -> None:
 def _property(stub: Stub, name: str, member: property) -> None:
     stub.lines.append("    @property")
     stub.define(name, member.fget, method=True, indent="    ")
-    if member.fset is not None:
+    refuses = member.fset is not None and member.fset.__name__ == "refuse"  # cannot be set
+    if member.fset is not None and not refuses:
         stub.lines.append(f"    @{name}.setter")
         stub.define(name, member.fset, method=True, indent="    ")
         stub.lines[-1] = stub.lines[-1].rpartition(" -> ")[0] + " -> None: ..."
-    if member.fdel is not None:
+    if member.fdel is not None and member.fdel.__name__ != "refuse":
         stub.lines += [f"    @{name}.deleter", f"    def {name}(self) -> None: ..."]
 
 

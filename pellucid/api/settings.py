@@ -422,7 +422,6 @@ _storage_classes = {t for t in _NAMES.values() if type(t) is _StorageMaker}
 
 @public()
 def set_default_tensor_type(t: Any, /) -> None:
-<<<<<<< HEAD
     """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`.
 
     >>> import pellucid as torch
@@ -433,11 +432,7 @@ def set_default_tensor_type(t: Any, /) -> None:
     torch.float64
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
-    warn(
-=======
-    """Set the default dtype by an old type name, such as "torch.DoubleTensor". Deprecated: use `set_default_dtype`."""
     warn_once(
->>>>>>> afbd2846 (Warnings of prototypes once per process, windows rounded as they are made, numbers before tensors in the graph, further nodes by PyTorch's names)
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
         UserWarning,

@@ -80,19 +80,15 @@ def _plain(data: Any, depth: int) -> Any:
     if isinstance(data, Tensor):
         if depth and data._array.ndim:
             return [_plain(x, depth - 1) for x in data]
-<<<<<<< HEAD
-        if data._array.size != 1:
+        if data._array.size != 1 and data._array.dtype.kind not in "iu":
             raise ArgumentValueError(
                 "only one element tensors can be converted to Python scalars",
                 hint="to join tensors, use torch.stack(list) for a new dimension, or torch.cat(list) along an existing one",
             )
-        return data._array.item()
-=======
         kind = data._array.dtype.kind
         return (
             data.__index__() if kind in "iu" else data.__float__() if kind == "f" else data.item()
         )
->>>>>>> afbd2846 (Warnings of prototypes once per process, windows rounded as they are made, numbers before tensors in the graph, further nodes by PyTorch's names)
     if isinstance(data, (list, tuple)):
         return [_plain(x, depth - 1) for x in data]
     return data
