@@ -80,15 +80,15 @@ def _plain(data: Any, depth: int) -> Any:
     if isinstance(data, Tensor):
         if depth and data._array.ndim:
             return [_plain(x, depth - 1) for x in data]
-        if data._array.size != 1 and data._array.dtype.kind not in "iu":
-            raise ArgumentValueError(
-                "only one element tensors can be converted to Python scalars",
-                hint="to join tensors, use torch.stack(list) for a new dimension, or torch.cat(list) along an existing one",
-            )
         kind = data._array.dtype.kind
-        return (
-            data.__index__() if kind in "iu" else data.__float__() if kind == "f" else data.item()
-        )
+        if data._array.size != 1:
+            hint = "to join tensors, use torch.stack(list) for a new dimension, or torch.cat(list) along an existing one"
+            if kind in "iu":
+                text = "only integer tensors of a single element can be converted to an index"
+                raise ArgumentTypeError(text, hint=hint)
+            text = "only one element tensors can be converted to Python scalars"
+            raise ArgumentValueError(text, hint=hint)
+        return float(data) if kind == "f" else data.item()
     if isinstance(data, (list, tuple)):
         return [_plain(x, depth - 1) for x in data]
     return data
