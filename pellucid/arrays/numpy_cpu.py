@@ -6,6 +6,7 @@ end, with generated kernels where NumPy is slow.
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 import weakref
@@ -146,7 +147,11 @@ def _add(
     """`np.add.reduce`, by a kernel where one serves, and with long sums over an axis that is not
     contiguous in blocks.
     """
-    if x.size > _MANY and dtype is out is None:
+    size = x.size
+    if size <= _BUFFERED:
+        made = _reduce(x, axis, dtype, out, keepdims)
+        return made if out is not None or x.flags.c_contiguous else in_order(made)
+    if size > _MANY and dtype is out is None:
         # NumPy adds long rows to each other as fast, and nobody has to wait for a kernel.
         across = axis is not None and {-1, x.ndim - 1}.isdisjoint(
             axis if type(axis) is tuple else (axis,)
@@ -155,13 +160,7 @@ def _add(
         made = _permuted("sum", x, axis, keepdims) if run is None else run.sum(x, axis, keepdims)
         if made is not None:
             return made
-    if (
-        x.size > 65536
-        and axis is not None
-        and dtype in _SINGLE
-        and x.dtype in _SINGLE
-        and x.ndim > 1
-    ):
+    if size > 65536 and axis is not None and dtype in _SINGLE and x.dtype in _SINGLE and x.ndim > 1:
         first = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
         if (
             type(first) is int
@@ -174,7 +173,7 @@ def _add(
             blocks = _reduce(whole.reshape(*before, n, BLOCK_ROWS, *after), first + 1)
             x = np.concatenate([blocks, _reduce(rest, first, keepdims=True)], first)
     flags = x.flags
-    if flags.forc or x.size <= _BUFFERED or dtype is None and type(axis) is int:
+    if flags.forc or dtype is None and type(axis) is int:
         made = _reduce(x, axis, dtype, out, keepdims)
     else:
         before = np.setbufsize(_GATHERED)
@@ -204,13 +203,15 @@ def sum(
 ) -> Any:
     """As `np.sum`, but float16 and bfloat16 are added in float32, and integers give int64."""
     kind = x.dtype
-    if kind in _WIDE and out is None and (dtype is None or dtype == kind):
+    wide = ACCUMULATE.get(kind)
+    if wide is None:
+        return _add(x, axis, dtype, out, keepdims)
+    if wide.kind == "f" and out is None and (dtype is None or dtype == kind):
         made = _by_kernel("sum", x, axis, keepdims)
         if made is not None:
             return made
         return narrowed(np.asarray(_add(widened(x), axis, None, None, keepdims)), kind)
-    if dtype is None and kind in ACCUMULATE:
-        wide = ACCUMULATE[kind]
+    if dtype is None:
         made = _by_kernel("sum", x, axis, keepdims) if out is None else None
         if made is not None:
             return made
@@ -227,7 +228,7 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         n = 1
         for d in axis if type(axis) is tuple else (axis,):
             n *= x.shape[d]
-    if kind in _WIDE:
+    if kind.itemsize == 2:
         made = _by_kernel("mean", x, axis, keepdims)
         if made is not None:
             return made
@@ -240,10 +241,12 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `sum`, NaN counted as 0."""
     made = _by_kernel("nansum", x, axis, keepdims)
-    return (
-        sum(np.where(x != x, x.dtype.type(0), x), axis, None, None, keepdims)
-        if made is None
-        else made
+    if made is not None:
+        return made
+    missing = x != x
+    # nothing is missing most of the time, and a copy costs more than the look
+    return sum(
+        np.where(missing, x.dtype.type(0), x) if missing.any() else x, axis, None, None, keepdims
     )
 
 
@@ -270,12 +273,13 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """By a kernel along rows, which NumPy takes one after the other."""
-    if x.dtype in _WIDE and x.size:
+    kind = x.dtype
+    if kind.itemsize == 2 and kind in _WIDE and x.size:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
-        return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), x.dtype)
-    if x.dtype.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+        return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), kind)
+    if kind.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
@@ -461,22 +465,33 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
     """As NumPy's, at a fraction of its cost, and writeable where the array is."""
     x = x if type(x) is ndarray else as_array(x)
     try:
-        extra = len(shape) - x.ndim
-        strides = [0] * len(shape)
-        for k, (size, stride) in enumerate(zip(x.shape, x.strides), extra):
-            if size == shape[k]:
-                strides[k] = stride
-            elif size != 1:
-                raise ValueError
-        if x.ndim and extra:
-            # a new dimension of size 1 steps over what follows, as in PyTorch
-            for k in range(extra - 1, -1, -1):
-                strides[k] = shape[k + 1] * strides[k + 1] if shape[k] == 1 else 0
-        if extra >= 0 and x.flags.writeable:
-            return strided(x, tuple(shape), tuple(strides))
+        if x.flags.writeable:
+            shape = tuple(shape)
+            return strided(x, shape, _spread_strides(x.shape, x.strides, shape))
     except (ValueError, IndexError, TypeError, BufferError):
         pass  # foreign element types, or a wrong shape: NumPy's own function decides
     return np.broadcast_to(x, shape)
+
+
+@functools.lru_cache(1024)
+def _spread_strides(
+    own: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The strides of an array of sizes `own` and strides `steps` that is spread to `shape`."""
+    extra = len(shape) - len(own)
+    if extra < 0:
+        raise ValueError
+    strides = [0] * len(shape)
+    for k, (size, stride) in enumerate(zip(own, steps, strict=True), extra):
+        if size == shape[k]:
+            strides[k] = stride
+        elif size != 1:
+            raise ValueError
+    if own and extra:
+        # a new dimension of size 1 steps over what follows, as in PyTorch
+        for k in range(extra - 1, -1, -1):
+            strides[k] = shape[k + 1] * strides[k + 1] if shape[k] == 1 else 0
+    return tuple(strides)
 
 
 def strided(

@@ -27,7 +27,7 @@ def _in_float32(function: Any) -> Any:
 
     @functools.wraps(function)
     def either(x: Any, *rest: Any, **params: Any) -> Any:
-        if x.dtype in HALVES:
+        if x.dtype.itemsize == 2 and x.dtype in HALVES:
             return in_float32(lambda _, *arrays: function(*arrays, **params), None, x, *rest)
         return function(x, *rest, **params)
 
@@ -78,15 +78,22 @@ def conv_weight_grad(
 
 
 def _pooled(name: str, x: Any, *args: Any) -> Any:
-    """A pooling by a kernel; None where there is none. float32 in order has the faster ones."""
+    """A pooling by a kernel; None where there is none. Much float32 in order has the faster ones."""
     if not config.kernels or type(x) is not np.ndarray:
         return None
     pooling = kernels.pooling
-    if x.dtype is _F32 and (x.flags.c_contiguous or not pooling.direct.side_by_side(x)):
+    if (
+        x.size > _FEW
+        and x.dtype is _F32
+        and (x.flags.c_contiguous or not pooling.direct.side_by_side(x))
+    ):
         made = getattr(pooling.call, name)(x, *args)
         if made is not None:
             return made
     return getattr(pooling.direct, name)(x, *args)
+
+
+_FEW = 512  # elements that are pooled before the faster kernels are prepared
 
 
 @_in_float32

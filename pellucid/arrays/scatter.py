@@ -308,7 +308,7 @@ def few_places(
     ):
         return None
     starts, step = _starts(out.shape, index.shape, dim)
-    return index * step + starts
+    return index + starts if step == 1 else index * step + starts
 
 
 def expanded_line(index: ndarray, dim: int) -> ndarray | None:

@@ -257,8 +257,7 @@ def views_result(
     """As `view_result`, for an operation that makes several views."""
     if x._x is not None:
         return finish(op, (x,), (x._rg,), params, arrays)
-    grad = local.grad
-    if x._rg and grad:
+    if x._rg and local.grad:
         recorder = op.recorder
         if recorder is None:
             recorder = op.recorder = make_recorder(op, (True,))
@@ -283,11 +282,12 @@ def mark_views(
     if kind == "grad":
         kind = ungraded() if not local.grad else "multi" if several else "grad"
     inference = x._x is not None and x._x.get("inference")
+    grad = local.grad
     for k, t in enumerate(made):
         if inference:  # whose views are no views, and want no gradient
             t._ver, t._node, t._rg, t._x = version, None, False, {"inference": True}
             continue
-        if not local.grad:
+        if not grad:
             t._rg = x._rg and base._rg
             if t._x is not None:
                 t._x.pop("inference", None)
@@ -298,7 +298,7 @@ def mark_views(
             kind,
         )
         restrict(t)
-    if (local.grad or state.slow) and not inference:
+    if (grad or state.slow) and not inference:
         views = version.views
         if views is None:
             views = version.views = []

@@ -14,7 +14,6 @@ from ..convolution.geometry import (
     IntOrSeq,
     PoolGeometry,
     adaptive_windows,
-    even_windows,
     per_dim,
     pool_geometry,
 )
@@ -137,14 +136,11 @@ def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
     """
     dims = x.ndim - 2
     out = x.astype(_accumulator(x.dtype), copy=False)
-    if even_windows(x.shape, output_size) == x.shape[2:]:
+    if output_size in (1, (1,) * dims) and 0 not in x.shape[2:]:
         # One window: a mean of each plane, which NumPy adds pairwise.
-        return (
-            out.reshape(*x.shape[:2], prod(x.shape[2:]))
-            .mean(-1)
-            .reshape(*x.shape[:2], *(1,) * dims)
-            .astype(x.dtype)
-        )
+        n = prod(x.shape[2:])
+        total = np.add.reduce(out.reshape(*x.shape[:2], n), -1)
+        return (total / n).reshape(*x.shape[:2], *(1,) * dims).astype(x.dtype)
     # A window is a box, so the mean over it is the mean over one dimension after the other.
     for d, size in enumerate(per_dim(output_size, dims, "output_size")):
         axis = 2 + d

@@ -11,8 +11,10 @@ functions return None where they cannot serve their arguments.
 
 from __future__ import annotations
 
+import functools
 import math as pymath
 import threading
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -342,6 +344,7 @@ def per_thread(queries: int, keys: int, backward: bool) -> int:
     return SCRATCH_FLOATS + (rows + 16) * ((2 if backward else 1) * keys + 1)
 
 
+@functools.lru_cache(4096)
 def numbers(
     sizes: tuple[int, ...], causal: bool, scale: float, backward: bool
 ) -> tuple[int | float, ...]:
@@ -372,6 +375,9 @@ def numbers(
     )
 
 
+_ROOM = 7  # the place of the scratch memory's size among them
+
+
 # The entries.
 
 
@@ -384,7 +390,14 @@ def _scratch(per_thread: int) -> np.ndarray:
     return scratch
 
 
-def _strides(*arrays: np.ndarray | None) -> list[int]:
+class _Layout(NamedTuple):
+    """How an array of four dimensions lies in memory."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def _strides(*arrays: np.ndarray | _Layout | None) -> list[int]:
     """Batch, head and row strides in floats; 0 along broadcast dimensions."""
     result: list[int] = []
     for a in arrays:
@@ -401,9 +414,9 @@ def _strides(*arrays: np.ndarray | None) -> list[int]:
     return result
 
 
-def _serves(*arrays: np.ndarray) -> bool:
+def _serves(*arrays: _Layout) -> bool:
     for a in arrays:
-        if a.dtype is not _F32 or a.ndim != 4 or not a.flags.aligned or a.size == 0:
+        if len(a.shape) != 4 or 0 in a.shape:
             return False
         # Rows are contiguous and do not overlap.
         if (a.shape[3] > 1 and a.strides[3] != 4) or (
@@ -441,13 +454,29 @@ def _like(a: np.ndarray, width: int) -> np.ndarray:
     return empty((batch, heads, length, width), _F32)
 
 
-def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
-    return (
-        _serves(q, k, v)
+def _placed(*arrays: np.ndarray) -> list[int] | None:
+    """The strides of queries, keys, values and others; None where they do not fit, or are not
+    served.
+    """
+    layouts = []
+    for a in arrays:
+        if a.dtype is not _F32 or not a.flags.aligned:
+            return None
+        layouts += (a.shape, a.strides)
+    return _known_strides(*layouts)
+
+
+@functools.lru_cache(4096)
+def _known_strides(*layouts: Any) -> list[int] | None:
+    arrays = [_Layout(*pair) for pair in zip(layouts[::2], layouts[1::2], strict=True)]
+    q, k, v, *_ = arrays
+    fits = (
+        _serves(*arrays)
         and q.shape[:2] == k.shape[:2] == v.shape[:2]
         and q.shape[3] == k.shape[3]
-        and (k.shape[2] == v.shape[2])
+        and k.shape[2] == v.shape[2]
     )
+    return _strides(*arrays) if fits else None
 
 
 def _causal_block(queries: int, backward: bool) -> int:
@@ -476,7 +505,8 @@ def attention(
     to `(B, H, T, S)` and is added, or boolean with True for the keys to see; `causal` lets query i
     see keys 0 to i; `scale` is 1 / sqrt(D) by default. The result has the memory layout of q.
     """
-    if not _fits(q, k, v) or _lib.forward is None:
+    steps = _placed(q, k, v)
+    if steps is None or _lib.forward is None:
         return None
     batch, heads, queries, width = q.shape
     keys, out_width = v.shape[2:]
@@ -488,9 +518,9 @@ def attention(
     lse = np.empty((batch, heads, queries), _F32)
     scale = width**-0.5 if scale is None else scale
     passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, False)
-    arrays = (q, k, v, bias, out)
-    scratch = _scratch(per_thread(queries, keys, False))
-    _lib.forward(threads.team(), *arrays, lse, gemm, scratch, *_strides(*arrays), *passed)
+    steps = (*steps, *_strides(bias, out))
+    scratch = _scratch(passed[_ROOM])
+    _lib.forward(threads.team(), q, k, v, bias, out, lse, gemm, scratch, *steps, *passed)
     return out, lse
 
 
@@ -505,12 +535,8 @@ def attention_backward(
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of q, k and v; `lse` is what `attention` gave besides the result."""
-    if (
-        not _fits(q, k, v)
-        or not _serves(g)
-        or g.shape != (*q.shape[:3], v.shape[3])
-        or _lib.backward is None
-    ):
+    steps = _placed(q, k, v, g)
+    if steps is None or g.shape != (*q.shape[:3], v.shape[3]) or _lib.backward is None:
         return None
     batch, heads, queries, width = q.shape
     keys, out_width = v.shape[2:]
@@ -522,6 +548,7 @@ def attention_backward(
     scale = width**-0.5 if scale is None else scale
     passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, True)
     arrays = (q, k, v, bias, g, dq, dk, dv)
-    scratch = _scratch(per_thread(queries, keys, True))
-    _lib.backward(threads.team(), *arrays, lse, gemm, scratch, *_strides(*arrays), *passed)
+    steps = (*steps[:9], *_strides(bias), *steps[9:], *_strides(dq, dk, dv))
+    scratch = _scratch(passed[_ROOM])
+    _lib.backward(threads.team(), *arrays, lse, gemm, scratch, *steps, *passed)
     return dq, dk, dv

@@ -36,7 +36,16 @@ def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[...,
         rule(xp, out, *others, **params)
         return out
 
+    forward.numbers = keywords(rule)  # type: ignore[attr-defined]
     return forward
+
+
+def keywords(function: Any) -> tuple[str, ...]:
+    """The names that a function takes by keyword alone."""
+    code = function.__code__
+    return getattr(
+        function, "numbers", code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    )
 
 
 def wrote_in_order(

@@ -23,7 +23,7 @@ from .._rules import require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ._bounds import bounded, index_of, inside, places, vectors
-from ._writes import both_forms, copying, wrote_in_order
+from ._writes import both_forms, copying, keywords, wrote_in_order
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:
@@ -73,6 +73,7 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
         if copied:
             target[...] = flat.reshape(target.shape)
 
+    rule.numbers = ("dim", *keywords(write_places))  # type: ignore[attr-defined]
     return rule
 
 

@@ -46,8 +46,8 @@ def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scal
         return in_float32(_attention, xp, q, k, v, bias, causal=causal, scale=scale)
     if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
         flat = q.ndim == 3
-        heads = [_one_head(a, flat) for a in (q, k, v)]
-        made = kernels.rows.attention.attention(*heads, _one_head(bias, flat), causal, scale)
+        given = [_one_head(a, flat) for a in (q, k, v, bias)] if flat else (q, k, v, bias)
+        made = kernels.rows.attention.attention(*given, causal, scale)
         if made is not None:
             # The statistics have fewer dimensions than weights: compiled programs go by that.
             out, kept = (a[:, 0] for a in made) if flat else made
@@ -213,11 +213,10 @@ def scaled_dot_product_attention(
     >>> torch.nn.functional.scaled_dot_product_attention(q, q, q).shape
     torch.Size([1, 2, 4])
     """
-    q, k, v = (
-        require_tensor(t, "scaled_dot_product_attention", n, i)
-        for i, (n, t) in enumerate((("query", query), ("key", key), ("value", value)), start=1)
-    )
-    bias = attn_mask
+    for i, t in enumerate((query, key, value)):
+        if not isinstance(t, Tensor):
+            require_tensor(t, "scaled_dot_product_attention", ("query", "key", "value")[i], i + 1)
+    q, k, v, bias = query, key, value, attn_mask
     policy = thread.stack.autocast
     if policy is not None:
         q, k, v, bias = (policy.narrow(t) for t in (q, k, v, bias))
@@ -226,7 +225,7 @@ def scaled_dot_product_attention(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {q.dtype.c_name} key.dtype: {k.dtype.c_name} and "
             f"value.dtype: {v.dtype.c_name} instead."
         )
-    if q.ndim < 2 or k.ndim < 2 or v.ndim < 2:
+    if q._array.ndim < 2 or k._array.ndim < 2 or v._array.ndim < 2:
         raise OperationError(
             f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {q.ndim} key.dim: {k.ndim} and "
             f"value.dim: {v.ndim} instead."

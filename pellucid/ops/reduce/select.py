@@ -146,6 +146,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
         values = take_few(x, index, dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
+    forward.numbers = ("dim", "keepdim", *given)  # type: ignore[attr-defined]
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name,
@@ -247,8 +248,9 @@ def _extreme(
     name: str, op: Any, whole: Any, pairwise: str, input: Any, dim: Any, keepdim: Any, other: Any
 ) -> Any:
     if other is None:
-        if everyday_dim(input, dim) >= 0:
-            return _along(op, name, input, dim, keepdim)
+        number = everyday_dim(input, dim)
+        if number >= 0:
+            return _RESULTS[name](*op.call(input, dim=number, keepdim=bool(keepdim)))
         if (
             dim is None
             and isinstance(input, Tensor)

@@ -36,16 +36,16 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
     if named:
         size = (keyword(named, "expand", "size"),)
     if type(self) is Tensor and not state.slow and type(self._array) is ndarray:
+        a = self._array
         wanted = size[0] if len(size) == 1 and type(size[0]) in (tuple, dtypes.Size) else size
-        if -1 in wanted and len(wanted) >= self._array.ndim:
-            before = len(wanted) - self._array.ndim  # new dimensions have no size to keep
-            own = (-1,) * before + self._array.shape
+        if -1 in wanted and len(wanted) >= a.ndim:
+            before = len(wanted) - a.ndim  # new dimensions have no size to keep
+            own = (-1,) * before + a.shape
             wanted = tuple([kept if n == -1 else n for n, kept in zip(wanted, own)])
         if -1 not in wanted:
             try:
-                return view_result(
-                    expand_op, self, broadcast_array(self._array, wanted), {"shape": tuple(wanted)}
-                )
+                made = broadcast_array(a, wanted)
+                return view_result(expand_op, self, made, {"shape": made.shape})
             except (ValueError, TypeError):
                 pass
     a = require_tensor(self, "expand")._array

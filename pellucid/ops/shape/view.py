@@ -47,14 +47,31 @@ def _view(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
         raise OperationError(shapes.VIEW_REFUSED)
     if 0 in x.shape:
         return x.reshape(shape)
-    if x.size < 1 << 16 and 0 not in x.strides:  # NumPy finds most of these views, and sooner
-        made = x.reshape(shape)
-        if made.strides == strides and made.base is (x if x.base is None else x.base):
-            return made
+    made = _by_numpy(x, shape)
+    if made is not None:
+        return made
     item = x.dtype.itemsize
     # view_strides counts the innermost stride of a scalar as 1 element; the other strides scale
     # with what went in.
     return xp.strided(x, shape, strides if x.ndim else (item,) * len(shape))
+
+
+_SMALL = 1 << 16  # elements that NumPy may copy in vain
+
+
+def _by_numpy(x: ndarray, shape: Sequence[int]) -> ndarray | None:
+    """The view that NumPy finds sooner, of an array with gaps; None where it copies, or has other
+    strides than PyTorch.
+    """
+    if not 0 < x.size < _SMALL or 0 in x.strides:
+        return None
+    try:
+        made = x.reshape(shape)
+    except (ValueError, TypeError):
+        return None
+    if made.base is not (x if x.base is None else x.base):
+        return None
+    return made if made.strides == shapes.view_strides(x.shape, x.strides, made.shape) else None
 
 
 def _batch_shape(b: Any) -> Any:
@@ -123,7 +140,8 @@ unsafe_view_op = defop(
 def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     """View or copy of known shape (one size may be -1)."""
     a = x._array
-    if type(a) is ndarray and a.flags.c_contiguous and is_fast(x):
+    fast = is_fast(x)
+    if fast and a.flags.c_contiguous:
         try:
             r = a.reshape(shape)
         except ValueError:
@@ -134,6 +152,9 @@ def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     shape = shapes.infer_size(tuple(shape), a.size)
     strides = shapes.view_strides(a.shape, a.strides, shape)
     if strides is not None:
+        r = _by_numpy(a, shape) if fast else None
+        if r is not None:
+            return view_result(view_op, x, r, {"shape": shape})
         try:
             return view_op.call(x, shape=shape)
         except (
@@ -196,14 +217,18 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
                 return _view_dtype(self, dtypes.check_dtype(only, "view") or self.dtype)
             shape = sizes_of(shape, "view")
     a = self._array
-    if type(a) is ndarray and a.flags.c_contiguous and is_fast(self):
-        try:
-            r = a.reshape(shape)
-        except (ValueError, TypeError):
-            r = a.reshape(shapes.infer_size(sizes_of(shape, "view"), a.size))
-        if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
-            shapes.infer_size(shape, a.size)
-        return view_result(view_op, self, r, {"shape": r.shape})
+    if is_fast(self):
+        if a.flags.c_contiguous:
+            try:
+                r = a.reshape(shape)
+            except (ValueError, TypeError):
+                r = a.reshape(shapes.infer_size(sizes_of(shape, "view"), a.size))
+        else:
+            r = _by_numpy(a, shape)
+        if r is not None:
+            if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
+                shapes.infer_size(shape, a.size)
+            return view_result(view_op, self, r, {"shape": r.shape})
     if not shape and a.size != 1:
         raise ShapeError(f"shape '[]' is invalid for input of size {a.size}")
     return _strict_view(self, shapes.infer_size(sizes_of(shape, "view"), a.size))

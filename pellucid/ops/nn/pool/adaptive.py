@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -144,13 +145,23 @@ def _adaptive(
     name: str, n: int, input: Tensor, output_size: Any
 ) -> tuple[Tensor, int, tuple[int, ...]]:
     x = require_tensor(input, name)
-    shape = shapes.adaptive_pool_shape(name, x._array.shape, output_size)
+    # of whole numbers it is remembered
+    plain = (
+        type(output_size) is int
+        or type(output_size) is tuple
+        and set(map(type, output_size)) == {int}
+    )
+    shape_of = (
+        _known_shape if plain and type(x._array) is np.ndarray else shapes.adaptive_pool_shape
+    )
+    shape = shape_of(name, x._array.shape, output_size)
     check_dtype(x, f"{name}_cpu" if n == 3 else f"{name[:-2]}2d")
     check_fits(name, shape, x._array.dtype.itemsize)
     x, lead = batched(x, n)
     return x, lead, tuple(shape[-n:])
 
 
+_known_shape = functools.lru_cache(1024)(shapes.adaptive_pool_shape)
 _LARGE = 1 << 34
 
 
@@ -192,7 +203,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
         whole
         and isinstance(input, Tensor)
         and (
-            n < input.ndim < n + 3
+            n < input._array.ndim < n + 3
             and 0 in input._array.shape[-n:]
             or _means_refused(n, input, output_size)
         )
