@@ -458,7 +458,7 @@ def _placed(*arrays: np.ndarray) -> list[int] | None:
     """The strides of queries, keys, values and others; None where they do not fit, or are not
     served.
     """
-    layouts = []
+    layouts: list[Any] = []
     for a in arrays:
         if a.dtype is not _F32 or not a.flags.aligned:
             return None
@@ -518,9 +518,9 @@ def attention(
     lse = np.empty((batch, heads, queries), _F32)
     scale = width**-0.5 if scale is None else scale
     passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, False)
-    steps = (*steps, *_strides(bias, out))
-    scratch = _scratch(passed[_ROOM])
-    _lib.forward(threads.team(), q, k, v, bias, out, lse, gemm, scratch, *steps, *passed)
+    scratch = _scratch(int(passed[_ROOM]))
+    arrays = (q, k, v, bias, out, lse, gemm, scratch)
+    _lib.forward(threads.team(), *arrays, *steps, *_strides(bias, out), *passed)
     return out, lse
 
 
@@ -548,7 +548,8 @@ def attention_backward(
     scale = width**-0.5 if scale is None else scale
     passed = numbers((batch, heads, queries, keys, width, out_width), causal, scale, True)
     arrays = (q, k, v, bias, g, dq, dk, dv)
-    steps = (*steps[:9], *_strides(bias), *steps[9:], *_strides(dq, dk, dv))
-    scratch = _scratch(passed[_ROOM])
+    own, given = steps[:9], steps[9:]
+    steps = [*own, *_strides(bias), *given, *_strides(dq, dk, dv)]
+    scratch = _scratch(int(passed[_ROOM]))
     _lib.backward(threads.team(), *arrays, lse, gemm, scratch, *steps, *passed)
     return dq, dk, dv
