@@ -848,3 +848,25 @@ def test_what_did_not_run_is_not_watched() -> None:
     options.scale = 3.0
     torch.testing.assert_close(f(X), X * 3)
     assert len(f.versions) == 2
+
+
+def test_the_short_check_serves_steps_that_read_the_shape_of_a_buffer() -> None:
+    """What such a step reads beside its arguments is compared by generated code alone."""
+
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("table", torch.ones(4))
+            self.names = ["a", "b"]
+
+        def forward(self, v: Any) -> Any:
+            return v * self.table.shape[0] + len(self.names)
+
+    model = Scaled()
+    f = torch.compile(model.forward)
+    f(X)
+    torch.testing.assert_close(f(X), X * 4 + 2)
+    (version,) = f.versions
+    assert version.admission.forms and version.admission.check((X,)) is not None
+    model.table = torch.ones(5)
+    torch.testing.assert_close(f(X), X * 5 + 2)

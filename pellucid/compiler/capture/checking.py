@@ -284,10 +284,11 @@ class _Check:
             self.scope[f"p{k}"], self.scope[f"m{k}"] = t, a
             self.tests.append(f"p{k}._array is not m{k}")
         for k, (t, form) in enumerate(self.admission.forms):
-            self.scope[f"h{k}"], self.scope[f"f{k}"] = t, form
-            a = f"h{k}._array"
+            # names that no guard's test has
+            self.scope[f"of{k}"], self.scope[f"form{k}"] = t, form
+            a = f"of{k}._array"
             self.tests.append(
-                f"type({a}) is not ndarray or ({a}.shape, {a}.dtype, {a}.strides) != f{k}"
+                f"type({a}) is not ndarray or ({a}.shape, {a}.dtype, {a}.strides) != form{k}"
             )
         for k, (t, flag) in enumerate(self.admission.requires_grad):
             self.scope[f"q{k}"] = t
