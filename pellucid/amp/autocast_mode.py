@@ -20,7 +20,7 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor, version_of
 from ..devices import device
-from ..errors import warn
+from ..errors import OperationError, warn
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
@@ -77,10 +77,15 @@ class _Policy:
         elif group == "float32":
             target = dtypes.float32
         else:
-            kinds = {x.dtype for x in tensors}
-            if len(kinds) < 2:
-                return args
-            target = dtypes.float32
+            target = self.dtype
+            for x in tensors:
+                if x.dtype is dtypes.float32:
+                    target = dtypes.float32
+                    break
+                if x.dtype is not target:
+                    raise OperationError(
+                        "Unexpected floating ScalarType in at::autocast::prioritize"
+                    )
         return tuple(
             self.to(x, target) if isinstance(x, Tensor) and x.dtype in _FLOATS else x for x in args
         )

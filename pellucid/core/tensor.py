@@ -330,9 +330,9 @@ def version_of(tensor: Tensor) -> Version:
     return version
 
 
-def count_write(version: Version) -> None:
-    """One write more."""
-    version.count += 1
+def count_write(version: Version, writes: int = 1) -> None:
+    """One write more, or several."""
+    version.count += writes
     if version.restricted is not None:
         outdate_all(version)
 

@@ -874,7 +874,7 @@ def _inherits(view: View) -> bool:
 def version_of(tensor: Tensor) -> Version:
     ...
 
-def count_write(version: Version) -> None:
+def count_write(version: Version, writes: int=1) -> None:
     ...
 
 def views_of(base: Tensor) -> list[Any]:

@@ -129,3 +129,26 @@ def test_linear_layers_refuse_doubles_beside_others(shape: tuple[int, ...]) -> N
         pytest.raises(RuntimeError, match="but got: double != c10::BFloat16"),
     ):
         nn.functional.linear(x.double(), weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_einsum_takes_operands_of_two_precisions(dtype):
+    x, w = torch.randn(2, 3, dtype=dtype), torch.randn(3, 4, requires_grad=True)
+    with torch.autocast("cpu", dtype=dtype):
+        y = torch.einsum("ij,jk->ik", x, w)
+        assert torch.equal(y, x @ w)
+    assert y.dtype is dtype
+    y.sum().backward()
+    assert w.grad.dtype is torch.float32
+
+
+def test_joined_tensors_of_a_third_precision_are_refused():
+    half, brain, full = (torch.ones(2, dtype=d) for d in (torch.half, torch.bfloat16, torch.float))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for join in (torch.cat, torch.stack):
+            for refused in ([half, half], [half, brain], [brain, half, full]):
+                with pytest.raises(RuntimeError, match="at::autocast::prioritize"):
+                    join(refused)
+            assert join([brain, full]).dtype is join([full, half]).dtype is torch.float32
+            assert join([brain, brain]).dtype is torch.bfloat16
+            assert join([full.double(), brain]).dtype is torch.float64

@@ -197,3 +197,36 @@ def test_jacobians_by_no_numbers():
     compiled = torch.compile(lambda x: torch.func.jacrev(lambda t: t)(x))
     for _ in range(3):
         assert compiled(torch.ones(0)).shape == (0, 0)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda given: given,
+        lambda given: {"a": given, "b": given[0] + 1},
+        lambda given: (given, given[0].shape),
+    ],
+)
+def test_a_list_that_was_given_stays_itself(function):
+    compiled = torch.compile(function)
+    for _ in range(3):
+        given = [torch.ones(1)]
+        result = compiled(given)
+        found = result["a"] if isinstance(result, dict) else result
+        assert (found[0] if isinstance(found, tuple) else found) is given
+
+
+def test_writes_of_a_compiled_function_outdate_views():
+    x = torch.ones(2, 3, requires_grad=True)
+
+    def step():
+        with torch.no_grad():
+            x.mul_(2)
+
+    compiled = torch.compile(step)
+    for _ in range(3):
+        view = x.unbind(-1)[1]
+        compiled()
+        with pytest.raises(RuntimeError, match="Output 1 of Unbind is a view and its base"):
+            _ = view.grad_fn

@@ -200,3 +200,19 @@ def test_a_batch_of_seeds_runs_backward():
     x = torch.tensor([1.0, 2.0, 3.0])
     made = torch.autograd.functional.jacobian(lambda v: v * v.sum(), x, vectorize=True)
     assert made.tolist() == torch.autograd.functional.jacobian(lambda v: v * v.sum(), x).tolist()
+
+
+def test_data_is_refused_under_vmap():
+    def read(x):
+        return x.data * 2
+
+    def write(x):
+        x.data = torch.zeros(2)
+        return x
+
+    for function, said in (
+        (read, "accessing `data` under vmap transform is not allowed"),
+        (write, "mutating directly with `.data` under vmap transform is not allowed."),
+    ):
+        with pytest.raises(RuntimeError, match=said):
+            torch.func.vmap(function)(torch.ones(3, 2))

@@ -122,6 +122,8 @@ class Leaving(TracedCall):
             raise Refusal("the step returns a list or dictionary twice")
         if made != held:
             raise Refusal("the step returns a list or dictionary that was there before it")
+        if not self.changes.environment.containers.isdisjoint(held):
+            raise Refusal("the step returns a list or dictionary that it was given")
 
     def _leave(self, t: Any) -> int:
         """Let a number or tensor of the call leave it; returns its position among the outputs."""

@@ -15,7 +15,7 @@ from ...core.bind import wrap
 from ...core.inplace import replay_tensor
 from ...core.modes import enable_grad, local, no_grad
 from ...core.primitive import TENSORS
-from ...core.tensor import OutputSlot, Tensor, Version, make_tensor, version_of
+from ...core.tensor import OutputSlot, Tensor, Version, count_write, make_tensor, version_of
 from ...ir import Buffer, Value
 from ...ops.shape.storage import as_strided, storage_offset_of
 from ..trace.arrays import numpy_dtype
@@ -314,7 +314,7 @@ class Direct:
             t._grad = grad
             self.reused[k] = (grad, made)
         for version, n in self.counters:
-            version.count += n
+            count_write(version, n)
         out: list[Any] = []
         for k, spent, number in self.leaving:
             if number is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from ...core.tape import Node
-from ...core.tensor import OutputSlot, Tensor, version_of
+from ...core.tensor import OutputSlot, Tensor, count_write, version_of
 from ...errors import pass_on
 from ...ir import Buffer, Program, Value
 from ..capture.side_effects import restore, saved
@@ -118,7 +118,7 @@ class Code:
         """
         found = [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]
         for version, n in {id(v): (v, n) for t, n in found for v in [version_of(t)]}.values():
-            version.count += n
+            count_write(version, n)
 
 
 # ---- a version -----------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class Version:
         if overwrites:
             tensors = admission.given(list(args)) if admission.places else args
             for k, n in overwrites:
-                version_of(tensors[k]).count += n
+                count_write(version_of(tensors[k]), n)
         self.hits += 1
         out = direct.made(arrays, fresh)  # type: ignore[union-attr]
         results = self.results
@@ -251,7 +251,7 @@ class Version:
         if code.overwrites:
             tensors = admission.given(list(args))
             for k, n in code.overwrites:
-                version_of(tensors[k]).count += n
+                count_write(version_of(tensors[k]), n)
         self.hits += 1
         out = direct.made(arrays, fresh, numbers, known, effects.late_outputs)
         if effects.changing:

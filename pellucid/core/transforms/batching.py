@@ -109,7 +109,14 @@ class Batched(Tensor):
         """The samples outside the graph."""
         return batched(physical(self).detach(), level_of(self))
 
-    data = property(detach)
+    @property
+    def data(self) -> Tensor:
+        """Not supported, as in PyTorch."""
+        raise OperationError("accessing `data` under vmap transform is not allowed")
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        raise OperationError("mutating directly with `.data` under vmap transform is not allowed.")
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
         """Not supported, as in PyTorch."""

@@ -15,12 +15,13 @@ from ...core import tracing
 from ...core.bind import NUMBERS, wrap
 from ...core.display import examples
 from ...core.inplace import bump, check_overlap, check_read, check_writable, overwrite, write
-from ...core.modes import local, state
+from ...core.interpret import thread
+from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS, with_out
 from ...core.tape import titled
-from ...core.tensor import Tensor
+from ...core.tensor import FAST_TYPES, Tensor
 from ...errors import OperationError, warn_once
 from .._numbers import check_fitting, number_array
 from .._rules import mismatch, require_tensor
@@ -66,7 +67,12 @@ def wrote_in_order(
         type(a) is not ndarray
         or apart(a)
         or (local.grad and any(x._rg for x in (t, *others)))
-        or (state.slow and tracing.tracer() is None)
+        or (
+            # whoever steps in is asked; autocast has no part in writes
+            any(i is not thread.stack.autocast for i in thread.stack.all)
+            and tracing.tracer() is None
+        )
+        or not all(type(x) in FAST_TYPES for x in (t, *others))
     ):
         return False
     if overlaps_itself(a):

@@ -213,7 +213,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                 if one and np.may_share_memory(a, source):
                     # Parts of the same memory: NumPy would write the right thing, PyTorch refuses
                     # when they meet.
-                    if type(target) is ndarray or np.may_share_memory(a[target], source):
+                    if type(target) is ndarray or _meets(a, target, source):
                         return _set_slowly(self, index, value)
                 if (not plain and _held(value, kind, a.dtype)) or (
                     plain
@@ -231,6 +231,16 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                         bump(self, "__setitem__")
                         return
     _set_slowly(self, index, value)
+
+
+def _meets(a: ndarray, target: Any, source: Any) -> bool:
+    """Whether a place of an array shares memory with another; also where there is no such place,
+    which is refused in other words.
+    """
+    try:
+        return np.may_share_memory(a[target], source)
+    except IndexError:
+        return True
 
 
 def _held(value: Any, kind: Any, dtype: Any) -> bool:

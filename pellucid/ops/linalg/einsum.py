@@ -8,6 +8,7 @@ import functools
 from math import prod
 from typing import Any, NamedTuple
 
+from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -214,6 +215,9 @@ class _Product(NamedTuple):
     shape: tuple[int, ...]
 
     def of(self, x: Any, y: Any) -> Any:
+        policy = thread.stack.autocast
+        if policy is not None:
+            x, y = policy.narrow(x), policy.narrow(y)
         xs, ys = _ordered(x, self.left), _ordered(y, self.right)
         if x.dtype is not y.dtype:
             if prod(self.shape) * self.rows[-1]:
