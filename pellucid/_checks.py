@@ -107,3 +107,24 @@ def _shape_as_tensor(self: Tensor) -> Tensor:
     """
 
     return make_tensor(np.array(self.shape, np.int64))
+
+
+def _cast(name: str) -> Callable[..., Tensor]:
+    def cast(input: Tensor, non_blocking: bool = False) -> Tensor:
+        made: Tensor = getattr(input, name)()
+        return made
+
+    cast.__doc__ = f"The elements as `Tensor.{name}` gives them; an older name."
+    return cast
+
+
+(
+    _cast_Byte,
+    _cast_Char,
+    _cast_Short,
+    _cast_Int,
+    _cast_Long,
+    _cast_Half,
+    _cast_Float,
+    _cast_Double,
+) = map(_cast, ("byte", "char", "short", "int", "long", "half", "float", "double"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from .core.public import FUNCTIONS as _FUNCTIONS
 
 _NAMES = (
@@ -32,3 +35,9 @@ __all__ = list(_NAMES)
 
 for _name in _NAMES:
     globals()[_name] = _FUNCTIONS["torch"][_name]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "F":  # libraries take `torch.nn.functional` from here
+        return _importlib.import_module(f"{__package__}.nn.functional")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

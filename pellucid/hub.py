@@ -5,6 +5,7 @@ Nothing is downloaded.
 from __future__ import annotations
 
 import errno
+import importlib
 import importlib.util
 import os
 import re
@@ -28,6 +29,12 @@ __all__ = [
 ]
 
 _chosen: str | None = None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":  # libraries take the bar for downloads from here
+        return importlib.import_module(name).tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def urlopen(url: Any, *args: Any, **options: Any) -> NoReturn:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes as _dtypes
+from ..__config__ import show as _show_config
 from .._foreach import (
     _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import sys
 from itertools import count
 from typing import Any
@@ -11,6 +12,41 @@ from ..core.display.nodes import accumulator
 from ..core.interpret import thread
 from ..core.modes import local
 from ..core.reverse import Run
+
+
+class DeviceType(enum.Enum):
+    """Kinds of devices, by PyTorch's numbers."""
+
+    CPU = 0
+    CUDA = 1
+    MKLDNN = 2
+    OPENGL = 3
+    OPENCL = 4
+    IDEEP = 5
+    HIP = 6
+    FPGA = 7
+    MAIA = 8
+    XLA = 9
+    Vulkan = 10
+    Metal = 11
+    XPU = 12
+    MPS = 13
+    Meta = 14
+    HPU = 15
+    VE = 16
+    Lazy = 17
+    IPU = 18
+    MTIA = 19
+    PrivateUse1 = 20
+
+    def __int__(self) -> int:
+        return self.value
+
+    __index__ = __int__
+
+    def __str__(self) -> str:
+        return f"DeviceType.{self.name}"
+
 
 _numbers: WeakKeyDictionary[Run, int] = WeakKeyDictionary()
 _next = count()

@@ -11,7 +11,6 @@ it as a default or compares it by `is` need not know.
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import functools
 import threading
@@ -22,6 +21,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from .. import _class_statements
 from ..core import bind
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
@@ -469,29 +469,22 @@ def _ask_for(cls: type) -> None:
             _functions(True)
 
 
-_build_class = builtins.__build_class__
-
-
-@functools.wraps(_build_class)
-def _noticing(*args: Any, **kwargs: Any) -> Any:
-    """Python's own way to make a class. A class that is no Tensor tells nobody else that it has
+def _notice(made: type) -> None:
+    """Look at a class that a program made. One that is no Tensor tells nobody else that it has
     `__torch_function__`, and functions that PyTorch writes in C stay functions in it.
     """
-    made = _build_class(*args, **kwargs)
-    if not isinstance(made, type):
-        return made
     members = type.__dict__["__dict__"].__get__(made)  # past what its metaclass says
     home = members.get("__module__")
-    if not str(home).startswith("pellucid."):
-        if "__torch_function__" in members and not issubclass(made, Tensor):
-            _ask_for(made)
-        for name in [
-            name
-            for name, value in members.items()
-            if type(value) is FunctionType and value.__module__ != home and _written_in_c(value)
-        ]:
-            setattr(made, name, staticmethod(members[name]))
-    return made
+    if str(home).startswith("pellucid."):
+        return
+    if "__torch_function__" in members and not issubclass(made, Tensor):
+        _ask_for(made)
+    for name in [
+        name
+        for name, value in members.items()
+        if type(value) is FunctionType and value.__module__ != home and _written_in_c(value)
+    ]:
+        setattr(made, name, staticmethod(members[name]))
 
 
 def _written_in_c(function: FunctionType) -> bool:
@@ -599,7 +592,7 @@ class Asked:
 
 attach.after_publish.append(_published)
 attach.own = own
-builtins.__build_class__ = _noticing
+_class_statements.tell(_notice)
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[assignment, method-assign]
 Parameter.__torch_function__ = staticmethod(disabled)  # type: ignore[method-assign]
 Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]

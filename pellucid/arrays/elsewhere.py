@@ -73,11 +73,16 @@ def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
     return MetaArray(*result)
 
 
+class _Nothing(np.ndarray):
+    """One element that stands for any memory: its views may reach anywhere."""
+
+
 def _view_of_nothing(op: Any, array: MetaArray, params: dict[str, Any]) -> Any:
     """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte
     can stand for the memory.
     """
-    phantom = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
+    byte = np.empty(1, array.dtype).view(_Nothing)
+    phantom = np.lib.stride_tricks.as_strided(byte, array.shape, array.strides, subok=True)
     result = op.numpy_forward(phantom, **params)
     if op.outputs != 1:
         return [(r.shape, r.dtype, r.strides) for r in result]

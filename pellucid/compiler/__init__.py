@@ -29,6 +29,7 @@ from .._pytree import tree_map
 from ..api.create.construct import from_numpy
 from ..core import tracing
 from ..core.tensor import Tensor
+from ..errors import UnsupportedError
 from ..nn.modules.module import Module
 from .function import DEFAULTS, STANCE, CompiledFunction, CompileError, CompileWarning
 
@@ -51,6 +52,7 @@ __all__ = [
     "lookup_backend",
     "register_backend",
     "load_cache_artifacts",
+    "load_compiled_function",
     "nested_compile_region",
     "reset",
     "save_cache_artifacts",
@@ -537,6 +539,23 @@ def save_cache_artifacts() -> None:
     >>> torch.compiler.save_cache_artifacts() is None
     True
     """
+
+
+def load_compiled_function(
+    file: Any, *, f_globals: dict[str, object] | None = None, external_data: Any = None
+) -> Any:
+    """Not supported: always raises NotImplementedError. Functions are compiled when they are first called, and the code is kept on disk.
+
+    >>> import pellucid as torch
+    >>> torch.compiler.load_compiled_function(None)
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: torch.compiler.load_compiled_function is not supported...
+    """
+    raise UnsupportedError(
+        "torch.compiler.load_compiled_function is not supported: it reads PyTorch's machine code",
+        hint="compile the function here; its code is kept on disk",
+    )
 
 
 def load_cache_artifacts(serialized_artifacts: bytes) -> None:

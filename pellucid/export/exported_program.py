@@ -23,6 +23,7 @@ from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from ..nn import Module
 from .capture import Seen, State
+from .decomp_utils import CustomDecompTable
 from .dynamic_shapes import Axis, Dynamic
 from .graph_signature import (
     ConstantArgument,
@@ -499,7 +500,7 @@ def _structure(want: Any) -> Callable[..., Any]:
 
 
 # ---- decompositions ----------------------------------------------------------------------------
-def default_decompositions() -> dict[Any, Callable[..., Any]]:
+def default_decompositions() -> CustomDecompTable:
     """Return the functions that `ExportedProgram.run_decompositions` applies by default: none. Operators that PyTorch composes of
     others are always decomposed.
 
@@ -509,7 +510,7 @@ def default_decompositions() -> dict[Any, Callable[..., Any]]:
     >>> [str(node.target) for node in lower.graph.nodes if node.op == "call_function"]
     ['aten.t.default', 'aten.addmm.default']
     """
-    return {}
+    return CustomDecompTable()
 
 
 def _decomposed(program: ExportedProgram, table: dict[Any, Callable[..., Any]]) -> ExportedProgram:

@@ -36,6 +36,13 @@ class NestedTensor(Tensor):
     _ragged_idx: int
     _known_sizes: tuple[int | None, int | None]
 
+    def __new__(
+        cls, values: Tensor, offsets: Tensor, *, lengths: Tensor | None = None, **kwargs: Any
+    ) -> NestedTensor:
+        sizes = map((kwargs.get("_metadata_cache") or {}).get, ("min_seqlen", "max_seqlen"))
+        known = (None if rows is None else rows.shape[0] for rows in sizes)
+        return NestedTensor.make(values, offsets, lengths, kwargs.get("_ragged_idx", 1), *known)
+
     @staticmethod
     def make(
         values: Tensor,
@@ -211,7 +218,7 @@ class NestedTensor(Tensor):
 
     def __reduce_ex__(self, protocol: SupportsIndex = 2) -> Any:
         parts = self._values, self._offsets, self._lengths, self._ragged_idx, *self._known_sizes
-        return _restored, parts
+        return NestedTensor.make, parts
 
     def __deepcopy__(self, memo: Any) -> NestedTensor:
         from copy import deepcopy
@@ -359,17 +366,6 @@ class NestedTensor(Tensor):
 def _empty_rows(size: int | None) -> Tensor | None:
     """A size as the shape of a tensor without elements, which tensors made of tensors carry it in."""
     return None if size is None else make_tensor(np.empty((size, 0), np.float32))
-
-
-def _restored(
-    values: Tensor,
-    offsets: Tensor,
-    lengths: Tensor | None,
-    ragged: int,
-    least: int | None = None,
-    longest: int | None = None,
-) -> NestedTensor:
-    return NestedTensor.make(values, offsets, lengths, ragged, least, longest)
 
 
 Handler = Callable[..., Any]

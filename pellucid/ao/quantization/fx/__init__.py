@@ -1,0 +1,3 @@
+"""`torch.ao.quantization.fx`: operators of quantized programs, which its module `_decomposed`
+defines.
+"""
