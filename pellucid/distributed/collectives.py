@@ -367,8 +367,9 @@ def all_gather_into_tensor(
         return _not_member("all_gather_into_tensor")
     chosen = group_of(group)
     if output_tensor._array.size != input_tensor._array.size * chosen.size():
-        raise ArgumentValueError(
-            "output tensor size must be equal to world_size times input tensor size",
+        parts = output_tensor.chunk(chosen.size())
+        raise OperationError(
+            _unfit("allgather", parts, input_tensor, chosen.size()),
             hint=f"{list(output_tensor.shape)} for {chosen.size()} tensors {list(input_tensor.shape)}",
         )
 
@@ -404,16 +405,22 @@ def _list_on(there: bool, value: Any, name: str, place: str) -> list[Tensor]:
 
 def _check_list(name: str, tensors: list[Tensor], tensor: Tensor, size: int) -> None:
     if len(tensors) != size:
+        kind = "output" if name == "gather" else "input"
         raise OperationError(
-            f"ProcessGroupGloo::{name}: Incorrect list size {len(tensors)}. List size should be {size}, same as size of "
-            "the process group."
+            f"ProcessGroupGloo::{name}: Incorrect {kind} list size {len(tensors)}. {kind.capitalize()} list size should be "
+            f"{size}, same as size of the process group."
         )
+    if any(t.shape != tensor.shape for t in tensors):
+        raise OperationError(_unfit(name, tensors, tensor, size))
+
+
+def _unfit(name: str, tensors: Sequence[Tensor], tensor: Tensor, size: int) -> str:
+    """What is wrong with a list of tensors that should have the shape of `tensor`."""
     for i, t in enumerate(tensors):
         if t.shape != tensor.shape:
             wanted, found = (", ".join(map(str, s)) for s in (tensor.shape, t.shape))
-            raise OperationError(
-                f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected ({wanted}), got ({found}))"
-            )
+            return f"ProcessGroupGloo::{name}: invalid tensor size at index {i} (expected ({wanted}), got ({found}))"
+    return f"ProcessGroupGloo::{name}: invalid output tensor list at index 0 (expected length {size}, got {len(tensors)})"
 
 
 def gather(

@@ -669,6 +669,8 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     0
     >>> dist.destroy_process_group()
     """
+    if group is _state.default:
+        return global_rank
     ranks = group_of(group).ranks
     if global_rank not in ranks:
         raise ArgumentValueError(f"Global rank {global_rank} is not part of group {group}")

@@ -1,5 +1,6 @@
 """The same programs with PyTorch's gloo and with Pellucid's MPI, two ranks each."""
 
+import json
 import re
 import subprocess
 import sys
@@ -27,6 +28,29 @@ def test_losses_of_data_parallel_training(tmp_path):
     for name, values in theirs.items():
         if name != "synchronised norm":  # PyTorch's needs a GPU
             assert ours[name] == pytest.approx(values, abs=3e-6), name
+
+
+def test_modes_and_errors_of_data_parallel_training(tmp_path):
+    """Hooks, join, ZeRO, buffers: losses and parameters; errors with their class and first line."""
+    ours, theirs = (
+        [
+            json.loads(re.search(r"^said (.*)$", text, re.MULTILINE)[1])
+            for text in launch("modes_beside.py", 2, *args, folder=tmp_path, timeout=200)
+        ]
+        for args in ((), ("torch",))
+    )
+
+    def flat(value):
+        return [x for v in value for x in flat(v)] if isinstance(value, list) else [value]
+
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine.keys() == other.keys() and len(other) > 50
+        for name, value in other.items():
+            if name.startswith("error"):
+                assert mine[name] == value, name
+            else:
+                error = 3e-3 if name.startswith(("half", "PowerSGD")) else 5e-6
+                assert flat(mine[name]) == pytest.approx(flat(value), abs=error), name
 
 
 def test_the_tutorial_unmodified(tmp_path):

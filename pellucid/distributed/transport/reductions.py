@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import BY_NUMPY
-from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError
 
 
 class RedOpType(enum.IntEnum):
@@ -69,7 +69,10 @@ def kind(op: Any) -> RedOpType:
         return op.op
     if isinstance(op, RedOpType):
         return op
-    raise ArgumentValueError(f"unsupported reduce op {op!r}")
+    raise ArgumentTypeError(
+        "(): incompatible function arguments. The following argument types are supported:",
+        hint=f"op has to be a torch.distributed.ReduceOp, not {op!r}",
+    )
 
 
 _MPI_NAMES = {

@@ -4,6 +4,7 @@ batch.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -129,7 +130,10 @@ class DistributedDataParallel(Module, Joinable):
         self._join: _Shadow | None = None
         if init_sync:
             self._same_parameters(everything)
-            self._share([*(p for _, p in everything), *self._buffers_to_share()])
+            # that forward does not share them says nothing about the start, except the old argument
+            buffers = forward_sync_buffers is not None or broadcast_buffers is not False
+            shared = self._buffers_to_share() if buffers else []
+            self._share([*(p for _, p in everything), *shared])
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
         self._first_bucket = FIRST_BUCKET if bucket_cap_mb is None else self.bucket_bytes_cap
         self._reduce(named)
@@ -266,8 +270,16 @@ class DistributedDataParallel(Module, Joinable):
         Raises:
             TypeError: it cannot be called. RuntimeError: there is one already.
         """
+        from ...distributed.ddp.reducer import GradBucket
+
         if not callable(hook):
             raise ArgumentTypeError("Communication hook must be callable.")
+        annotation = inspect.signature(hook).parameters["bucket"].annotation
+        known = (inspect.Parameter.empty, GradBucket, "GradBucket", "dist.GradBucket")
+        if annotation not in known:
+            raise ArgumentValueError(
+                "Communication hook: bucket annotation should be dist.GradBucket."
+            )
         if self.reducer.hook is not None:
             raise OperationError(
                 "register_comm_hook or register_builtin_comm_hook can only be called once."

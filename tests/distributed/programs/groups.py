@@ -173,8 +173,8 @@ def refusals(rank, size):
         two,
     )
     refused(
-        ValueError,
-        "output tensor size must be equal to world_size times",
+        RuntimeError,
+        "ProcessGroupGloo::allgather: invalid tensor size at index",
         dist.all_gather_into_tensor,
         torch.ones(2 * size + 1),
         two,
