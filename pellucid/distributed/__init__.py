@@ -19,6 +19,7 @@ from ..api.attach import suggest_names as _suggest_names
 from . import _identities
 from . import nn as nn
 from .barriers import barrier as barrier
+from .barriers import breakpoint as breakpoint
 from .barriers import monitored_barrier as monitored_barrier
 from .coalesced import _coalescing_manager as _coalescing_manager
 from .coalesced import all_gather_coalesced as all_gather_coalesced
@@ -85,6 +86,15 @@ from .messages import irecv as irecv
 from .messages import isend as isend
 from .messages import recv as recv
 from .messages import send as send
+from .methods import AllreduceCoalescedOptions as AllreduceCoalescedOptions
+from .methods import AllreduceOptions as AllreduceOptions
+from .methods import AllToAllOptions as AllToAllOptions
+from .methods import BarrierOptions as BarrierOptions
+from .methods import BroadcastOptions as BroadcastOptions
+from .methods import GatherOptions as GatherOptions
+from .methods import ReduceOptions as ReduceOptions
+from .methods import ReduceScatterOptions as ReduceScatterOptions
+from .methods import ScatterOptions as ScatterOptions
 from .objects import all_gather_object as all_gather_object
 from .objects import broadcast_object_list as broadcast_object_list
 from .objects import gather_object as gather_object
@@ -100,6 +110,7 @@ from .transport.work import Work as Work
 all_gather_single = all_gather_into_tensor
 reduce_scatter_single = reduce_scatter_tensor
 reduce_op = ReduceOp
+GroupName = str
 
 
 class DebugLevel(_enum.Enum):

@@ -23,6 +23,7 @@ from ..core.tensor import Tensor
 from ..errors import UnsupportedError
 from . import averaging, failures, functional, inner, join, mesh
 from .ddp import hooks, powersgd
+from .methods import AllgatherOptions
 
 # module: Class  function()  Enumeration{MEMBER,MEMBER}  Class<Base
 _TABLE = """
@@ -86,38 +87,43 @@ checkpoint.state_dict: DictValueType FQNS_T ListDictValueType OptimizerStateType
 checkpoint.state_dict_loader: _load_state_dict()
 checkpoint.state_dict_saver: AsyncCheckpointerType{THREAD,PROCESS} AsyncSaveResponse
 checkpoint.stateful: Stateful StatefulT
-checkpoint.storage:
-checkpoint.utils:
-collective_utils: broadcast() all_gather() all_gather_object_enforce_type()
+checkpoint.storage: WriteResult
+checkpoint.utils: find_state_dict_object() find_tensor_shard()
+collective_utils: broadcast() all_gather() all_gather_object_enforce_type() SyncPayload
 constants:
 device_mesh:
-distributed_c10d: _new_process_group_helper() AllgatherOptions
+distributed_c10d: _new_process_group_helper()
 elastic:
 elastic.agent:
 elastic.agent.server: ElasticAgent WorkerSpec Worker WorkerGroup WorkerState{UNKNOWN,INIT,HEALTHY,UNHEALTHY,STOPPED,SUCCEEDED,FAILED} RunResult
     SimpleElasticAgent
-elastic.agent.server.api: ElasticAgent WorkerSpec
+elastic.agent.server.api: ElasticAgent WorkerSpec RunResult SimpleElasticAgent Worker WorkerGroup
+    WorkerState{UNKNOWN,INIT,HEALTHY,UNHEALTHY,STOPPED,SUCCEEDED,FAILED}
 elastic.agent.server.local_elastic_agent: LocalElasticAgent<SimpleElasticAgent
 elastic.events: Event EventSource{AGENT,WORKER} record() get_logging_handler() construct_and_record_rdzv_event()
+    NodeState{INIT,RUNNING,SUCCEEDED,FAILED} RdzvEvent record_rdzv_event()
 elastic.metrics: MetricHandler ConsoleMetricHandler<MetricHandler NullMetricHandler<MetricHandler MetricsConfig MetricData configure() prof()
     profile() put_metric() publish_metric() getStream() initialize_metrics() get_elapsed_time_ms()
 elastic.multiprocessing: start_processes() DefaultLogsSpecs<LogsSpecs LogsSpecs LogsDest MultiprocessContext<PContext SubprocessContext<PContext
     PContext RunProcsResult
     SignalException<Exception Std{NONE,OUT,ERR,ALL} to_map()
-elastic.multiprocessing.api: SignalException<Exception
-elastic.multiprocessing.redirects: redirect() redirect_stdout() redirect_stderr()
+elastic.multiprocessing.api: SignalException<Exception DefaultLogsSpecs LogsDest LogsSpecs MultiprocessContext PContext RunProcsResult
+    Std{NONE,OUT,ERR,ALL} SubprocessContext get_std_cm() to_map()
+elastic.multiprocessing.redirects: redirect() redirect_stdout() redirect_stderr() get_libc()
 elastic.rendezvous: RendezvousError<Exception RendezvousClosedError<RendezvousError RendezvousTimeoutError<RendezvousError
-    RendezvousConnectionError<RendezvousError RendezvousStateError<RendezvousError RendezvousGracefulExitError<RendezvousError RendezvousHandler
-    RendezvousHandlerCreator RendezvousHandlerRegistry RendezvousInfo RendezvousParameters RendezvousStoreInfo
-elastic.rendezvous.api: RendezvousConnectionError<RendezvousError RendezvousHandler RendezvousParameters
-elastic.rendezvous.dynamic_rendezvous: create_handler()
+    RendezvousConnectionError<RendezvousError RendezvousStateError<RendezvousError RendezvousGracefulExitError<RendezvousError
+    RendezvousHandler RendezvousHandlerCreator RendezvousHandlerRegistry RendezvousInfo RendezvousParameters RendezvousStoreInfo
+elastic.rendezvous.api: RendezvousConnectionError<RendezvousError RendezvousHandler RendezvousParameters RendezvousClosedError<Exception
+    RendezvousError<Exception RendezvousGracefulExitError<Exception RendezvousHandlerCreator RendezvousHandlerRegistry RendezvousInfo
+    RendezvousStateError<Exception RendezvousStoreInfo RendezvousTimeoutError<Exception
+elastic.rendezvous.dynamic_rendezvous: create_handler() DynamicRendezvousHandler RendezvousBackend RendezvousSettings RendezvousTimeout
 elastic.timer: TimerClient TimerServer TimerRequest RequestQueue LocalTimerClient<TimerClient LocalTimerServer<TimerServer
     FileTimerClient<TimerClient
     FileTimerServer FileTimerRequest<TimerRequest configure() expires()
 elastic.utils: get_env_variable_or_raise() get_socket_with_port() macros
-elastic.utils.distributed: create_c10d_store() get_free_port()
-elastic.utils.store: barrier() get_all() synchronize()
-elastic.multiprocessing.errors:
+elastic.utils.distributed: create_c10d_store() get_free_port() get_socket_with_port()
+elastic.utils.store: barrier() get_all() synchronize() store_timeout()
+elastic.multiprocessing.errors: ErrorHandler get_error_handler()
 fsdp: DataParallelMeshDims FlatParameter<Tensor
     BackwardPrefetch{BACKWARD_PRE,BACKWARD_POST} ShardingStrategy{FULL_SHARD,SHARD_GRAD_OP,NO_SHARD,HYBRID_SHARD,_HYBRID_SHARD_ZERO2}
     OptimStateKeyType{PARAM_NAME,PARAM_ID}
@@ -125,7 +131,7 @@ fsdp.api: BackwardPrefetch ShardingStrategy
 fsdp.fully_sharded_data_parallel: BackwardPrefetch ShardingStrategy OptimStateKeyType
 fsdp._runtime_utils:
 fsdp._common_utils: _FSDPState
-fsdp.sharded_grad_scaler: ShardedGradScaler
+fsdp.sharded_grad_scaler: ShardedGradScaler ProcessGroup
 fsdp.wrap: enable_wrap() wrap()
 launcher:
 launcher.api:
@@ -137,14 +143,15 @@ pipelining: ScheduleGPipe Pipe Schedule1F1B ScheduleDualPipeV ScheduleInterleave
     ScheduleZBVZeroBubble
     build_stage() PipelineStage SplitPoint{BEGINNING,END} pipeline() pipe_split()
 pipelining.microbatch: TensorChunkSpec split_args_kwargs_into_chunks() merge_chunks()
-pipelining.schedules: ScheduleGPipe Schedule1F1B ScheduleInterleaved1F1B get_schedule_class()
+pipelining.schedules: ScheduleGPipe Schedule1F1B ScheduleInterleaved1F1B get_schedule_class() PipelineScheduleMulti PipelineScheduleSingle
+    ScheduleDualPipeV ScheduleInterleavedZeroBubble ScheduleLoopedBFS ScheduleZBVZeroBubble
 pipelining.stage: PipelineStage build_stage()
 remote_device: _remote_device
 rpc: AllGatherStates PyRRef RpcAgent RpcBackendOptions WorkerInfo BackendValue backend_registered() construct_rpc_backend_options()
     enable_gil_profiling()
     get_rpc_timeout() init_backend() register_backend() new_method() method_factory() RRef BackendType{TENSORPIPE} TensorPipeAgent
     TensorPipeRpcBackendOptions get_worker_info() init_rpc() rpc_async() rpc_sync() remote() shutdown()
-rpc.api: _all_gather()
+rpc.api: _all_gather() AllGatherStates RRef get_worker_info() method_factory() new_method() remote() rpc_async() rpc_sync() shutdown()
 tensor:
 tensor._api:
 tensor._dtensor_spec:
@@ -158,8 +165,89 @@ tensor.parallel.loss:
 tensor.parallel.style:
 tensor.placement_types:
 utils: _sync_module_states() _verify_param_shape_across_processes() _to_kwargs()
-: shrink_group() record_comm() AllToAllOptions AllreduceCoalescedOptions AllreduceOptions BackendConfig BarrierOptions BroadcastOptions
-    GatherOptions ReduceOptions ReduceScatterOptions ScatterOptions ProcessGroupGloo<ProcessGroup Reducer
+checkpoint.logger:
+checkpoint.logging_handlers:
+checkpoint.planner_helpers: create_read_items_for_chunk_list()
+checkpoint.quantized_hf_storage: QuantizedHuggingFaceStorageReader
+checkpoint.resharding:
+config:
+debug: start_debug_server() stop_debug_server()
+elastic.agent.server.health_check_server: HealthCheckServer create_healthcheck_server()
+elastic.control_plane: worker_main()
+elastic.events.api: Event EventSource{AGENT,WORKER} NodeState{INIT,RUNNING,SUCCEEDED,FAILED} RdzvEvent
+elastic.events.handlers: get_logging_handler()
+elastic.metrics.api: ConsoleMetricHandler MetricData MetricHandler MetricStream MetricsConfig NullMetricHandler configure() getStream()
+    get_elapsed_time_ms() prof() profile() publish_metric() put_metric()
+elastic.multiprocessing.errors.error_handler: ErrorHandler
+elastic.multiprocessing.errors.handlers: get_error_handler()
+elastic.multiprocessing.subprocess_handler: SubprocessHandler get_subprocess_handler()
+elastic.multiprocessing.subprocess_handler.handlers: get_subprocess_handler()
+elastic.multiprocessing.subprocess_handler.subprocess_handler: SubprocessHandler
+elastic.multiprocessing.tail_log: TailLog tail_logfile()
+elastic.rendezvous.c10d_rendezvous_backend: C10dRendezvousBackend FileStore NodeState{INIT,RUNNING,SUCCEEDED,FAILED} RendezvousBackend
+    RendezvousConnectionError<Exception RendezvousError<Exception RendezvousParameters RendezvousStateError<Exception Store TCPStore
+    construct_and_record_rdzv_event() create_backend() parse_rendezvous_endpoint()
+elastic.rendezvous.registry: get_rendezvous_handler()
+elastic.rendezvous.static_tcp_rendezvous: StaticTCPRendezvous create_rdzv_handler()
+elastic.rendezvous.utils: parse_rendezvous_endpoint()
+elastic.timer.api: RequestQueue TimerClient TimerRequest TimerServer configure() expires()
+elastic.timer.debug_info_logging: log_debug_info_for_expired_timers()
+elastic.timer.file_based_local_timer: FileTimerClient FileTimerRequest FileTimerServer
+elastic.timer.local_timer: LocalTimerClient LocalTimerServer MultiprocessingRequestQueue
+elastic.utils.api: get_env_variable_or_raise() get_socket_with_port() macros
+elastic.utils.data: CyclingIterator ElasticDistributedSampler
+elastic.utils.data.cycling_iterator: CyclingIterator
+elastic.utils.data.elastic_distributed_sampler: ElasticDistributedSampler
+elastic.utils.log_level: get_log_level()
+elastic.utils.logging: get_log_level() get_logger()
+elastic.utils.process_state: is_uninterruptible_state() read_proc_state()
+flight_recorder:
+flight_recorder.components:
+flight_recorder.components.builder: build_collectives() build_db() build_groups_memberships() transform_ft()
+flight_recorder.components.config_manager: JobConfig
+flight_recorder.components.fr_logger: FlightRecorderLogger
+flight_recorder.components.loader: read_dir() read_dump()
+flight_recorder.components.types: Collective Database EntryState Group MatchInfo
+    MatchState{FULLY_MATCHED,COLLECTIVE_TYPE_MISMATCH,SIZE_OR_SYNTAX_MISMATCH,COLLECTIVE_STATE_MISMATCH,COLLECTIVE_DTYPE_MISMATCH,UNDECIDED}
+    MatchStateRecord Membership NCCLCall Op Ref Traceback TypeInfo
+flight_recorder.components.utils: add_stack_id_in_entries() align_trace_from_beginning() check_current_entry_match()
+    check_no_missing_dump_files() check_size_alltoall() check_version() error_analysis() find_coalesced_group()
+    find_coalesced_group_with_non_p2p() format_frame() format_frames() get_version_detail() just_print_entries() match_coalesced_groups()
+    match_coalesced_groups_with_non_p2p() match_one_event()
+flight_recorder.fr_trace: main()
+nn.api:
+nn.api.remote_module: RemoteModule
+nn.jit:
+nn.jit.instantiator: get_arg_return_types_from_interface() get_remote_module_template() instantiate_non_scriptable_remote_module_template()
+    instantiate_scriptable_remote_module_template()
+nn.jit.templates:
+nn.jit.templates.remote_module_template: get_remote_module_template()
+optim.apply_optimizer_in_backward:
+optim.functional_adadelta:
+optim.functional_adagrad:
+optim.functional_adam:
+optim.functional_adamax:
+optim.functional_adamw:
+optim.functional_rmsprop:
+optim.functional_rprop:
+optim.functional_sgd:
+optim.named_optimizer:
+optim.optimizer: DistributedOptimizer
+optim.utils: as_functional_optim() register_functional_optim()
+rpc.backend_registry: BackendType{TENSORPIPE} BackendValue backend_registered() construct_rpc_backend_options() init_backend()
+    register_backend()
+rpc.constants:
+rpc.functions: async_execution()
+rpc.internal: PythonUDF RPCExecMode{SYNC,ASYNC,ASYNC_JIT,REMOTE} RemoteException deserialize() serialize()
+rpc.options: TensorPipeRpcBackendOptions
+rpc.rref_proxy: RRefProxy rpc_async()
+rpc.server_process_global_profiler:
+tensor.debug: CommDebugMode visualize_sharding()
+tensor.parallel.ddp:
+tensor.parallel.fsdp: DTensorExtensions
+tensor.parallel.input_reshard: input_reshard()
+nn: RemoteModule
+: shrink_group() record_comm() BackendConfig Logger ProcessGroupGloo<ProcessGroup Reducer
 """
 # Modules whose names a module of `sharded` or (with a dot) of this package has, which is loaded when
 # one of them is asked for. What it lacks the table has.
@@ -321,6 +409,7 @@ def _fill(scope: dict[str, Any], home: str) -> None:
     for name, value in scope.items():
         if not name.startswith("_") and not isinstance(value, ModuleType):
             c10d.setdefault(name, value)
+    c10d["AllgatherOptions"] = AllgatherOptions
     c10d["_pg_map"] = {}
     c10d["_world"] = inner.world
     c10d["_get_default_group"] = scope["_get_default_group"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pdb  # noqa: T100 (what it is for)
+import sys
+import traceback
 from datetime import timedelta
 from typing import Any
 
 from ..errors import ArgumentTypeError, OperationError
 from .calls import _not_member, repeated, start
-from .groups import group_of, is_member
+from .groups import get_rank, group_of, is_member
 from .job.stores import DistStoreError
 from .transport.engine import Steps
 from .transport.work import Work
@@ -54,6 +57,38 @@ def barrier(
         async_op,
         None if timeout is None else timeout.total_seconds(),
     )
+
+
+_passed: dict[
+    str, int
+] = {}  # how often `breakpoint(skip=...)` was passed, by the lines that led to it
+
+
+def breakpoint(rank: int = 0, skip: int = 0, timeout_s: float | None = 3600) -> None:
+    """Stop all ranks, one of them in the debugger `pdb`; the others wait until it goes on.
+
+    Args:
+        rank: which one.
+        skip: how often to pass this line without stopping. Default: 0.
+        timeout_s: how many seconds the others wait; None: the group's timeout. Default: 3600.
+
+    >>> import pellucid as torch
+    >>> import pellucid.distributed as dist
+    >>> dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.breakpoint(skip=1)  # the first time it is passed
+    >>> dist.destroy_process_group()
+    """
+    if skip > 0:
+        lines = "".join(traceback.format_stack())
+        _passed[lines] = _passed.get(lines, 0) + 1
+        if _passed[lines] <= skip:
+            return
+    if get_rank() == rank:
+        debugger = pdb.Pdb()
+        debugger.message(f"rank {rank} is stopped by torch.distributed.breakpoint()")
+        frame = sys._getframe(1)
+        debugger.set_trace(frame)
+    barrier(timeout=None if timeout_s is None else timedelta(seconds=timeout_s))
 
 
 _barriers: dict[str, int] = {}

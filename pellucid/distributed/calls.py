@@ -20,7 +20,7 @@ from ..errors import (
     UnsupportedError,
     warn,
 )
-from .groups import ProcessGroup, default_group, get_global_rank, get_group_rank, is_member
+from .groups import ProcessGroup, default_group, get_global_rank, is_member, place_in
 from .transport.engine import Call, Staged, Steps
 from .transport.work import Work
 
@@ -82,7 +82,7 @@ def rank_in(
     if group_rank is not None:
         get_global_rank(group, group_rank)
         return group_rank
-    return get_group_rank(group, found)
+    return place_in(group, found)
 
 
 # ---- memory --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ..errors import (
 from . import rendezvous
 from .job import world
 from .job.stores import FileStore, PrefixStore, Store, TCPStore
+from .methods import Methods
 from .transport.engine import Channel
 
 
@@ -83,7 +84,7 @@ def backend_named(name: Any) -> Backend:
     return chosen
 
 
-class ProcessGroup(tracing.Fixed):
+class ProcessGroup(Methods, tracing.Fixed):
     """Some of the ranks, which communicate with each other.
 
     Attributes:
@@ -669,8 +670,11 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     0
     >>> dist.destroy_process_group()
     """
-    if group is _state.default:
-        return global_rank
+    return global_rank if group is _state.default else place_in(group, global_rank)
+
+
+def place_in(group: Any, global_rank: int) -> int:
+    """The rank in a group of a rank of the world, of which there has to be one in the world, too."""
     ranks = group_of(group).ranks
     if global_rank not in ranks:
         raise ArgumentValueError(f"Global rank {global_rank} is not part of group {group}")

@@ -524,6 +524,11 @@ def end_with_parent() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def parse_args(args: Sequence[str] | None) -> argparse.Namespace:
+    """A command line, parsed; None means the process's own."""
+    return get_args_parser().parse_args(args)
+
+
 def run(args: argparse.Namespace) -> None:
     """Run a parsed command line.
 
@@ -544,12 +549,12 @@ def main(args: Sequence[str] | None = None) -> None:
     Raises:
         ChildFailedError: a rank failed.
     """
-    run(get_args_parser().parse_args(args))
+    run(parse_args(args))
 
 
 def status(args: Sequence[str] | None = None) -> int:
     """Run a command line as a command does; the exit status."""
-    return Job(get_args_parser().parse_args(args)).run()
+    return Job(parse_args(args)).run()
 
 
 if __name__ == "__main__":

@@ -292,7 +292,8 @@ def test_a_rendezvous_gives_store_rank_and_size(monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", [
     "_tensor.device_mesh.init_device_mesh", "tensor.experimental.register_sharding", "checkpoint.storage.StorageReader",
     "elastic.rendezvous.RendezvousTimeoutError", "elastic.agent.server.WorkerSpec", "pipelining.schedules.Schedule1F1B",
-    "_symmetric_memory.empty", "algorithms.ddp_comm_hooks.ddp_zero_hook.hook_with_zero_step", "collective_utils.broadcast",
+    "_symmetric_memory.empty", "elastic.metrics.api.put_metric", "tensor.debug.CommDebugMode", "rpc.options.TensorPipeRpcBackendOptions",
+    "elastic.timer.file_based_local_timer.FileTimerClient", "optim.optimizer.DistributedOptimizer", "nn.api.remote_module.RemoteModule", "launch.run", "algorithms.ddp_comm_hooks.ddp_zero_hook.hook_with_zero_step", "collective_utils.broadcast",
 ])  # fmt: skip
 def test_modules_that_libraries_import(name):
     module, _, last = name.rpartition(".")
@@ -326,3 +327,50 @@ def test_states_of_an_optimizer_without_a_rate():
     made = Plain([p])
     _init_optim_state(made)
     assert made.state[p]["seen"].tolist() == [0.0, 0.0] and p.grad is None
+
+
+def test_collectives_are_methods_of_a_group():
+    """What libraries call on a group itself: lists, options or what the options hold."""
+    dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        group, one = dist.group.WORLD, torch.tensor([1.0, 2.0])
+        options = dist.AllreduceOptions()
+        options.reduceOp = dist.ReduceOp.MAX
+        root = dist.BroadcastOptions()
+        root.rootRank = 0
+        begun = [
+            group.allreduce([one], options), group.allreduce(one, dist.ReduceOp.SUM), group.allreduce_coalesced([one, one]),
+            group.broadcast([one], root), group.broadcast(one, 0), group.reduce([one], dist.ReduceOptions()), group.reduce(one, 0), group.barrier(),
+        ]  # fmt: skip
+        assert all(work.wait() for work in begun) and one.tolist() == [1.0, 2.0]
+        for number, call in enumerate([
+            lambda out: group.allgather([[out]], [one]), lambda out: group.allgather([out], one), lambda out: group._allgather_base(out, one),
+            lambda out: group.allgather_into_tensor_coalesced([out], [one]), lambda out: group.gather([[out]], [one], dist.GatherOptions()),
+            lambda out: group.scatter([out], [[one]]), lambda out: group.reduce_scatter([out], [[one]]), lambda out: group._reduce_scatter_base(out, one),
+            lambda out: group.reduce_scatter_tensor_coalesced([out], [one]), lambda out: group.alltoall([out], [one]),
+            lambda out: group.alltoall_base(out, one, [], []),
+        ]):  # fmt: skip
+            out = torch.zeros(2)
+            call(out).wait()
+            assert out.tolist() == [1.0, 2.0], number
+        group.monitored_barrier()
+        with pytest.raises(ValueError, match="the same as the rank of the current process"):
+            group.send([one], 0)
+    finally:
+        dist.destroy_process_group()
+
+
+def test_a_breakpoint_stops_one_rank(monkeypatch):
+    import pdb  # noqa: T100
+
+    stopped = []
+    monkeypatch.setattr(pdb.Pdb, "set_trace", lambda self, frame: stopped.append(frame.f_lineno))
+    dist.init_process_group(store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        for _ in range(3):
+            dist.breakpoint(skip=2)
+        dist.breakpoint()
+        dist.breakpoint(rank=1)
+        assert len(stopped) == 2 and stopped[0] < stopped[1]
+    finally:
+        dist.destroy_process_group()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..groups import group as group
+from ..transport.reductions import ReduceOp as ReduceOp
 from .functional import all_gather as all_gather
 from .functional import all_reduce as all_reduce
 from .functional import all_to_all as all_to_all

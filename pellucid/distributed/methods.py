@@ -1,0 +1,325 @@
+"""Collectives as methods of a `ProcessGroup`, which take lists and options and always return a `Work`,
+and the options. `torch.distributed`'s functions call them in PyTorch; here it is the other way round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from ..core.tensor import Tensor
+from .transport.reductions import ReduceOp
+from .transport.work import Work
+
+_UNSET = timedelta(milliseconds=-1)
+
+
+@dataclass
+class AllreduceOptions:
+    """What `ProcessGroup.allreduce` is told.
+
+    >>> from pellucid.distributed import AllreduceOptions
+    >>> options = AllreduceOptions()
+    >>> options.asyncOp
+    True
+    """
+
+    reduceOp: Any = ReduceOp.SUM  # noqa: N815 (PyTorch's names)
+    timeout: timedelta = _UNSET
+    asyncOp: bool = True  # noqa: N815
+    sparseIndices: Any = None  # noqa: N815
+
+
+@dataclass
+class AllreduceCoalescedOptions(AllreduceOptions):
+    """What `ProcessGroup.allreduce_coalesced` is told.
+
+    >>> from pellucid.distributed import AllreduceCoalescedOptions
+    >>> AllreduceCoalescedOptions().asyncOp
+    True
+    """
+
+
+@dataclass
+class AllgatherOptions:
+    """What `ProcessGroup.allgather` is told.
+
+    >>> from pellucid.distributed.distributed_c10d import AllgatherOptions
+    >>> AllgatherOptions().asyncOp
+    True
+    """
+
+    timeout: timedelta = _UNSET
+    asyncOp: bool = True  # noqa: N815
+
+
+@dataclass
+class AllToAllOptions(AllgatherOptions):
+    """What `ProcessGroup.alltoall` is told.
+
+    >>> from pellucid.distributed import AllToAllOptions
+    >>> AllToAllOptions().asyncOp
+    True
+    """
+
+
+@dataclass
+class BarrierOptions(AllgatherOptions):
+    """What `ProcessGroup.barrier` is told.
+
+    >>> from pellucid.distributed import BarrierOptions
+    >>> BarrierOptions().device_ids
+    []
+    """
+
+    device_ids: list[int] = field(default_factory=list)
+    device: Any = None
+
+
+@dataclass
+class BroadcastOptions(AllgatherOptions):
+    """What `ProcessGroup.broadcast` is told; `rootRank` is a rank of the group.
+
+    >>> from pellucid.distributed import BroadcastOptions
+    >>> BroadcastOptions().rootRank
+    0
+    """
+
+    rootRank: int = 0  # noqa: N815
+    rootTensor: int = 0  # noqa: N815
+
+
+@dataclass
+class GatherOptions(AllgatherOptions):
+    """What `ProcessGroup.gather` is told; `rootRank` is a rank of the group.
+
+    >>> from pellucid.distributed import GatherOptions
+    >>> GatherOptions().rootRank
+    0
+    """
+
+    rootRank: int = 0  # noqa: N815
+
+
+@dataclass
+class ScatterOptions(GatherOptions):
+    """What `ProcessGroup.scatter` is told; `rootRank` is a rank of the group.
+
+    >>> from pellucid.distributed import ScatterOptions
+    >>> ScatterOptions().rootRank
+    0
+    """
+
+
+@dataclass
+class ReduceOptions(AllreduceOptions):
+    """What `ProcessGroup.reduce` is told; `rootRank` is a rank of the group.
+
+    >>> from pellucid.distributed import ReduceOptions
+    >>> ReduceOptions().rootRank
+    0
+    """
+
+    rootRank: int = 0  # noqa: N815
+    rootTensor: int = 0  # noqa: N815
+
+
+@dataclass
+class ReduceScatterOptions(AllreduceOptions):
+    """What `ProcessGroup.reduce_scatter` is told.
+
+    >>> from pellucid.distributed import ReduceScatterOptions
+    >>> ReduceScatterOptions().asyncOp
+    True
+    """
+
+
+def _one(given: Any) -> Any:
+    """A tensor, which may stand in a list of its own; so may a list of tensors."""
+    return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+
+
+def _op(opts: Any) -> Any:
+    return opts.reduceOp if isinstance(opts, AllreduceOptions) else opts
+
+
+def _root(opts: Any) -> int:
+    return int(opts if isinstance(opts, int) else opts.rootRank)
+
+
+class Methods:
+    """The collectives of a process group. `opts` are options, or what the options hold: the
+    operation or the root.
+    """
+
+    def allreduce(self, tensors: Any, opts: Any = ReduceOp.SUM, timeout: Any = None) -> Work:
+        """`all_reduce` of a tensor."""
+        from .collectives import all_reduce
+
+        return _begun(all_reduce(_one(tensors), _op(opts), self, True))
+
+    def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = ReduceOp.SUM) -> Work:
+        """`all_reduce` of several tensors, one after the other; the work of the last."""
+        return [self.allreduce(t, opts) for t in tensors][-1]
+
+    def reduce(
+        self, tensors: Any, opts: Any = 0, op: Any = ReduceOp.SUM, timeout: Any = None
+    ) -> Work:
+        """`reduce` of a tensor."""
+        from .collectives import reduce
+
+        op = opts.reduceOp if isinstance(opts, ReduceOptions) else op
+        return _begun(
+            reduce(_one(tensors), op=op, group=self, async_op=True, group_dst=_root(opts))
+        )
+
+    def broadcast(self, tensors: Any, opts: Any = 0, timeout: Any = None) -> Work:
+        """`broadcast` of a tensor."""
+        from .collectives import broadcast
+
+        return _begun(broadcast(_one(tensors), group=self, async_op=True, group_src=_root(opts)))
+
+    def allgather(
+        self, output_tensors: Any, input_tensors: Any, opts: Any = None, timeout: Any = None
+    ) -> Work:
+        """`all_gather`: a list for each input, of which there is one."""
+        from .collectives import all_gather
+
+        outputs = output_tensors
+        outputs = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs
+        return _begun(all_gather(list(outputs), _one(input_tensors), self, True))
+
+    def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Work:
+        from .collectives import all_gather_into_tensor
+
+        return _begun(all_gather_into_tensor(output, input, self, True))
+
+    all_gather_single = _allgather_base
+
+    def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
+        """`all_gather_into_tensor` of several tensors; the work of the last."""
+        return [self._allgather_base(o, i) for o, i in zip(outputs, inputs, strict=True)][-1]
+
+    all_gather_single_coalesced = allgather_into_tensor_coalesced
+
+    def gather(
+        self, output_tensors: Any, input_tensors: Any, opts: Any = 0, timeout: Any = None
+    ) -> Work:
+        """`gather` of a tensor; the output is an empty list on all ranks but the root."""
+        from .collectives import gather
+
+        outputs = output_tensors
+        outputs = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs
+        return _begun(
+            gather(
+                _one(input_tensors),
+                outputs or None,
+                group=self,
+                async_op=True,
+                group_dst=_root(opts),
+            )
+        )
+
+    def scatter(
+        self, output_tensors: Any, input_tensors: Any, opts: Any = 0, timeout: Any = None
+    ) -> Work:
+        """`scatter` into a tensor; the input is an empty list on all ranks but the root."""
+        from .collectives import scatter
+
+        inputs = input_tensors
+        inputs = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
+        return _begun(
+            scatter(
+                _one(output_tensors),
+                inputs or None,
+                group=self,
+                async_op=True,
+                group_src=_root(opts),
+            )
+        )
+
+    def reduce_scatter(
+        self, output_tensors: Any, input_tensors: Any, opts: Any = ReduceOp.SUM, timeout: Any = None
+    ) -> Work:
+        """`reduce_scatter` of a list."""
+        from .exchanges import reduce_scatter
+
+        inputs = input_tensors
+        inputs = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
+        return _begun(reduce_scatter(_one(output_tensors), list(inputs), _op(opts), self, True))
+
+    def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = ReduceOp.SUM) -> Work:
+        from .exchanges import reduce_scatter_tensor
+
+        return _begun(reduce_scatter_tensor(output, input, _op(opts), self, True))
+
+    reduce_scatter_single = _reduce_scatter_base
+
+    def reduce_scatter_tensor_coalesced(
+        self, outputs: Any, inputs: Any, opts: Any = ReduceOp.SUM
+    ) -> Work:
+        """`reduce_scatter_tensor` of several tensors; the work of the last."""
+        pairs = zip(outputs, inputs, strict=True)
+        return [self._reduce_scatter_base(o, i, opts) for o, i in pairs][-1]
+
+    reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
+
+    def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
+        """`all_to_all` of lists."""
+        from .exchanges import all_to_all
+
+        return _begun(all_to_all(list(output_tensors), list(input_tensors), self, True))
+
+    def alltoall_base(
+        self,
+        output: Any,
+        input: Any,
+        output_split_sizes: Any = None,
+        input_split_sizes: Any = None,
+        opts: Any = None,
+    ) -> Work:
+        """`all_to_all_single` of two tensors."""
+        from .exchanges import all_to_all_single
+
+        sizes = output_split_sizes or None, input_split_sizes or None
+        return _begun(all_to_all_single(output, input, *sizes, self, True))
+
+    all_to_all_single = alltoall_base
+
+    def send(self, tensors: Any, dstRank: int, tag: int = 0) -> Work:  # noqa: N803
+        """`isend` to a rank of the group."""
+        from .messages import isend
+
+        return _begun(isend(_one(tensors), group=self, tag=tag, group_dst=dstRank))
+
+    def recv(self, tensors: Any, srcRank: int, tag: int = 0) -> Work:  # noqa: N803
+        """`irecv` from a rank of the group."""
+        from .messages import irecv
+
+        return _begun(irecv(_one(tensors), group=self, tag=tag, group_src=srcRank))
+
+    def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
+        """`irecv` from whoever sends."""
+        from .messages import irecv
+
+        return _begun(irecv(_one(tensors), group=self, tag=tag))
+
+    def barrier(self, opts: Any = None, timeout: Any = None) -> Work:
+        """`barrier`."""
+        from .barriers import barrier
+
+        return _begun(barrier(self, True))
+
+    def monitored_barrier(
+        self, timeout: timedelta | None = None, wait_all_ranks: bool = False
+    ) -> None:
+        """`monitored_barrier`."""
+        from .barriers import monitored_barrier
+
+        monitored_barrier(self, timeout, wait_all_ranks)
+
+
+def _begun(work: Work | None) -> Work:
+    assert work is not None  # asynchronous, on a member of the group
+    return work
