@@ -18,7 +18,6 @@ from ..errors import (
 from . import rendezvous
 from .job import world
 from .job.stores import FileStore, PrefixStore, Store, TCPStore
-from .methods import Methods
 from .transport.engine import Channel
 
 
@@ -84,7 +83,7 @@ def backend_named(name: Any) -> Backend:
     return chosen
 
 
-class ProcessGroup(Methods, tracing.Fixed):
+class ProcessGroup(tracing.Fixed):
     """Some of the ranks, which communicate with each other.
 
     Attributes:

@@ -9,6 +9,19 @@ from datetime import timedelta
 from typing import Any
 
 from ..core.tensor import Tensor
+from .barriers import barrier, monitored_barrier
+from .collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    broadcast,
+    gather,
+    reduce,
+    scatter,
+)
+from .exchanges import all_to_all, all_to_all_single, reduce_scatter, reduce_scatter_tensor
+from .groups import ProcessGroup
+from .messages import irecv, isend
 from .transport.reductions import ReduceOp
 from .transport.work import Work
 
@@ -149,26 +162,22 @@ def _root(opts: Any) -> int:
 
 
 class Methods:
-    """The collectives of a process group. `opts` are options, or what the options hold: the
+    """What a `ProcessGroup` is given below. `opts` are options, or what the options hold: the
     operation or the root.
     """
 
     def allreduce(self, tensors: Any, opts: Any = ReduceOp.SUM, timeout: Any = None) -> Work:
         """`all_reduce` of a tensor."""
-        from .collectives import all_reduce
-
         return _begun(all_reduce(_one(tensors), _op(opts), self, True))
 
     def allreduce_coalesced(self, tensors: list[Tensor], opts: Any = ReduceOp.SUM) -> Work:
         """`all_reduce` of several tensors, one after the other; the work of the last."""
-        return [self.allreduce(t, opts) for t in tensors][-1]
+        return _last([self.allreduce(t, opts) for t in tensors])
 
     def reduce(
         self, tensors: Any, opts: Any = 0, op: Any = ReduceOp.SUM, timeout: Any = None
     ) -> Work:
         """`reduce` of a tensor."""
-        from .collectives import reduce
-
         op = opts.reduceOp if isinstance(opts, ReduceOptions) else op
         return _begun(
             reduce(_one(tensors), op=op, group=self, async_op=True, group_dst=_root(opts))
@@ -176,30 +185,25 @@ class Methods:
 
     def broadcast(self, tensors: Any, opts: Any = 0, timeout: Any = None) -> Work:
         """`broadcast` of a tensor."""
-        from .collectives import broadcast
-
         return _begun(broadcast(_one(tensors), group=self, async_op=True, group_src=_root(opts)))
 
     def allgather(
         self, output_tensors: Any, input_tensors: Any, opts: Any = None, timeout: Any = None
     ) -> Work:
         """`all_gather`: a list for each input, of which there is one."""
-        from .collectives import all_gather
-
-        outputs = output_tensors
+        outputs: Any = output_tensors
         outputs = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs
         return _begun(all_gather(list(outputs), _one(input_tensors), self, True))
 
     def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Work:
-        from .collectives import all_gather_into_tensor
-
         return _begun(all_gather_into_tensor(output, input, self, True))
 
     all_gather_single = _allgather_base
 
     def allgather_into_tensor_coalesced(self, outputs: Any, inputs: Any, opts: Any = None) -> Work:
         """`all_gather_into_tensor` of several tensors; the work of the last."""
-        return [self._allgather_base(o, i) for o, i in zip(outputs, inputs, strict=True)][-1]
+        pairs = zip(outputs, inputs, strict=True)
+        return _last([self._allgather_base(o, i) for o, i in pairs])
 
     all_gather_single_coalesced = allgather_into_tensor_coalesced
 
@@ -207,9 +211,7 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = 0, timeout: Any = None
     ) -> Work:
         """`gather` of a tensor; the output is an empty list on all ranks but the root."""
-        from .collectives import gather
-
-        outputs = output_tensors
+        outputs: Any = output_tensors
         outputs = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs
         return _begun(
             gather(
@@ -225,9 +227,7 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = 0, timeout: Any = None
     ) -> Work:
         """`scatter` into a tensor; the input is an empty list on all ranks but the root."""
-        from .collectives import scatter
-
-        inputs = input_tensors
+        inputs: Any = input_tensors
         inputs = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
         return _begun(
             scatter(
@@ -243,15 +243,11 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = ReduceOp.SUM, timeout: Any = None
     ) -> Work:
         """`reduce_scatter` of a list."""
-        from .exchanges import reduce_scatter
-
-        inputs = input_tensors
+        inputs: Any = input_tensors
         inputs = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
         return _begun(reduce_scatter(_one(output_tensors), list(inputs), _op(opts), self, True))
 
     def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = ReduceOp.SUM) -> Work:
-        from .exchanges import reduce_scatter_tensor
-
         return _begun(reduce_scatter_tensor(output, input, _op(opts), self, True))
 
     reduce_scatter_single = _reduce_scatter_base
@@ -261,14 +257,12 @@ class Methods:
     ) -> Work:
         """`reduce_scatter_tensor` of several tensors; the work of the last."""
         pairs = zip(outputs, inputs, strict=True)
-        return [self._reduce_scatter_base(o, i, opts) for o, i in pairs][-1]
+        return _last([self._reduce_scatter_base(o, i, opts) for o, i in pairs])
 
     reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
 
     def alltoall(self, output_tensors: Any, input_tensors: Any, opts: Any = None) -> Work:
         """`all_to_all` of lists."""
-        from .exchanges import all_to_all
-
         return _begun(all_to_all(list(output_tensors), list(input_tensors), self, True))
 
     def alltoall_base(
@@ -280,8 +274,6 @@ class Methods:
         opts: Any = None,
     ) -> Work:
         """`all_to_all_single` of two tensors."""
-        from .exchanges import all_to_all_single
-
         sizes = output_split_sizes or None, input_split_sizes or None
         return _begun(all_to_all_single(output, input, *sizes, self, True))
 
@@ -289,37 +281,40 @@ class Methods:
 
     def send(self, tensors: Any, dstRank: int, tag: int = 0) -> Work:  # noqa: N803
         """`isend` to a rank of the group."""
-        from .messages import isend
-
         return _begun(isend(_one(tensors), group=self, tag=tag, group_dst=dstRank))
 
     def recv(self, tensors: Any, srcRank: int, tag: int = 0) -> Work:  # noqa: N803
         """`irecv` from a rank of the group."""
-        from .messages import irecv
-
         return _begun(irecv(_one(tensors), group=self, tag=tag, group_src=srcRank))
 
     def recv_anysource(self, tensors: Any, tag: int = 0) -> Work:
         """`irecv` from whoever sends."""
-        from .messages import irecv
-
         return _begun(irecv(_one(tensors), group=self, tag=tag))
 
     def barrier(self, opts: Any = None, timeout: Any = None) -> Work:
         """`barrier`."""
-        from .barriers import barrier
-
         return _begun(barrier(self, True))
 
     def monitored_barrier(
         self, timeout: timedelta | None = None, wait_all_ranks: bool = False
     ) -> None:
         """`monitored_barrier`."""
-        from .barriers import monitored_barrier
-
         monitored_barrier(self, timeout, wait_all_ranks)
+
+
+def _last(works: list[Work]) -> Work:
+    """The last of several, when the others are over."""
+    for work in works[:-1]:
+        work.wait()
+    return works[-1]
 
 
 def _begun(work: Work | None) -> Work:
     assert work is not None  # asynchronous, on a member of the group
     return work
+
+
+# Functions of this package take groups; that groups have them, too, comes last.
+for _name, _method in vars(Methods).items():
+    if not _name.startswith("__"):
+        setattr(ProcessGroup, _name, _method)
