@@ -25,6 +25,7 @@ MARK = re.compile(r"\s*# <- finding.*")
 
 # The script shown on the page of each rule: buggy_NAME.py in the rule's folder.
 SHOWN = {
+    "accuracy-denominator": "batches",
     "accumulation-not-scaled": "counted",
     "activation-missing": "forward",
     "argument-absurd": "label_smoothing",
@@ -40,6 +41,7 @@ SHOWN = {
     "class-weights-inverted": "counts",
     "classes-in-order": "sorted_rows",
     "clipping-without-effect": "before_backward",
+    "closure-of-the-last": "lambda",
     "codes-apart": "unique",
     "data-leak": "scaled_before_the_split",
     "dataset-shared": "transform",
@@ -50,6 +52,7 @@ SHOWN = {
     "exhausted-iterator": "filter",
     "exploding-gradient": "standard_normal_weights",
     "functional-dropout-always-on": "forward",
+    "generator-labels": "zeros",
     "gradient-cut": "mean_of_numbers",
     "graph-kept": "list_of_losses",
     "hook-of-the-last": "names",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import weakref
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...events import VIEWS, Backward, Batch, Called, LoaderInfo, ModuleCall, Op
 from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..data.sampling import shown
-from ..source.places import Place, chooser, tree
+from ..source.places import Place, assigned_before, chooser, function_around, tree
 
 HELD_OUT = re.compile(
     r"(^|_|\b)(val|valid|va|vl|test|te|tst|dev|eval|held|holdout)(_|\b|$)", re.IGNORECASE
@@ -103,8 +104,7 @@ class ValidationAugmented(Rule):
             self.report(
                 held.place,
                 f"this loader is only used for evaluation, but {held.other} of "
-                f"{held.other + held.same} rows differ from the previous pass: it shares "
-                f"{shared} with the training loader.",
+                f"{held.other + held.same} rows differ from the previous pass: {shared}.",
                 evidence={"changed": held.other, "same": held.same, "loader": held.info.site},
                 fix="give validation its own dataset, without the random transform",
             )
@@ -112,7 +112,18 @@ class ValidationAugmented(Rule):
     def _place(self, info: LoaderInfo) -> Any:
         recorder, dataset = self.session.recorder, info.dataset
         part = recorder.parts.get(dataset) if type(dataset).__name__ == "Subset" else None
-        return part or info.site
+        return part or _built(info) or info.site
+
+
+def _built(info: LoaderInfo) -> Place | None:
+    """The line that builds the data set of a loader, where it is a variable of the same function."""
+    call = info.site.call if info.site is not None else None
+    given = call.argument("dataset", ["dataset"], False) if call is not None else None
+    if info.site is None or given is None or not re.fullmatch(r"[\w.]+", given):
+        return None
+    name = type(info.whole_dataset).__name__
+    made = assigned_before(info.site, given)
+    return made if made is not None and f"{name}(" in made.text else None
 
 
 def in_common(one: LoaderInfo, other: LoaderInfo) -> str | None:
@@ -121,9 +132,44 @@ def in_common(one: LoaderInfo, other: LoaderInfo) -> str | None:
     if a is None or b is None:
         return None
     for name, thing in vars(a).items() if hasattr(a, "__dict__") else ():
-        if callable(thing) and not isinstance(thing, type) and vars(b).get(name) is thing:
-            return f"its `{name}`" if a is not b else f"the dataset, with its `{name}`,"
+        if callable(thing) and not isinstance(thing, type):
+            if vars(b).get(name) is thing:
+                whose = f"its `{name}`" if a is not b else f"the dataset, with its `{name}`,"
+                return f"it shares {whose} with the training loader"
+            if type(a) is type(b) and _alike(thing, vars(b).get(name)):
+                return f"its `{name}` is of the same kind as that of the training loader"
+    if type(a) is type(b) and a is not b:
+        for name in _asked_for(type(a)):
+            if vars(a).get(name) is True and vars(b).get(name) is True:
+                return f"its dataset has `{name}` set, as that of the training loader"
     return None
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two transforms are of the same class, and compose the same ones."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, FunctionType):
+        return one.__code__ is other.__code__
+    inner = getattr(one, "transforms", None), getattr(other, "transforms", None)
+    if not all(isinstance(part, (list, tuple)) for part in inner):
+        return inner == (None, None)
+    return [type(t) for t in inner[0]] == [type(t) for t in inner[1]]
+
+
+def _asked_for(kind: type) -> list[str]:
+    """The attributes that `__getitem__` of a class has conditions about: `if self.augment:`."""
+    code = getattr(getattr(kind, "__getitem__", None), "__code__", None)
+    if code is None:
+        return []
+    function = function_around(code.co_filename, code.co_firstlineno + 1, code.co_firstlineno)
+    return [
+        part.attr
+        for n in (ast.walk(function) if function is not None else ())
+        if isinstance(n, (ast.If, ast.IfExp))
+        for part in ast.walk(n.test)
+        if isinstance(part, ast.Attribute) and ast.unparse(part.value) == "self"
+    ]
 
 
 class _Scaled:

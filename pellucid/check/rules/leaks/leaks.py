@@ -27,6 +27,7 @@ from ...events import (
 from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
 from ..source.places import Place, assigned_before, rows_chosen, tree
+from .picked import Picked, picked_rows
 from .records import KEPT, ROWS, Call, Evaluation, Learned, digest_of
 from .rows import common, grams, hashed, matrix, pairs, samples
 from .supervised import in_dataset, told_by_labels
@@ -259,6 +260,7 @@ class DataLeak(Together):
         if found.codes is None and not found.samples and not known:
             return
         found.shared = value.id if _chosen_by(value, call.inputs[1:]) else None
+        found.first = value.id
         found.loader = batch[0] if batch is not None else None
         found.stain = self._stain_of(value)
         found.made = self._chosen_at(call, value, batch[0] if batch is not None else None)
@@ -397,7 +399,8 @@ class DataLeak(Together):
         """
         if not self._calls:
             return
-        for op in ancestors(event.roots):
+        ops = list(ancestors(event.roots))
+        for op in ops:
             for value in op.inputs if self._batches else ():
                 batch = self._batches.get(value.id) if value.producer is None else None
                 if batch is not None:
@@ -414,6 +417,13 @@ class DataLeak(Together):
             if learned is None:
                 learned = self._learned[found.model] = Learned(module)
             learned.add(found, self._phase)
+            if len(learned.picked) >= 64 and found.first not in learned.picked:
+                continue
+            picked = picked_rows(ops, root)
+            held = learned.picked.setdefault(found.first, Picked())
+            held.rows.update(range(root.inputs[0].shape[0]) if picked is None else picked[1])
+            if picked is None and held.all_at is None:
+                held.all_at = next((o.site for o in ops if o.name in LOSSES), event.site)
 
     def _loader_used(self, event: Backward, call: ModuleCall, model: int) -> None:
         """Which loader gave the rows of a call that is trained with."""
@@ -488,7 +498,8 @@ class DataLeak(Together):
             or not any(c.evaluation is not None for c in self._calls.values())
         ):
             return
-        for op in ancestors([event.value], limit=5000):
+        ops = list(ancestors([event.value], limit=5000))
+        for op in ops:
             if op.module is None:
                 continue
             found = self._calls.get(op.module.root.number)
@@ -508,9 +519,30 @@ class DataLeak(Together):
                 digest = digest_of(module)
                 if digest is not None:
                     self._states[digest] = learned
+            if learned is not None and found.first in learned.picked:
+                picked = picked_rows(ops, op.module.root)
+                if picked is not None:
+                    self._picked(*picked, learned.picked[found.first], event)
+                    continue
             if learned is not None and module is not None:
                 found.evaluation.model_made = self.session.recorder.names.created_at(module)
                 self._evaluated(found, found.evaluation, learned, event)
+
+    def _picked(self, op: Op, rows: frozenset[int], trained: Picked, event: Read) -> None:
+        """Some rows of a result for all of them are evaluated."""
+        text = op.written("index") or ""
+        if event.site is not None and not TRAIN.search(text):
+            text += " " + _statement_text(event.site)
+        common = rows & trained.rows
+        if TRAIN.search(text) or not _HELD_OUT.search(text) or len(common) < 2:
+            return
+        self.report(
+            trained.all_at or op.site,
+            f"{len(common)} of the {len(rows)} rows that are evaluated were in the loss as well, which is computed of "
+            f"{'all' if trained.all_at is not None else 'some of the'} rows of the model's result.",
+            evidence={"evaluated_at": str(op.site), "rows": len(rows), "common": len(common)},
+            fix="compute the loss of the training rows alone: `loss(output[train], labels[train])`",
+        )
 
     def _evaluated(self, found: Call, held: Evaluation, learned: Learned, event: Read) -> None:
         held.learned = learned
@@ -610,9 +642,11 @@ class DataLeak(Together):
         if total < 4 or leaked < 2 or leaked < 0.03 * total or TRAIN.search(name):
             return leaked >= 2
         copied = learned.model != held.model and held.dataset is None
+        # steps that were not recorded had other rows as well
+        unknown = learned.fresh if self.session.recorder.step > learned.calls + 8 else 0.0
         whole = (
             copied
-            or leaked >= 0.9 * total
+            or leaked >= 0.9 * total * (1 - unknown)
             or bool(learned.rows)
             and learned.rows <= held.rows
             or held.dataset in self._trained_on

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...events import LoaderInfo, Op, Site
+from .picked import Picked
 
 ROWS = 20_000  # of either kind are looked at
 KEPT = 4096  # of either kind are kept
@@ -47,6 +48,9 @@ class Learned:
         self.phase = 0  # the optimizers that were made before it was trained last
         self.recent: set[Any] = set()  # rows and samples of this phase
         self.calls = 0  # of the model, to train it
+        self.picked: dict[int, Picked] = {}  # by id of an input that losses had a part of
+        # how many of the rows of the last calls were new: so many are not known yet
+        self.fresh = 1.0
 
     def add(self, call: Call, phase: int = 0) -> None:
         """The rows of a call that a backward has gone through."""
@@ -56,11 +60,12 @@ class Learned:
             self.recent.update(call.codes.tolist() if call.codes is not None else ())
             self.recent.update((key, i) for key, indices in call.samples for i in indices)
         if len(self.rows) < ROWS and call.codes is not None:
+            new = [c not in self.rows for c in call.codes.tolist()]
+            self.fresh += 0.25 * (sum(new) / max(len(new), 1) - self.fresh)
             if self.count < KEPT and call.rows is not None:
-                new = np.array([c not in self.rows for c in call.codes.tolist()], dtype=bool)
-                if new.any():
-                    self.kept.append(call.rows[new][:, :64].copy())
-                    self.count += int(new.sum())
+                if any(new):
+                    self.kept.append(call.rows[np.array(new)][:, :64].copy())
+                    self.count += sum(new)
             self.rows.update(call.codes.tolist())
         if call.grams is not None and len(self.grams) < 10 * ROWS:
             self.grams |= call.grams[0]
@@ -119,6 +124,7 @@ class Call:
     __slots__ = (
         "codes",
         "evaluation",
+        "first",
         "grams",
         "later",
         "loader",
@@ -145,6 +151,7 @@ class Call:
         self.made: Any = None
         # id of the first input, when other inputs choose what is computed for
         self.shared: int | None = None
+        self.first = 0  # id of the first input
         self.loader: LoaderInfo | None = None
         self.evaluation: Evaluation | None = None
         self.later = False  # whether this is an evaluation is known in the end

@@ -85,7 +85,7 @@ class LossSign(Rule):
         turned = -1 if any(g.get("maximize") for o in self._optimizers for g in o.groups) else 1
         root = event.roots[0]
         passed: dict[int, int] = {}
-        terms = list(_terms(root, self._told, passed))
+        terms = list(terms_of(root, self._told, passed))
         self._standard(terms, turned, root)
         policy = self._weighted(terms, turned)
         self._likelihood(terms, turned, root)
@@ -228,9 +228,9 @@ class LossSign(Rule):
 
 
 # ---- the terms of a loss -------------------------------------------------------------------------
-def _terms(root: Value, told: dict[int, Any], passed: dict[int, int]) -> Iterator[_Term]:
+def terms_of(root: Value, told: dict[int, Any], passed: dict[int, int]) -> Iterator[_Term]:
     """What a loss is a sum of, as far as that is linear; the signs of all values on the way are
-    put into `passed`, by number.
+    put into `passed`, by number. Values in `told` are not taken apart.
     """
     waiting: list[_Term] = [_Term(root, 1, None, ())]
     seen: set[int] = set()

@@ -9,7 +9,14 @@ from typing import Any
 
 from ...events import Backward, ModuleCall, Op, Read, Site, Switched, Value, ancestors, lineage
 from ...rule import Rule
-from ..source.places import attribute_place, function_around, uncalled
+from ..source.places import (
+    Place,
+    assignments,
+    attribute_place,
+    function_around,
+    tree,
+    uncalled,
+)
 from .modes import DROPOUT, Switches, alone, mode_set
 from .put_back import PutBack
 
@@ -369,6 +376,7 @@ class EvalInTrainMode(Rule):
                 or held.overridden
                 or bare
                 or self._others.get(call.site)
+                or _taken_over(call.site)
                 or self._parting(held),
                 f"{whole if held.place is None else f'eval() of {call.path} does not reach all of it'}: {kinds} "
                 f"{acts} as in training, so the numbers are not those of the trained model.",
@@ -437,15 +445,48 @@ class EvalInTrainMode(Rule):
         )
 
     def _repeated(self, held: _Pass) -> bool:
-        """Monte Carlo dropout: the same input goes through the model several times on purpose."""
+        """Monte Carlo dropout: the same input goes through the model several times on purpose, in
+        a loop.
+        """
         same = [
             p
             for p in self._passes.values()
             if p.call.site == held.call.site
+            and p.outside == held.outside
             and held.inputs & p.inputs
             and not self._alone.get(p.call.number, False)
         ]
         return len(same) > 1 and len({p.call.step for p in same}) < len(same)
+
+
+def _taken_over(site: Site | None) -> Place | None:
+    """Where an object that only predicts is given its model, for a call `self.model(...)` in it."""
+    root, called = (None, None) if site is None else (tree(site.file), site.call)
+    function = called.function if called is not None else None
+    if site is None or root is None or function is None or not function.startswith("self."):
+        return None
+    around = [
+        n
+        for n in ast.walk(root)
+        if isinstance(n, ast.ClassDef) and n.lineno <= site.line <= (n.end_lineno or 0)
+    ]
+    if not around or re.search(r"\.(backward|step|train|parameters)\(", ast.unparse(around[-1])):
+        return None
+    owner = around[-1]
+    made = next(
+        (n for n in owner.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None
+    )
+    if made is None:
+        return None
+    given = {a.arg for a in made.args.args}
+    return next(
+        (
+            Place(site.file, n.lineno)
+            for n in assignments(site.file, function, made.lineno, made.end_lineno or 0)
+            if isinstance(n.value, ast.Name) and n.value.id in given
+        ),
+        None,
+    )
 
 
 def _held_in_list(recorder: Any, root: Any, module: Any) -> Any:

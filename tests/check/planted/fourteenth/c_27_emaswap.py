@@ -48,7 +48,7 @@ def main():
     xv, yv = blobs(1000, w, 2)
     model = Net()
     ema = ModelEMA(model)
-    opt = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     for ep in range(5):
         model.train()
         for idx in torch.randperm(len(x)).split(16):
