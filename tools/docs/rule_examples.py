@@ -91,6 +91,7 @@ SHOWN = {
     "ratio-always-one": "detached",
     "repeated-index": "messages",
     "reshape-not-transpose": "image_channels",
+    "result-dropped": "mask",
     "running-sum": "overwritten",
     "same-batch": "next_of_iter",
     "same-mask": "seed_in_the_loop",
