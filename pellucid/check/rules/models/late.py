@@ -156,7 +156,7 @@ def _kept(node: Any, loop: ast.For) -> list[tuple[Any, Any]]:
         return []  # what each round makes anew
     found = []
     for value in values:
-        function = _itself(value)
+        function: Any = _itself(value)
         if function is None and isinstance(value, ast.Name):
             function = next(
                 (n for n in loop.body if isinstance(n, ast.FunctionDef) and n.name == value.id),
