@@ -6,8 +6,8 @@ from typing import Any
 
 from ...events import VIEWS, Backward, ModuleCall, Op, Site, Step, Value, lineage
 from ...rule import Rule
-from .labels import BINARY
 from ..losses.sign import terms_of
+from .labels import BINARY
 
 TIMES = 3  # steps of the generator
 _LARGEST = 1 << 16  # labels that are looked at
