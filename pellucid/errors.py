@@ -71,7 +71,10 @@ def interruption(error: BaseException | None) -> BaseException | None:
 
     Such an error (of a time limit, say) says nothing about the code it came into.
     """
-    codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    # without the enumerations that `signal` makes of every number: this runs at each error that is
+    # caught to try another way
+    look = getattr(signal, "_signal", signal).getsignal
+    codes = {_code_of(h) for n in _signals() if callable(h := look(n))} - {None}
     while error is not None:
         trace = error.__traceback__
         while trace is not None:
@@ -80,6 +83,11 @@ def interruption(error: BaseException | None) -> BaseException | None:
             trace = trace.tb_next
         error = error.__context__
     return None
+
+
+@functools.cache
+def _signals() -> tuple[int, ...]:
+    return tuple(map(int, signal.valid_signals()))
 
 
 def _code_of(handler: Any) -> CodeType | None:
