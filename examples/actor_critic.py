@@ -86,7 +86,7 @@ def finish_episode(model, optimizer, gamma=0.99):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seed", type=int, default=543)
     parser.add_argument("--quick", action="store_true", help="20 episodes")

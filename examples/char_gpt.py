@@ -105,7 +105,7 @@ class GPT(nn.Module):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--text", help="a text file to learn")
     parser.add_argument("--seed", type=int, default=1337)

@@ -62,7 +62,7 @@ class Discriminator(nn.Module):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seed", type=int, default=999)
     parser.add_argument("--quick", action="store_true", help="20 steps")

@@ -190,7 +190,7 @@ class EMA:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--quick", action="store_true", help="one epoch, and 10 steps of sampling")
     parser.add_argument("--seed", type=int, default=0)

@@ -99,7 +99,7 @@ def evaluate(model, loader):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--epochs", type=int, default=12, help="passes over the training set (default 12)"
     )
@@ -125,6 +125,7 @@ def main():
         f"{len(train_set)} digits to learn from, {len(test_set)} to test on, {parameters} parameters"
     )
 
+    test_accuracy = 0.0
     start = time.perf_counter()
     for epoch in range(1, epochs + 1):
         progress = Progress(f"epoch {epoch:2}/{epochs}", len(train_loader))

@@ -69,7 +69,7 @@ class AffineCoupling(nn.Module, Transform):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--quick", action="store_true", help="25 steps")
     parser.add_argument("--seed", type=int, default=0)

@@ -116,7 +116,7 @@ def accuracy(model, batch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--quick", action="store_true", help="25 steps")
     parser.add_argument("--seed", type=int, default=3)

@@ -79,7 +79,7 @@ def repackage_hidden(h):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1111)
     parser.add_argument("--quick", action="store_true", help="20 steps of a smaller model")

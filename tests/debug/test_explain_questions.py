@@ -44,8 +44,14 @@ def test_scalars_have_numbers_along_the_way():
     assert by_leaf["b"]["gradient"] == pytest.approx(2 * np.exp(8.0), rel=1e-5)
     assert a.grad is None
     loss.backward()
-    assert "a (): 2 ways" not in found.text and any("2 ways" in line for line in found.evidence)
+    assert "a (): 2 paths" not in found.text and any("2 paths" in line for line in found.evidence)
     json.dumps(found.as_dict())
+
+
+def test_equal_derivatives_are_one_number():
+    w = torch.ones(3, requires_grad=True)
+    found = torch.explain((w * 2).sum(), "depends")
+    assert "= 2 everywhere, shape (3,)" in found.evidence[0]
 
 
 @settings(max_examples=25, deadline=None)

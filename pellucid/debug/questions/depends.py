@@ -225,6 +225,8 @@ def numbers_text(value: Any) -> str:
         return f"{value:.4g}"
     if "norm" not in value:
         return f"of shape {shape_text(tuple(value['shape']))}"
+    if value["min"] == value["max"]:
+        return f"{value['min']:.4g} everywhere, shape {shape_text(tuple(value['shape']))}"
     return f"{value['min']:.4g} to {value['max']:.4g}, norm {value['norm']:.4g}, shape {shape_text(tuple(value['shape']))}"
 
 
@@ -243,6 +245,6 @@ def _sentence(d: dict[str, Any]) -> str:
         )
     if len(steps) > _STEPS:
         steps = [*steps[: _STEPS - 3], f"... {len(steps) - _STEPS + 1} more ...", *steps[-2:]]
-    ways = f" ({d['ways']} ways; the shortest)" if d["ways"] > 1 else ""
+    ways = f" ({d['ways']} paths; the shortest)" if d["ways"] > 1 else ""
     total = f"; gradient {numbers_text(d['gradient'])}" if d["gradient"] is not None else ""
     return f"{d['leaf']} {shape_text(tuple(d['shape']))}{ways}: " + " -> ".join(steps) + total

@@ -206,7 +206,7 @@ class MultiMarginLoss(_WeightedLoss):
 
     Shape:
         input: scores, `(N, C)` or `(C,)`.
-        target: class numbers, int64, `(N,)` or `()`.
+        target: class indices, int64, `(N,)` or `()`.
 
     Raises:
         ValueError: another p, or a weight that is not a vector.

@@ -48,7 +48,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     Shape:
         input: `(N, in_features)` or `(in_features,)`.
-        target: class numbers, int64, `(N,)` or `()`.
+        target: class indices, int64, `(N,)` or `()`.
         result: a named tuple of `output`, the log-probabilities of the targets, `(N,)` or `()`, and
             `loss`, their negative mean.
 

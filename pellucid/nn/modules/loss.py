@@ -118,7 +118,7 @@ class NLLLoss(_WeightedLoss):
 
     Shape:
         input: log-probabilities, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
-        target: class numbers from 0 to C - 1, int64, `(N,)`, `()` or `(N, d1, ...)`.
+        target: class indices from 0 to C - 1, int64, `(N,)`, `()` or `(N, d1, ...)`.
         result: a scalar; of the shape of the target with reduction="none".
 
     Raises:
@@ -186,7 +186,7 @@ class CrossEntropyLoss(_WeightedLoss):
     `loss = -sum(weight * p * log_softmax(x))`.
 
     Args:
-        weight: `(C,)`, one factor for each class. The mean over class numbers is then weighted:
+        weight: `(C,)`, one factor for each class. The mean over class indices is then weighted:
             divided by the sum of the factors.
         ignore_index: class number without a loss, which the mean does not count. Default: -100.
         reduction: "mean", "sum" or "none" (one loss for each element). Default: "mean". Older
@@ -195,9 +195,9 @@ class CrossEntropyLoss(_WeightedLoss):
 
     Shape:
         input: scores before any softmax, `(N, C)`, `(C,)` or `(N, C, d1, ...)`.
-        target: class numbers, int64, `(N,)`, `()` or `(N, d1, ...)`; or probabilities, floating
+        target: class indices, int64, `(N,)`, `()` or `(N, d1, ...)`; or probabilities, floating
             point, in the shape of the input.
-        result: a scalar; with reduction="none" `(N, d1, ...)`, the shape of the class numbers.
+        result: a scalar; with reduction="none" `(N, d1, ...)`, the shape of the class indices.
 
     Raises:
         IndexError: a class number out of range.
@@ -254,7 +254,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     Shape:
         input: `(N, in_features)`.
-        target: class numbers, int64, `(N, *out_features)`.
+        target: class indices, int64, `(N, *out_features)`.
 
     Raises:
         RuntimeError: a weight of the wrong shape; `label_smoothing` outside [0, 1].

@@ -115,12 +115,12 @@ class LabelDtype(Rule):
             and scores.ndim > 1
             and not target.is_floating_point
         ):
-            wanted = "class numbers with one dimension less, or probabilities with a floating point dtype"
-            fix = f"give it `{given}.float()` if these are one-hot rows, or the class numbers, `{given}.argmax(dim=1)`"
+            wanted = "class indices with one dimension less, or probabilities with a floating point dtype"
+            fix = f"give it `{given}.float()` if these are one-hot rows, or the class indices, `{given}.argmax(dim=1)`"
         elif target.dtype not in ("int64", "uint8") and (
             op.name == "one_hot" or target.ndim < max(scores.ndim, 2)
         ):
-            wanted, fix = "class numbers of type int64", f"make the labels int64: `{given}.long()`"
+            wanted, fix = "class indices of type int64", f"make the labels int64: `{given}.long()`"
         else:
             return
         self.report(
@@ -520,7 +520,7 @@ class LabelDtype(Rule):
             f"these are labels of {op.name} with {classes} classes, and {held.dtype} ends at "
             f"{ {'uint8': 255, 'int8': 127, 'int16': 32767}[held.dtype] }: higher classes cannot be represented.",
             evidence={"to": held.dtype, "classes": classes, "loss": str(op.site)},
-            fix="keep class numbers in int64",
+            fix="keep class indices in int64",
         )
 
     def _cast(self, op: Op) -> None:
@@ -645,7 +645,7 @@ class LabelDtype(Rule):
             if what == "truncates" and classes and not evidence["constant"]
             else "keep regression targets and soft labels in float32"
             if what == "truncates"
-            else "keep class numbers in int64",
+            else "keep class indices in int64",
             covers=[loss.site, site, evidence.get("written_at")],
         )
 

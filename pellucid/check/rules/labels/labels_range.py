@@ -63,7 +63,7 @@ class LabelRange(Rule):
         ] = {}  # by place of a loss: where its labels were made, asked while that is known
         # by id of labels that were filled up: where, with what, how many places
         self._padded: dict[int, tuple[Any, int, int]] = {}
-        # by number: scores that were taken with negative class numbers
+        # by number: scores that were taken with negative class indices
         self._from_end: dict[int, tuple[Op, int, int]] = {}
 
     def on_backward_begin(self, event: Backward) -> None:
@@ -81,7 +81,7 @@ class LabelRange(Rule):
                 taken, low, count = self._from_end[op.number]
                 self.report(
                     taken.site,
-                    f"{count} of the class numbers here are negative, down to {low}: they count from the end and select the last classes.",
+                    f"{count} of the class indices here are negative, down to {low}: they count from the end and select the last classes.",
                     evidence={"min": low, "negative": count},
                     fix="skip rows without a label: `keep = y >= 0`, or use cross_entropy with ignore_index",
                 )
@@ -563,7 +563,7 @@ class LabelRange(Rule):
             and array.max() < 1000
             and array.max() != 255
         ):
-            fix = "for class numbers use cross_entropy, or one column per class of 0 and 1"
+            fix = "for class indices use cross_entropy, or one column per class of 0 and 1"
         else:
             fix = f"scale {name} to 0..1 first" + (
                 f": `{name} / 255`" if array.max() == 255 else ""
