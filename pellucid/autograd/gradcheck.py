@@ -488,7 +488,8 @@ def _compare(
         )
         reason = _reason(func, inputs, k, column, row, i, eps, float(a[row, column]), single)
         # printed as PyTorch does, a row for each element of the input
-        shown = (wrap(np.ascontiguousarray(j.T)) for j in (n, a))
+        kind = np.result_type(inputs[k]._array.dtype, a.dtype.kind == "c" and np.complex64 or "f2")
+        shown = (wrap(np.ascontiguousarray(j.T.astype(kind))) for j in (n, a))
         raise _noted(
             f"Jacobian {'computed with forward mode ' if label == 'Forward-mode' else ''}mismatch for output {i} with respect to input {k},\n"
             "numerical:{}\nanalytical:{}\n".format(*shown),

@@ -234,7 +234,7 @@ def _vjp(
     for o in outs:
         if not isinstance(o, Tensor):
             raise RuntimeError(
-                f"vjp(f, *primals): Expected f to return only tensors, got unsupported type {type(o)}"
+                f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(o)}"
             )
         if not (o.dtype.is_floating_point or o.dtype.is_complex):
             raise RuntimeError(

@@ -140,3 +140,39 @@ def test_warnings_of_prototypes_come_once(once):
     nested = texts(lambda: torch.nested.nested_tensor([torch.ones(1)]))
     assert nested[0].startswith("The PyTorch API of nested tensors is in prototype stage")
     assert texts(lambda: torch.tensor(1).T)[0].startswith("Tensor.T is deprecated on 0-D tensors")
+
+
+def test_anomaly_mode_shows_the_stack_of_the_forward_call():
+    x = torch.tensor([-1.0], requires_grad=True)
+
+    def failing():
+        with torch.autograd.set_detect_anomaly(True):
+            y = torch.sqrt(x)
+            with pytest.raises(RuntimeError, match="returned nan values in its 0th output"):
+                y.backward()
+
+    (text,) = texts(failing)
+    start = "Error detected in SqrtBackward0. Traceback of forward call that caused the error:\n"
+    assert text.startswith(start) and "y = torch.sqrt(x)" in text
+    z = torch.sqrt(x)
+
+    def without():
+        with torch.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError):
+            z.backward()
+
+    assert texts(without)[0].endswith(
+        "Enable detect anomaly during forward pass for more information."
+    )
+
+
+def test_hooks_of_modules_are_shown_as_dictionaries():
+    module = torch.nn.ReLU()
+    assert repr(module._forward_hooks) == "OrderedDict()"
+
+
+def test_gradcheck_shows_jacobians_in_the_dtype_of_the_input():
+    x = torch.ones(1, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match=r"numerical:tensor\(\[\[1\.9670\]\]\)\n"):
+            torch.autograd.gradcheck(lambda x: x**2, (x,))

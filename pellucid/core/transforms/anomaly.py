@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import GraphError, warn_once
+from ...errors import GraphError, warn, warn_once
 from .. import interpret, source
 from ..interpret import thread
 from ..tape import Node
@@ -29,10 +29,24 @@ class Anomaly:
         node.extra()["forward_stack"] = source.stack_text()
 
     def gradient(self, below: Any, node: Node, g: Any) -> Any:
-        gs = below(node, g)
-        if self.check_nan:
-            self._check(node, gs)
+        try:
+            gs = below(node, g)
+            if self.check_nan:
+                self._check(node, gs)
+        except Exception:
+            self._tell(node)
+            raise
         return gs
+
+    def _tell(self, node: Node) -> None:
+        """Warn that a node's backward failed, with the stack of the call that recorded it."""
+        stack = (node.ext or {}).get("forward_stack")
+        told = (
+            f"Traceback of forward call that caused the error:\n{stack}"
+            if stack
+            else "No forward pass information available. Enable detect anomaly during forward pass for more information."
+        )
+        warn(f"Error detected in {node.op.grad_name}. {told}", UserWarning)
 
     def _check(self, node: Node, gs: Any) -> None:
         """Raise when a gradient just computed holds NaN, naming the forward line; of an infinity, which

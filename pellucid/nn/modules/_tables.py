@@ -30,6 +30,9 @@ MEMBERS = ("_parameters", "_buffers", "_modules")
 class Hooks(OrderedDict[Any, Any]):
     """A table of hooks, whose every change counts in `state.structure`."""
 
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
     def __reduce__(self) -> Any:
         # Files hold plain dictionaries; `adopt` makes them count again.
         return OrderedDict, (list(self.items()),)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays.halves import widened
 from ....core.tensor import Tensor
-from ....errors import DtypeError
+from ....errors import DtypeError, UnsupportedError
 from ..._rules import require_tensor
 
 F32 = np.dtype(np.float32)
@@ -54,6 +54,18 @@ def recompute(
     d = x - F.sum(x, dim=axes, keepdim=True) / count if centered else x
     rstd = (F.sum(d * d, dim=axes, keepdim=True) / count + eps) ** -0.5
     return d * rstd, rstd
+
+
+def check_floating(kernel: str, input: Tensor, complex: bool = False) -> None:
+    """Refuse a dtype that PyTorch's kernel does not have: only floats are normalized, and complex
+    numbers where `complex` says so.
+    """
+    kind = input.dtype
+    if not (kind.is_floating_point or complex and kind.is_complex):
+        raise UnsupportedError(
+            f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'",
+            hint="convert first: x.float()",
+        )
 
 
 def mixed_types(name: str, input: Tensor, *parameters: Tensor | None) -> bool:

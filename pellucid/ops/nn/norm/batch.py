@@ -22,7 +22,7 @@ from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import titled
 from ....core.tensor import FAST_TYPES, Tensor
-from ....errors import ArgumentValueError, OperationError, ShapeError, UnsupportedError
+from ....errors import ArgumentValueError, OperationError, ShapeError
 from ....ir import formula
 from ..._rules import constant as as_constant
 from ..._rules import require_tensor
@@ -31,6 +31,7 @@ from ._common import (
     F32,
     KERNELS,
     channel_shape,
+    check_floating,
     check_tensors,
     input_grad,
     mixed_types,
@@ -250,11 +251,7 @@ def batch_norm(
         )
     if not a.size:
         return nothing_normalised(input, weight, bias)
-    if not input.dtype.is_floating_point:
-        raise UnsupportedError(
-            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'",
-            hint="convert first: x.float()",
-        )
+    check_floating("batch_norm", input)
     if training:
         check_pair(running_mean, running_var)
     mixed_types("batch_norm", input, weight, bias, running_mean, running_var)

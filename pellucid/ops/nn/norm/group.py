@@ -25,6 +25,7 @@ from ._common import (
     F32,
     KERNELS,
     channel_shape,
+    check_floating,
     input_grad,
     mixed_types,
     normalize_over,
@@ -198,6 +199,7 @@ def group_norm(
             dtype=input._array.dtype,
         )
     x = input._array
+    check_floating("GroupNormKernelImpl", input)
     if math.prod(shape) == 0:
         out = input.clone()
     elif not state.slow and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES):

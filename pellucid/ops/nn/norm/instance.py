@@ -11,9 +11,9 @@ from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import titled
 from ....core.tensor import Tensor
-from ....errors import ArgumentValueError, OperationError, ShapeError, UnsupportedError
+from ....errors import ArgumentValueError, OperationError, ShapeError
 from ..._rules import require_tensor
-from ._common import F32, channel_shape, check_tensors, mixed_types, widen
+from ._common import F32, channel_shape, check_floating, check_tensors, mixed_types, widen
 from .batch import batch_norm, batch_norm_op, check_mapped, check_pair, nothing_normalised
 
 
@@ -96,11 +96,7 @@ def instance_norm(
                 raise ShapeError(
                     f"{name} should contain {wanted} elements not {own}", op="instance_norm"
                 )
-    if not input.dtype.is_floating_point:
-        raise UnsupportedError(
-            f"\"batch_norm\" not implemented for '{input.dtype.scalar_type_name}'",
-            hint="convert first: x.float()",
-        )
+    check_floating("batch_norm", input)
     mixed_types("instance_norm", input, weight, bias)  # the statistics may have any type
     if not use_input_stats:
         kind = input._array.dtype

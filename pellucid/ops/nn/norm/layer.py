@@ -21,7 +21,15 @@ from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError
 from ..._rules import require_tensor
 from ..._samples import Sample
-from ._common import KERNELS, input_grad, mixed_types, normalize_over, recompute, widen
+from ._common import (
+    KERNELS,
+    check_floating,
+    input_grad,
+    mixed_types,
+    normalize_over,
+    recompute,
+    widen,
+)
 
 
 def _layer_norm(
@@ -211,6 +219,7 @@ def layer_norm(
     """
     shape = _check_normalized("layer_norm", input, normalized_shape, weight, bias)
     mixed_types("layer_norm", input, weight, bias)
+    check_floating("LayerNormKernelImpl", input)
     return layer_norm_op.call(input, weight, bias, shape=shape, eps=float(eps), centered=True)
 
 
@@ -236,6 +245,7 @@ def rms_norm(
     tensor([[0.8485, 1.1314]])
     """
     shape = _check_normalized("rms_norm", input, normalized_shape, weight, None)
+    check_floating("rms_norm", input, complex=True)
     if eps is None:
         kind = input._array.dtype
         eps = (
