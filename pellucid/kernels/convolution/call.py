@@ -1,5 +1,5 @@
-"""Convolution and its gradients on generated kernels for float32 and float64. See `conv_kernels` for
-how they work, and `conv_winograd`.
+"""Convolution and its gradients on generated kernels for float32 and float64. `tiles`
+and `winograd` explain how they work.
 
 Layouts and conventions are those of the NumPy reference in `kernels.convolution.reference`:
 ``x`` is ``(N, C, *spatial)``, ``w`` is ``(O, C // groups, *kernel)``, any number of spatial

@@ -1,5 +1,5 @@
 """The convolution's gradient in the weight by Winograd's method: F(3x3, 4x4), for the same
-convolutions as `conv_winograd`.
+convolutions as `winograd`.
 
 Each tile of 4x4 values of the output's gradient is a filter over the 6x6 pixels of the input that
 it came from, with the 3x3 taps for results. Both are transformed with lanes over channels; for each
@@ -10,7 +10,7 @@ All rows of tiles are cut into slices, and these into blocks, by shapes alone. E
 of its own, which are added at the end. With threads for no more than the slices, a thread takes a
 slice, and the transformed values stay in its second-level cache; with more of them all threads
 together transform a block, and share out the points. Every sum is computed in one order, so results
-do not depend on threads. `conv_winograd` says what holds for errors.
+do not depend on threads. `winograd` says what holds for errors.
 """
 
 from __future__ import annotations
