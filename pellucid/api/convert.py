@@ -197,7 +197,7 @@ def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
     if fresh.strides != root.strides:  # it has gaps: memory of another library
         return array.copy("K")
     if not array.size:  # which may begin behind the end of its memory
-        return np.lib.stride_tricks.as_strided(fresh.reshape(-1)[:0], array.shape, array.strides)
+        return np.ndarray(array.shape, array.dtype, fresh.reshape(-1)[:0], 0, array.strides)
     memory = fresh.ravel("K").view(np.uint8).data  # in the order in which it lies
     return np.ndarray(
         array.shape, array.dtype, memory, address(array) - address(root), array.strides

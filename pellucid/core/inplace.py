@@ -143,8 +143,6 @@ def check_writable(t: Tensor, name: str) -> None:
     if local.grad and (t._rg or view is not None and view.base._rg):
         if view is not None:
             check_view(t, name)
-            if t._rg and "as_strided" in [op.name for op, _, _ in view.chain]:
-                reattach(t)  # it may show more than what it was made of: the write reads the base
         if (
             # Of a view: of its base, or of a view that was made a leaf. A batch has its place in
             # the graph in what holds it.
@@ -158,6 +156,8 @@ def check_writable(t: Tensor, name: str) -> None:
                 else "wrap the update in `with torch.no_grad():`, or write `x = x + 1` to make a new tensor",
             )
     check_mode(t, name)
+    if local.grad and t._rg and view and "as_strided" in [op.name for op, _, _ in view.chain]:
+        reattach(t)  # it may show more than what it was made of: the write reads the base
     for step in thread.stack.writes:
         step(t)
 

@@ -152,3 +152,14 @@ def test_joined_tensors_of_a_third_precision_are_refused():
             assert join([brain, full]).dtype is join([full, half]).dtype is torch.float32
             assert join([brain, brain]).dtype is torch.bfloat16
             assert join([full.double(), brain]).dtype is torch.float64
+
+
+def test_tensordot_is_lower_where_it_is_a_product_of_matrices():
+    x, w = torch.randn(3, 4), torch.randn(4, 4)
+    with torch.autocast("cpu"):
+        for a, b, dims in ((x, w, 1), (x, x, 0), (x[:1], x[:1], 1), (x[:, :1], x[:1], 1)):
+            assert torch.tensordot(a, b, dims).dtype is torch.bfloat16
+        for a, b, dims in ((x[0], x[0], 1), (x, x, 2), (x[:1], w[:, :1], ([1], [0]))):
+            y = torch.tensordot(a, b, dims)
+            assert y.dtype is torch.float32
+            torch.testing.assert_close(y.flatten(), (a.flatten() * b.flatten()).sum()[None])

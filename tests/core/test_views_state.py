@@ -307,3 +307,18 @@ OPTIONS = settings(
 )
 Views.TestCase.settings = WatchedViews.TestCase.settings = OPTIONS
 TestViews, TestWatchedViews = Views.TestCase, WatchedViews.TestCase
+
+
+def test_a_refused_write_leaves_the_hooks_of_a_view():
+    w = torch.randn(1, 4, requires_grad=True)
+    for make in (
+        lambda: w.as_strided((3,), (1,), 0),
+        lambda: w[0],
+        lambda: w.as_strided((3,), (1,))[1:],
+    ):
+        view = make()
+        view.register_hook(lambda g: g * 2)
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+            view.add_(1)
+        (slope,) = torch.autograd.grad(view.sum(), w)
+        assert slope.unique().tolist() in ([0.0, 2.0], [2.0])

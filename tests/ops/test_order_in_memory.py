@@ -1,5 +1,7 @@
 """How results of operations on turned tensors lie in memory, as PyTorch's."""
 
+import copy
+
 import pytest
 
 import pellucid as torch
@@ -38,3 +40,26 @@ def test_values_are_those_of_a_tensor_in_order():
         for f in functions.values():
             made, wanted = f(x), f(x.contiguous())
             assert all(torch.equal(a, b) for a, b in zip(made, wanted, strict=True))
+
+
+def test_stacked_tensors_lie_in_memory_as_what_cat_gives():
+    image = torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last)
+    turned = torch.ones(3, 4).T
+    for dim in range(4):
+        joined = torch.cat([image, image], dim)
+        shape = [*image.shape[:dim], 2, *image.shape[dim:]]
+        assert torch.stack([image, image], dim).stride() == joined.view(shape).stride()
+    for dim in range(3):
+        assert torch.stack([turned, turned * 2], dim).is_contiguous()
+    x = torch.ones(3, 4, requires_grad=True)
+    assert torch.stack([x.mT, x.mT], -1).flatten(-2)._is_view()
+
+
+def test_copies_of_nothing_keep_their_dtype():
+    for x in (
+        torch.randn(0, dtype=torch.complex64),
+        torch.ones(4, dtype=torch.int16).view(torch.float32)[:0],
+        torch.ones(2, 3).view(torch.int32)[:, 3:],
+    ):
+        y = copy.deepcopy(x)
+        assert (y.dtype, y.shape, y.stride()) == (x.dtype, x.shape, x.stride())

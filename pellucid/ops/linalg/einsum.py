@@ -514,6 +514,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         label for k, label in enumerate(right) if k not in db
     }
     wanted = [label for label in left + right if label in keep]
+    policy = thread.stack.autocast
+    if policy is not None:
+        if prod(sizes[label] for label in wanted) == 1:
+            # no product of matrices: it keeps its precision
+            terms = _ordered(a, [*[k for k in range(len(sa)) if k not in da], *da]).reshape(-1)
+            terms = terms * _ordered(b, [*[k for k in range(len(sb)) if k not in db], *db]).reshape(
+                -1
+            )
+            return terms.sum().reshape([1] * len(wanted))
+        a, b = policy.narrow(a), policy.narrow(b)
     made, labels = _pair(a, left, b, right, keep, sizes)
     return _arranged(made, labels, wanted)
 

@@ -86,6 +86,16 @@ cat_op = defop(
 
 
 def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
+    first = tensors[0]
+    if type(first) is np.ndarray and not first.flags.c_contiguous and dim < first.ndim:
+        shape = shapes.stack_shape([x.shape for x in tensors], dim)
+        # in memory as what `cat` gives, of which one dimension becomes two
+        return _joined(xp, tensors, dim).reshape(shape)
+    made = _stacked(xp, tensors, dim)
+    return np.ascontiguousarray(made) if type(made) is np.ndarray and made.ndim else made
+
+
+def _stacked(xp: Any, tensors: Any, dim: int) -> Any:
     # an index each is no longer cheaper, or is refused in NumPy's words
     if len(tensors) > 64 or dim > tensors[0].ndim:
         return xp.stack(tensors, axis=dim)
@@ -213,7 +223,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     plain = _plain(tensors)
     if plain is not None:
         arrays, recorded = plain
-        if not recorded and dim == 0 and len({a.shape for a in arrays}) == 1:
+        if (
+            not recorded
+            and dim == 0
+            and arrays[0].flags.c_contiguous
+            and len({a.shape for a in arrays}) == 1
+        ):
             return wrap(np.array(arrays))
         return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim + 1))
     shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
