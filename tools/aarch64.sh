@@ -25,7 +25,7 @@ if [ ! -e "$folder/ready" ]; then
     for wheel in "$folder"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$folder/site"; done
     cat > "$folder/python" <<END
 #!/bin/sh
-exec env PYTHONPATH="$root:$folder/site" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 PELLUCID_CACHE_DIR="$folder/cache" \\
+exec env PYTHONPATH="$root:$folder/site" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 PELLUCID_CACHE_DIR="\${PELLUCID_CACHE_DIR:-$folder/cache}" \\
     qemu-aarch64 -L "$folder/root" "$folder/root/usr/bin/python3.11" "\$@"
 END
     chmod +x "$folder/python"
