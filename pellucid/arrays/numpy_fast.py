@@ -29,7 +29,7 @@ __all__ = [
     "where",
 ]
 
-_F32 = np.dtype(np.float32)
+_F32, _C64 = np.dtype(np.float32), np.dtype(np.complex64)
 _WHOLE = tuple(map(np.dtype, (np.int64, np.int32, np.int16, np.int8, np.uint8)))
 _CHOSEN = (_F32, np.dtype(np.float64), *_WHOLE)
 _LARGE = 1 << 12  # elements from which a generated kernel is worth loading
@@ -114,6 +114,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         return np.where(condition, x, y)
     if condition.dtype.kind == "b" and config.kernels:
         kind = getattr(x if type(x) is ndarray else y, "dtype", None)
+        if kind == _C64 and getattr(x, "dtype", None) == kind == getattr(y, "dtype", None):
+            return where(condition, x.view(np.int64), y.view(np.int64)).view(kind)  # bits are bits
         if kind is not None and kind in _CHOSEN:
             a, b = (
                 np.asarray(v, kind) if type(v) in (int, float) and kind.kind == "f" else v

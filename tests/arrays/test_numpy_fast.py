@@ -150,3 +150,14 @@ def test_clip_of_integers(kind, bounds):
     np.testing.assert_array_equal(numpy_fast.clip_numbers(x, low, high), np.clip(x, low, high))
     chosen = numpy_fast.where(x > 20, x, x[::-1])
     np.testing.assert_array_equal(chosen, np.where(x > 20, x, x[::-1]))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_many_complex_numbers_are_chosen_as_numpy_chooses_them(turned):
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((300, 17)) + 1j * rng.standard_normal((300, 17))).astype(np.complex64)
+    x[::7] = complex(np.nan, -0.0)
+    x, y = (x.T, x[::-1].T) if turned else (x, x[::-1])
+    for a, b in ((x, y), (x, y[:1]), (x[:, :1], y)):
+        got, want = numpy_fast.where(x.real > 0, a, b), np.where(x.real > 0, a, b)
+        assert got.tobytes() == want.tobytes() and got.strides == want.strides
