@@ -114,8 +114,8 @@ def test_a_rank_fails(how, tmp_path):
             r"rank 1 is ended while it joins the others: rank 2 \(pid \d+\) is gone",
             survivors[0].text,
         ), survivors
-    silent = ("root", "list", "message", "killed in init")
-    seconds = fault_to_end(failed.text, survivors) if how not in silent else 0.0
+    # ranks that are ended while they join say nothing themselves
+    seconds = fault_to_end(failed.text, survivors) if how != "killed in init" else 0.0
     print(f"{how}: {seconds:.1f} s")
     assert seconds < 20
 
@@ -291,11 +291,11 @@ def test_the_launcher_is_ended(number, tmp_path):
 
 @thorough
 def test_nothing_is_left_after_many_starts(tmp_path):
-    for _ in range(15):
+    """Fifty, all on one port, as a script with a fixed MASTER_PORT: what listened is gone, too."""
+    port = free_port()
+    for _ in range(50):
         for result in collect(
-            start(
-                "launched.py", 2, folder=tmp_path, port=free_port(), TORCHELASTIC_RESTART_COUNT="0"
-            ),
+            start("launched.py", 2, folder=tmp_path, port=port, TORCHELASTIC_RESTART_COUNT="0"),
             60,
         ):
             assert result.code == 0, result

@@ -17,7 +17,6 @@ LAST = size - 1
 def fail(group):
     """What the last rank does at the fault."""
     x = torch.ones(1000)
-    print(f"fault at {time.time()}", flush=True)
     if how == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     elif how == "killed inside":
@@ -96,8 +95,10 @@ def main():
     x = torch.ones(1000)
     print("pid", os.getpid(), flush=True)
     for step in range(20):
-        if step == 10 and rank == LAST and fail(group):
-            return
+        if step == 10 and rank == LAST:
+            print(f"fault at {time.time()}", flush=True)
+            if fail(group):
+                return
         if step == 10 and how == "root":
             dist.broadcast(x, 1 if rank == LAST else 0)
         elif step == 10 and how == "order" and rank != LAST:
