@@ -344,3 +344,25 @@ def test_parts_of_storages_as_of_old(monkeypatch):
     assert first.data_ptr() + 4 == second.data_ptr()
     with pytest.raises(RuntimeError, match="reaches beyond its 2 elements"):
         torch.load(io.BytesIO(data.replace(b"K\x01K\x01\x87", b"K\x01K\x02\x87")))
+
+
+class _ByValue:
+    """A module whose pickler writes functions without a name, as cloudpickle does."""
+
+    class Pickler(pickle.Pickler):
+        def reducer_override(self, obj):
+            if getattr(obj, "__name__", "") == "<lambda>":
+                return eval, (f"lambda x: x + {obj(0)}",)
+            return NotImplemented
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_another_module_takes_functions_apart(zipped):
+    file = io.BytesIO()
+    things = {"f": lambda x: x + 2, "w": torch.ones(2)}
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        torch.save(things, io.BytesIO(), _use_new_zipfile_serialization=zipped)
+    torch.save(things, file, pickle_module=_ByValue, _use_new_zipfile_serialization=zipped)
+    file.seek(0)
+    read = torch.load(file, weights_only=False)
+    assert read["f"](1) == 3 and read["w"].tolist() == [1, 1]

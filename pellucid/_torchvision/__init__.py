@@ -344,9 +344,7 @@ def _rounded(value: np.ndarray) -> np.ndarray:
     return np.trunc(value + np.copysign(np.asarray(0.5, value.dtype), value)).astype(np.int64)
 
 
-def _edges(
-    start: int, length: int, bins: int, size: int, dtype: Any, last: int
-) -> list[tuple[int, int]]:
+def _edges(start: int, length: int, bins: int, dtype: Any, last: int) -> list[tuple[int, int]]:
     """First pixel and the one after the last of each bin along one dimension, cut at 0 and `last`."""
     step = np.asarray(length, dtype) / np.asarray(bins, dtype)
     at = np.arange(bins + 1).astype(dtype)
@@ -372,11 +370,9 @@ def roi_pool(
     places = np.full(made.shape, -1, np.int32)
     for k, roi in enumerate(values):
         left, top, right, bottom = _rounded(roi[1:] * np.asarray(spatial_scale, values.dtype))
-        rows = _edges(
-            int(top), max(int(bottom - top) + 1, 1), pooled_height, height, values.dtype, height
-        )
+        rows = _edges(int(top), max(int(bottom - top) + 1, 1), pooled_height, values.dtype, height)
         columns = _edges(
-            int(left), max(int(right - left) + 1, 1), pooled_width, width, values.dtype, width
+            int(left), max(int(right - left) + 1, 1), pooled_width, values.dtype, width
         )
         for i, (a, b) in enumerate(rows):
             for j, (c, d) in enumerate(columns):
@@ -412,18 +408,16 @@ def _roi_pool_backward(
 
 
 def _pixels(
-    rois: Tensor, scale: float, bins: tuple[int, int], sizes: tuple[int, int]
+    rois: Tensor, scale: float, bins: tuple[int, int], last: tuple[int, int]
 ) -> Iterator[tuple[int, int, int, int, tuple[slice, slice]]]:
-    """Region, image, bin and pixels of the bins of position-sensitive pooling that are not empty."""
+    """Region, image, bin and pixels of the bins of position-sensitive pooling that are not empty,
+    cut at `last`.
+    """
     values = _floats(rois)
     for k, roi in enumerate(values):
         left, top, right, bottom = _rounded(roi[1:] * np.asarray(scale, values.dtype))
-        rows = _edges(
-            int(top), max(int(bottom - top), 1), bins[0], sizes[0], values.dtype, sizes[0] - 1
-        )
-        columns = _edges(
-            int(left), max(int(right - left), 1), bins[1], sizes[1], values.dtype, sizes[1] - 1
-        )
+        rows = _edges(int(top), max(int(bottom - top), 1), bins[0], values.dtype, last[0])
+        columns = _edges(int(left), max(int(right - left), 1), bins[1], values.dtype, last[1])
         for i, (a, b) in enumerate(rows):
             for j, (c, d) in enumerate(columns):
                 if b > a and d > c:
@@ -442,7 +436,8 @@ def ps_roi_pool(
     _check_channels(x.shape[1], bins)
     places = _channels_of_bins(x.shape[1], bins)
     made = np.zeros((len(rois), *places.shape), x.dtype)
-    for k, image, i, j, pixels in _pixels(rois, spatial_scale, bins, x.shape[2:]):
+    last = x.shape[2] - 1, x.shape[3] - 1
+    for k, image, i, j, pixels in _pixels(rois, spatial_scale, bins, last):
         made[k, :, i, j] = x[image, places[:, i, j]][:, pixels[0], pixels[1]].mean((1, 2))
     return _like(made, input), make_tensor(np.repeat(places[None], len(rois), 0))
 
@@ -465,6 +460,7 @@ def _ps_roi_pool_backward(
     g, bins = _floats(grad), (pooled_height, pooled_width)
     places = _channels_of_bins(channels, bins)
     made = np.zeros((batch_size, channels, height, width), g.dtype)
+    # torchvision cuts bins one pixel later here than where it computes the means
     for k, image, i, j, pixels in _pixels(rois, spatial_scale, bins, (height, width)):
         many = (pixels[0].stop - pixels[0].start) * (pixels[1].stop - pixels[1].start)
         made[image, places[:, i, j], pixels[0], pixels[1]] += (g[k, :, i, j] / many)[:, None, None]

@@ -53,6 +53,7 @@ def save(
 
     Args:
         f: a path, or an object with `write`.
+        pickle_module: whose pickler takes other objects than tensors apart, such as cloudpickle.
 
     >>> import io, pellucid as torch
     >>> file = io.BytesIO()
@@ -74,9 +75,10 @@ def save(
 
     def write(file: Any) -> None:
         if _use_new_zipfile_serialization:
-            write_zip(obj, file, pickle_protocol, name, not _disable_byteorder_record)
+            byteorder = not _disable_byteorder_record
+            write_zip(obj, file, pickle_protocol, name, byteorder, pickle_module)
         else:
-            write_legacy(obj, file, pickle_protocol)
+            write_legacy(obj, file, pickle_protocol, pickle_module)
 
     if is_path:
         write_file(os.fspath(f), write)

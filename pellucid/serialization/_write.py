@@ -83,8 +83,15 @@ class _Reference:
 class Pickler(_Pickler):
     """Pickles with PyTorch's names; tensors become references to storages, which are collected."""
 
-    def __init__(self, file: Any, protocol: int, legacy: bool = False) -> None:
+    def __init__(
+        self, file: Any, protocol: int, legacy: bool = False, module: Any = pickle
+    ) -> None:
         super().__init__(file, protocol)
+        # another module's pickler (cloudpickle's) says how it takes functions and classes apart
+        other: Any = getattr(module, "Pickler", None)
+        self.other = other(io.BytesIO(), protocol) if hasattr(other, "reducer_override") else None
+        if hasattr(self.other, "dispatch_table"):
+            self.dispatch_table = self.other.dispatch_table
         self.storages: dict[int, _Storage] = {}
         self.types: dict[int, Any] = {}
         self.legacy = legacy
@@ -92,7 +99,7 @@ class Pickler(_Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
             return self._tensor(obj)
-        return NotImplemented
+        return NotImplemented if self.other is None else self.other.reducer_override(obj)
 
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is UntypedStorage:
@@ -310,12 +317,14 @@ def write_record(archive: zipfile.ZipFile, folder: str, path: str, data: Any) ->
         target.write(data)
 
 
-def write_zip(obj: Any, file: Any, protocol: int, name: str, byteorder: bool = True) -> None:
+def write_zip(
+    obj: Any, file: Any, protocol: int, name: str, byteorder: bool = True, module: Any = pickle
+) -> None:
     """Write the archive: data.pkl, one record per storage (aligned to 64 bytes), and the notes that
     PyTorch's readers want.
     """
     buffer = io.BytesIO()
-    pickler = Pickler(buffer, protocol)
+    pickler = Pickler(buffer, protocol, module=module)
     pickler.dump(obj)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
 
@@ -332,7 +341,7 @@ def write_zip(obj: Any, file: Any, protocol: int, name: str, byteorder: bool = T
         record("version", b"3\n")
 
 
-def write_legacy(obj: Any, file: Any, protocol: int) -> None:
+def write_legacy(obj: Any, file: Any, protocol: int, module: Any = pickle) -> None:
     """Write the format from before the ZIP archive: pickles one after another, then the storages."""
     for header in (
         MAGIC_NUMBER,
@@ -344,7 +353,7 @@ def write_legacy(obj: Any, file: Any, protocol: int) -> None:
         },
     ):
         pickle.dump(header, file, protocol=protocol)
-    pickler = Pickler(file, protocol, legacy=True)
+    pickler = Pickler(file, protocol, legacy=True, module=module)
     pickler.dump(obj)
     storages = list(pickler.storages.values())
     pickle.dump([s.key for s in storages], file, protocol=protocol)

@@ -123,11 +123,20 @@ def test_backward_operators_are_the_transposes(vision):
         (vision.roi_pool, vision._roi_pool_backward),
         (vision.ps_roi_pool, vision._ps_roi_pool_backward),
     ):
+        rois = torch.tensor([[0, 1.0, 2, 5, 4], [1, 0, 0, 6, 5]], dtype=torch.float64)
         y, places = forward(x, rois, 0.7, 2, 2)
         g = torch.randn(y.shape, dtype=torch.float64)
         assert torch.allclose(
             (y * g).sum(), (x * backward(g, rois, places, 0.7, 2, 2, *sizes)).sum()
         )
+
+
+def test_bins_at_the_border_are_cut_later_on_the_way_back(vision):
+    rois = torch.tensor([[0.0, 0, 0, 4, 4]])
+    y, places = vision.ps_roi_pool(torch.arange(64.0).view(1, 4, 4, 4), rois, 1.0, 2, 2)
+    assert y.flatten().tolist() == [2.5, 20, 40.5, 58]  # torchvision 0.28
+    back = vision._ps_roi_pool_backward(torch.ones_like(y), rois, places, 1.0, 2, 2, 1, 4, 4, 4)
+    assert back[0, 3].tolist() == [[0] * 4, [0] * 4, [0, 0, 0.25, 0.25], [0, 0, 0.25, 0.25]]
 
 
 def test_deformable_convolution(vision):

@@ -46,3 +46,10 @@ def test_complex_gradients_are_not_cut():
     leaf = leaves(torch.complex64)
     with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         utils.clip_grad_value_(leaf, 0.1)
+
+
+def test_clipping_values_without_any_gradient_is_refused():
+    with pytest.raises(
+        RuntimeError, match=r"Expected !nested_tensorlist\[0\].empty\(\) to be true"
+    ):
+        torch.nn.utils.clip_grad_value_([torch.nn.Parameter(torch.ones(2))], 1.0)

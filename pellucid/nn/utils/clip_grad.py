@@ -249,6 +249,12 @@ def clip_grad_value_(
         tensor([ 1.0000, -0.5000])
     """
     grads = tracing.gradients(_list(parameters))
+    if not grads:
+        raise OperationError(
+            "Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  "
+            "If so, please report an enhancement request to PyTorch.)",
+            hint="no parameter has a gradient; call backward() first",
+        )
     if any(g.is_complex() for g in grads):
         raise UnsupportedError("clamp is not supported for complex types")
     for g in grads:
