@@ -90,7 +90,7 @@ class Pickler(_Pickler):
         # another module's pickler (cloudpickle's) says how it takes functions and classes apart
         other: Any = getattr(module, "Pickler", None)
         self.other = other(io.BytesIO(), protocol) if hasattr(other, "reducer_override") else None
-        if hasattr(self.other, "dispatch_table"):
+        if self.other is not None and hasattr(self.other, "dispatch_table"):
             self.dispatch_table = self.other.dispatch_table
         self.storages: dict[int, _Storage] = {}
         self.types: dict[int, Any] = {}
