@@ -135,6 +135,8 @@ def zero_(self: Tensor) -> Tensor:
         bump(self, "zero_")
         return self
     made = fill_(self, 0)
+    if not local.grad:  # a view that this outdated has no node to ask
+        return made
     node = made.grad_fn
     return titled(made, "Zero") if node is not None and node.name() == "FillBackward0" else made
 
