@@ -601,6 +601,7 @@ class DataLeak(Together):
                     evidence={"loader": name, "loader_at": made},
                     fix="call backward and step for the training loader only, and evaluate under torch.no_grad()",
                 )
+        self._folds()
         for held in self._evaluations.values():
             if held.learned is not None and not self._equal(held, held.learned) and held.rows:
                 self._in_common(held, held.learned)
@@ -654,6 +655,10 @@ class DataLeak(Together):
         said = [text for text in held.texts if _HELD_OUT.search(text)]
         if held.later and not (_HELD_OUT.search(name) or said):
             return True  # the batch of the step is looked at once more
+        folds = learned.phase > 1 and len(held.earlier) >= 0.9 * leaked
+        if folds and leaked < 0.9 * total:  # those of the first fold were new
+            self._not_anew(held, total, leaked)
+            return True
         if whole and (
             not (_HELD_OUT.search(name) or said)
             or said
@@ -676,7 +681,7 @@ class DataLeak(Together):
                 ),
                 None,
             )
-        if len(held.earlier) >= 0.9 * leaked and learned.phase > 1:
+        if folds:
             self._not_anew(held, total, leaked)
             return True
         if same is None:
@@ -696,6 +701,24 @@ class DataLeak(Together):
             fix="split once, into parts without common rows, before repeating, shuffling or sampling",
         )
         return True
+
+    def _folds(self) -> None:
+        """Parts of one data set that are evaluated at one place, a part after each training of most
+        of it: the first is new to the model, the others are not.
+        """
+        groups: dict[Any, list[Evaluation]] = {}
+        for held in self._evaluations.values():
+            bases = frozenset(key for key, _ in held.samples)
+            if held.learned is not None and held.learned.phase > 1 and len(bases) == 1:
+                groups.setdefault((held.site, held.model, bases), []).append(held)
+        for group in groups.values():
+            new = [h for h in group if not h.same]
+            old = [h for h in group if h.same and h.same <= h.earlier and h.same == h.samples]
+            learned = group[0].learned
+            recent = sum(isinstance(row, tuple) for row in learned.recent) if learned else 0
+            whole = len(set().union(*(h.samples for h in group)))
+            if new and len(old) > 1 and len(old) + len(new) == len(group) and 2 * recent >= whole:
+                self._not_anew(old[-1], len(old[-1].samples), len(old[-1].same))
 
     def _not_anew(self, held: Evaluation, total: int, leaked: int) -> None:
         """Each fold goes on with the model of the last one, which has seen these rows."""
