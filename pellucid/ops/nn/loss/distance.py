@@ -143,7 +143,8 @@ def cosine_embedding_loss(
     dot = (input1 * input2).sum(dim=-1)
     squares = [added((x * x).sum(dim=-1), eps) for x in (input1, input2)]
     cos = dot / (squares[0] * squares[1]).sqrt()
-    positive = F.where(target == 1, 1 - cos, 0.0)
+    ones = F.full(shape=(), value=1, dtype=cos._array.dtype)
+    positive = F.where(target == 1, ones - cos, 0.0)
     negative = F.where(target == -1, clamped(titled(cos - margin, "SubBackward1", of=(cos,))), 0.0)
     return reduce_loss(positive + negative, reduction)
 
