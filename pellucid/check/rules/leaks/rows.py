@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...rule import median
 from ..source.places import Place, function_around, tree
 
 MOST = 4096  # rows of one call that are looked at
@@ -124,7 +125,7 @@ def scaled_together(trained: Any, held: Any) -> str | None:
     if (
         mean.max() < 0.03 / np.sqrt(len(both))
         and np.abs(both.std(axis=0) - 1).max() < 0.02
-        and np.median(own) > 5 * mean.max()
+        and median(own) > 5 * mean.max()
     ):
         return "mean and deviation"
     low, high = both.min(axis=0), both.max(axis=0)

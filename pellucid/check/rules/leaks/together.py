@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Converted, LoaderInfo, Op, Value
-from ...rule import Rule
+from ...rule import Rule, median
 from ..source.places import Place
 from .records import Evaluation, Learned, Stain
 from .rows import common, hashed, matrix, scaled_at, scaled_together
@@ -283,8 +283,8 @@ def _near(parts: list[Value]) -> bool:
     ]
     if len(arrays) < 2 or arrays[0].shape != arrays[1].shape or len(arrays[0]) < 24:
         return False
-    apart = np.median(np.linalg.norm(arrays[0] - np.roll(arrays[0], 1, axis=0), axis=1))
-    return bool(np.median(np.linalg.norm(arrays[1] - arrays[0], axis=1)) < 0.5 * apart)
+    apart = median(np.linalg.norm(arrays[0] - np.roll(arrays[0], 1, axis=0), axis=1))
+    return bool(median(np.linalg.norm(arrays[1] - arrays[0], axis=1)) < 0.5 * apart)
 
 
 def later(made: Any, beside: set[Any]) -> Any:

@@ -20,7 +20,7 @@ from ...events import (
     Update,
     Value,
 )
-from ...rule import Rule
+from ...rule import Rule, median
 from ..source.origins import factor_at, number_called, written_at
 from ..source.places import Place, tree
 from .divided import AddedUp, DividedAgain
@@ -238,7 +238,7 @@ class LrAbsurd(Rule):
                     return
                 ratios.append(math.inf if math.isnan(ratio) else ratio)
             if ratios:
-                held.seen.append((info.steps, float(np.median(ratios)), abs(float(group["lr"]))))
+                held.seen.append((info.steps, median(ratios), abs(float(group["lr"]))))
                 self._judge(info, held, losses)
                 if info.number in self._told:
                     return
@@ -299,11 +299,7 @@ class LrAbsurd(Rule):
         worse = all(
             not math.isfinite(x) or x > 2 * abs(first) + 1e-6 for x in losses[-2:]
         ) and not losses[-1] <= grown * abs(first)
-        stays = (
-            len(losses) > 3
-            and float(np.median(ratios)) > self.TOO_LARGE
-            and not losses[-1] < 0.7 * first
-        )
+        stays = len(losses) > 3 and median(ratios) > self.TOO_LARGE and not losses[-1] < 0.7 * first
         if worse and any(r > self.TOO_LARGE for r in ratios) or stays:
             # no rate suits such gradients
             if not any(

@@ -25,7 +25,7 @@ from ...events import (
     Written,
     whole_of,
 )
-from ...rule import Rule, cause_site
+from ...rule import Rule, cause_site, median
 from ..labels.labels import _CASTS as CASTS
 from ..labels.labels import _before as before_cast
 from ..losses.origin import SCORES, Sampled
@@ -533,7 +533,7 @@ class DeviceDtypeMixed(Rule):
         array = x.numpy()
         if array is None or not array.size or not np.all(np.isfinite(array)):
             return
-        size = float(np.median(np.abs(array)))
+        size = median(np.abs(array))
         digit = size * {"float16": 2.0**-10, "bfloat16": 2.0**-7}.get(x.dtype, 2.0**-23)
         if size and digit > abs(divisor) / 16:
             self.report(

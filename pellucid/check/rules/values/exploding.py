@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Backward, Op, Step, Value, ancestors
-from ...rule import cause_site
+from ...rule import cause_site, median
 from ..source.places import birthplace
 from .flow import CELLS, WATCHED, Flow, Flowing, Layer, arrived, growth, numbers, size
 from .flow_where import gated, most, shares
@@ -72,9 +72,7 @@ class ExplodingGradient(Flowing):
             return
         sizes = np.abs(array)
         apart = (
-            array.size >= 8
-            and op.name == "exp"
-            and float(sizes.max()) > self.APART * float(np.median(sizes))
+            array.size >= 8 and op.name == "exp" and float(sizes.max()) > self.APART * median(sizes)
         )
         if float(sizes.max()) > self.PRODUCT or apart:
             self._products.append(op)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...events import Backward, Batch, LoaderInfo, Op
+from ...rule import median
 from ..source.places import birthplace
 from .flow import (
     CELLS,
@@ -193,7 +192,7 @@ class VanishingGradient(Flowing):
         share = most(shares(flow, made, chain), -1)
         numbers_ = {op.number for op in made if chain[0].number < op.number < chain[-1].number}
         acts = [gain for number, (_, gain) in flow.acts.items() if number in numbers_]
-        bent = float(np.median(acts)) if acts else 1.0
+        bent = median(acts) if acts else 1.0
         names = [layer.weight.name for layer in chain]
         site, kind = (
             (share.place, share.kind) if share is not None else (flow.where(chain[1:-1]), "")
