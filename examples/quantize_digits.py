@@ -12,6 +12,7 @@ file, in data/digits.csv.gz.
 import argparse
 import io
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +120,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer images, two epochs")
     options = parser.parse_args()
 
+    # PyTorch announces that quantization will move to another package.
+    warnings.filterwarnings("ignore", message=r"torch\.(ao\.)?quantiz")
     torch.manual_seed(options.seed)
     (images, labels), test = load(options.quick)
     model = Network()

@@ -730,6 +730,7 @@ def type_name(value: Any) -> str:
 
     Example:
         >>> import fractions
+        >>> import numpy as np
         >>> type_name(np.float32(1)), type_name(fractions.Fraction(1)), type_name(1)
         ('numpy.float32', 'Fraction', 'int')
     """

@@ -7,6 +7,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+import sys
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -54,6 +55,8 @@ def with_hint(error: BaseException) -> BaseException:
     if isinstance(error, TypeError):
         hint = _keyword(str(error)) or _argument(str(error))
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
+        if "torch" in sys.modules:  # a part of it that is not there
+            return error
         hint = _NO_TORCH
     if hint is None and facts is None:
         hint = _nothing_given(error)

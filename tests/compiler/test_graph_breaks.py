@@ -583,9 +583,7 @@ def test_what_is_marked_as_python():
         return step
 
     run = equal_steps(make)
-    assert compiled_calls(run) == [4, 3], (
-        "the second part is about an optimizer, whose state begins in its first call"
-    )
+    assert compiled_calls(run) == [4, 4], "the parts before and after the marked line"
 
 
 def test_iterators_are_read_by_python():
@@ -1018,3 +1016,47 @@ def test_modules_of_a_sequence_may_change():
     assert told == pytest.approx(said)
     for a, b in zip(eager, made, strict=True):
         assert [v for row in b for v in row] == pytest.approx([v for row in a for v in row])
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+def test_what_is_handed_through_a_part_stays_itself():
+    @torch.compiler.disable
+    def note(loss):
+        return [loss.item()]
+
+    def make():
+        model, optimizer = world()
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            told = kept = note(loss)
+            optimizer.step()
+            norm = sum(p.norm() for p in model.parameters())
+            return told, {"same": told is kept, "norm": norm}, kept
+
+        return step
+
+    run = equal_steps(make)
+    assert compiled_calls(run)[0] == 4
+    model, optimizer = world()
+    handed = []
+
+    @torch.compiler.disable
+    def record(loss):
+        handed.append({"loss": loss.item()})
+        return handed[-1]
+
+    @torch.compile
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        told = record(loss)
+        optimizer.step()
+        return told, loss.detach()
+
+    for _ in range(4):
+        told, _ = step(torch.randn(8, 6), torch.randint(0, 3, (8,)))
+        assert told is handed[-1]

@@ -319,7 +319,7 @@ def test_a_pass_over_an_object_that_looks_like_a_loader():
 def test_tensors_of_unequal_length_are_told_by_their_sizes():
     with pytest.raises(AssertionError, match="^Size mismatch between tensors") as caught:
         TensorDataset(torch.zeros(4, 3), torch.zeros(5))
-    assert "4, 5" in caught.value.__notes__[0]
+    assert "4 and 5" in caught.value.__notes__[0]
 
 
 def test_a_tensor_beside_a_number_is_refused_as_by_stack():

@@ -443,6 +443,9 @@ class GraphBreaks:
         names = read(*run)
         if not names.computes:
             return run
+        if len(run) > 1 and _passes_on(run[-1], names.stored):
+            called = self._flushed(run[:-1], bound, possible, exposed(run[-1:], set()))
+            return [*called, run[-1]]
         end = after(run, bound)
         variables = self.scope.variables
         results = [] if end is None else sorted(names.stored & live & variables)
@@ -560,6 +563,19 @@ class GraphBreaks:
             original.__doc__,
         )
         return made
+
+
+def _passes_on(s: ast.stmt, stored: set[str]) -> bool:
+    """Whether a statement returns variables as they are, and among them one that a run before it
+    does not set: a list that a part is given could leave it only as a copy.
+    """
+    if not isinstance(s, ast.Return) or s.value is None:
+        return False
+    plain = (ast.Name, ast.Tuple, ast.List, ast.Dict, ast.Constant, ast.Load)
+    parts = list(ast.walk(s.value))
+    return all(isinstance(n, plain) for n in parts) and any(
+        isinstance(n, ast.Name) and n.id not in stored for n in parts
+    )
 
 
 def _calling(name: str, variables: tuple[list[str], ...], last: ast.stmt, returns: bool) -> str:

@@ -42,7 +42,7 @@ ALL = slice(None)
 # ---- basic indexing: views -------------------------------------------------------------------
 def _basic(xp: Any, x: Any, *, index: tuple[Any, ...]) -> Any:
     r = x[index]
-    return _torch_strides(r) if None in index and type(r) is ndarray else r
+    return _torch_strides(r) if None in index and isinstance(r, ndarray) else r
 
 
 def _torch_strides(r: ndarray) -> ndarray:
