@@ -1,7 +1,7 @@
 # Everything here needs make and Python 3.11 or newer, nothing else. Each target sets up the environment it needs.
 #
 #   make demo        install, then train a classifier on handwritten digits with an unmodified PyTorch script
-#   make test        the whole test suite
+#   make test        the test suite, but for what several ranks take long for
 #   make lint        formatting, style and types
 #   make docs-check  links and examples of the documents, and the generated stub
 #   make docs        the documentation as a site, in build/docs
@@ -69,7 +69,7 @@ demo: .venv/installed
 	$(BIN)/pellucid run examples/digits.py
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ranks" $(PYTEST_ARGS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff format --check .

@@ -4,7 +4,7 @@ import pytest
 
 from .harness import RANKS, collect, launch, needs_mpi, start
 
-pytestmark = needs_mpi
+pytestmark = [needs_mpi, pytest.mark.ranks]
 
 
 @pytest.mark.parametrize("size", RANKS)

@@ -15,7 +15,7 @@ from pellucid.distributed.job import server
 
 from .harness import HERE, ROOT, collect, free_port, needs_mpi, start, thorough
 
-pytestmark = needs_mpi
+pytestmark = [needs_mpi, pytest.mark.ranks]
 
 HERE_AT = r"all_reduce number 11 of the default group at faulty\.py:\d+"
 GONE = rf"DistBackendError: {HERE_AT}: rank 2 \(pid \d+\) is gone: "

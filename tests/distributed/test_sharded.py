@@ -6,6 +6,8 @@ import pytest
 
 from .harness import RANKS, THOROUGH, launch, needs_mpi
 
+pytestmark = pytest.mark.ranks
+
 PROGRAMS = [
     "sharded_tensors.py",
     "sharded_modules.py",

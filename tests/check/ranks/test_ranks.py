@@ -26,6 +26,7 @@ RULES = [rule for rule in all_rules() if issubclass(rule, RankRule)]
 MARK = re.compile(r"# <- finding(?:: ([\w, -]+))?")
 ALONE = {"rank-failed/buggy"}  # a rank ends: not in the processes of the others
 
+pytestmark = pytest.mark.ranks
 THOROUGH = "," in os.environ.get("PELLUCID_TEST_RANKS", "2")  # `make distributed`
 
 needs_mpi = pytest.mark.skipif(
