@@ -1,5 +1,5 @@
-"""What the report page shows besides findings: losses and gradient norms by step, time and memory
-by operation and line.
+"""What the report page shows besides findings: losses and gradient norms by step, histograms of
+parameters and gradients, time and memory by operation and line.
 
 It reads values at every step, so it is collected only for a report.
 """
@@ -26,6 +26,25 @@ class Cost:
     bytes: int = 0
 
 
+Histogram = tuple[int, list[float], list[int]]
+_BINS = 40
+
+
+def histogram(step: int, values: np.ndarray) -> Histogram | None:
+    """The step, the edges of 40 bins of one width, and how many finite values are in each; None
+    where none is finite.
+
+    >>> histogram(1, np.array([0.0, 1.0, np.nan]))[2][::39]
+    [1, 1]
+    """
+    finite = np.asarray(values, np.float64)
+    finite = finite[np.isfinite(finite)]
+    if not finite.size:
+        return None
+    counts, edges = np.histogram(finite, _BINS)
+    return step, edges.tolist(), counts.tolist()
+
+
 @dataclass(slots=True)
 class Gathered:
     """Plain data for the report page.
@@ -33,13 +52,17 @@ class Gathered:
     `losses`: (step, value) of every backward call's root. `gradient_norms`: by parameter, (step, L2
     norm) before each optimizer step. `update_ratios`: by parameter, (step, norm of the update /
     norm of the parameter), for the steps at which it was measured. `costs`: by (operation, file,
-    line). `learning_rates`: by optimizer, (step, rates of its groups).
+    line). `learning_rates`: by optimizer, (step, rates of its groups). `histograms` and
+    `gradient_histograms`: by parameter, (step, edges of the bins, elements in each), before the
+    steps 0, 1, 2, 4, 8 and so on.
     """
 
     losses: list[tuple[int, float]] = field(default_factory=list)
     gradient_norms: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     update_ratios: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     learning_rates: dict[str, list[tuple[int, list[float]]]] = field(default_factory=dict)
+    histograms: dict[str, list[Histogram]] = field(default_factory=dict)
+    gradient_histograms: dict[str, list[Histogram]] = field(default_factory=dict)
     costs: dict[tuple[str, str, int], Cost] = field(default_factory=dict)
     backward_seconds: float = 0.0
     seconds: float = 0.0
@@ -118,13 +141,26 @@ class Measures:
 
     def on_step_begin(self, event: Step) -> None:
         """Gradients are complete."""
+        data, due = self.data, event.number & (event.number - 1) == 0  # a power of two
         for value in event.optimizer.params():
             gradient = value.grad()
+            if due:
+                self._count(data.histograms, value, event.number, value.numpy())
+                self._count(data.gradient_histograms, value, event.number, gradient)
             if gradient is not None:
                 norm = float(np.linalg.norm(np.asarray(gradient, np.float64)))
                 self.data.gradient_norms.setdefault(self._name(value), []).append(
                     (event.number, norm)
                 )
+
+    def _count(
+        self, found: dict[str, list[Histogram]], value: Any, step: int, array: np.ndarray | None
+    ) -> None:
+        if array is None or array.dtype.kind not in "fV":  # V: bfloat16 and other small floats
+            return
+        made = histogram(step, array)
+        if made is not None:
+            found.setdefault(self._name(value), []).append(made)
 
     def on_step(self, event: Step) -> None:
         """Parameters are updated."""

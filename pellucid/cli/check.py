@@ -58,6 +58,7 @@ examples:
   pellucid check --max-steps 50 lesson.ipynb
   pellucid check --select mutual-broadcast,PL3 train.py
   pellucid check --nproc 2 --timeline ranks.html train_ddp.py
+  pellucid check --report second.html --compare first.html train.py
   pellucid check --jobs 2 --max-steps 50 submissions/
   pellucid check --explain-rule missing-zero-grad
 """
@@ -76,6 +77,7 @@ def main(argv: Sequence[str]) -> int:
         if rest:
             parser.error("a folder of scripts takes no arguments for them")
         return folder.check(options, own)
+    options.compared = _read_earlier(options, parser)
     what = target(options, parser)
     if options.nproc is not None and what[0] == "code":
         parser.error("--nproc needs a script or a module")
@@ -89,6 +91,18 @@ def main(argv: Sequence[str]) -> int:
         if importlib.util.find_spec("torch") is None or known is not None and known[2]:
             parser.error("--engine torch needs PyTorch, which is not installed in this environment")
     return watched(options, rest, what, settings, _show)
+
+
+def _read_earlier(options: Any, parser: argparse.ArgumentParser) -> Any:
+    """The report of `--compare`, read before the script runs and perhaps overwrites it."""
+    if options.compare is None:
+        return None
+    if options.report is None:
+        parser.error("--compare needs --report FILE, the page that shows both runs")
+    try:
+        return importlib.import_module("pellucid.debug.pictures.report").earlier(options.compare)
+    except (OSError, ValueError) as error:
+        parser.error(f"--compare: {error}")
 
 
 def watched(options: Any, rest: list[str], what: tuple[str, str], settings: Any, show: Show) -> int:
@@ -199,7 +213,7 @@ def _show(result: Any, options: Any, status: int) -> int:
         stream = sys.stderr if options.format == "text" else sys.stdout
         print(render(result, options.format, colour=wants_colour(stream)), end="", file=stream)
     if options.report is not None:
-        _write_report(result, options.report)
+        _write_report(result, options.report, options.compared)
     if options.timeline is not None:
         _write_timeline(result, options.timeline)
     if result.failure is not None:
@@ -293,6 +307,11 @@ def _parser() -> argparse.ArgumentParser:
         "--report",
         metavar="FILE",
         help="also write a page with findings, graph, losses, gradients, time and memory",
+    )
+    parser.add_argument(
+        "--compare",
+        metavar="FILE",
+        help="with --report: show the lines and findings of this earlier report beside those of the run",
     )
     parser.add_argument(
         "--live",
@@ -400,11 +419,11 @@ def _write_timeline(result: Any, path: str) -> None:
     )
 
 
-def _write_report(result: Any, path: str) -> None:
+def _write_report(result: Any, path: str, compared: Any) -> None:
     try:
         report = importlib.import_module("pellucid.debug.pictures.report")
     except ModuleNotFoundError:
         raise SystemExit(
             "pellucid check: this version has no report page (pellucid.debug.pictures.report)"
         ) from None
-    report.write(path, report.check_report(result))
+    report.write(path, report.check_report(result, compared))

@@ -163,6 +163,19 @@ def test_report(script, tmp_path):
     assert run("--report", page, script(BUGGY)).returncode == 1
     text = page.read_text()
     assert "missing-zero-grad" in text and "mse_loss" in text and "</html>" in text
+    assert "Histograms of parameters" in text and "step 0" in text
+    other = tmp_path / "other.html"
+    assert run("--report", other, "--compare", page, script(BUGGY)).returncode == 1
+    assert "loss (out)" in other.read_text()
+
+
+def test_what_a_run_is_compared_with(capsys, tmp_path):
+    page = tmp_path / "page.html"
+    assert "--compare needs --report" in usage_error(capsys, "--compare", str(page), "x.py")
+    options = ("--report", str(tmp_path / "out.html"), "--compare", str(page), "x.py")
+    assert "No such file" in usage_error(capsys, *options)
+    page.write_text("<html></html>")
+    assert "is no report of pellucid check" in usage_error(capsys, *options)
 
 
 def test_list_and_pages_of_rules(capsys):

@@ -692,6 +692,17 @@ def test_the_report(show, tmp_path):
     assert page.run(shown) == 3
 
 
+def test_histograms_are_not_smoothed(show, tmp_path):
+    rows = [(step, [0.0, 1.0, 2.0], [1, 2]) for step in (0, 1)]
+    made = report(tmp_path)
+    made.histograms = {"weight": rows}
+    page = show(made)
+    page.run("document.querySelector('.smoothing input').value = 0.9")
+    page.run("document.querySelector('.smoothing input').dispatchEvent(new Event('input'))")
+    smooth = "document.querySelectorAll('#{} .smooth').length"
+    assert page.run(smooth.format("training")) > 0 and page.run(smooth.format("histograms")) == 0
+
+
 def test_tables_are_sorted_by_a_click(show, tmp_path):
     page = show(report(tmp_path))
     order = (
@@ -784,7 +795,8 @@ def test_the_report_of_a_real_check(chromium, tmp_path):
     assert "loss = ((model(x) - y) ** 2).mean()" in chromium.run(
         "document.querySelector('article .hit').innerText"
     )
-    assert chromium.run("document.querySelectorAll('figure').length") == 4
+    assert chromium.run("document.querySelectorAll('#training figure').length") == 4
+    assert chromium.run("document.querySelectorAll('#histograms figure').length") == 2 * 4
     assert chromium.run("graphView.data.nodes.filter(n => n.n === 'linear').length") == 2
     assert "linear" in chromium.run("document.querySelector('#operations tbody').innerText")
 

@@ -1,11 +1,14 @@
 """The report page of a check, as text; tests/debug/test_pages.py looks at it in a browser."""
 
+import math
 import re
 from types import SimpleNamespace
 
+import pytest
+
 import pellucid as torch
 from pellucid import debug
-from pellucid.debug.pictures.report import check_report, excerpt
+from pellucid.debug.pictures.report import check_report, earlier, excerpt
 
 SCRIPT = """import torch
 # <b>bold</b> & "quoted" ünïcode
@@ -127,6 +130,8 @@ def test_the_result_of_a_check(tmp_path):
         update_ratios={},
         learning_rates={"SGD": [(0, [0.1, 0.2])]},
         costs={("mul", str(path), 4): cost},
+        histograms={"w": [(0, [0.0, 1.0, 2.0], [1, 3])]},
+        gradient_histograms={},
         graph=(x * 2).sum(),
     )
     result = SimpleNamespace(
@@ -142,6 +147,57 @@ def test_the_result_of_a_check(tmp_path):
     page = check_report(result)
     assert "1 finding, 1 of severity error, in 1 optimizer step, 1.2 s, engine: pellucid" in page
     assert "Note: a &lt; note" in page and "the program ended with ValueError: a &gt; b" in page
-    assert "SGD group 1" in page and "Graph of the last loss" in page and page.count("<figure") == 3
+    assert "SGD group 1" in page and "Graph of the last loss" in page and page.count("<figure") == 4
     result.measures = None
     assert "<figure" not in check_report(result)
+
+
+def test_histograms_of_the_largest_parameters():
+    def counted(size):
+        return [(step, [0.0, 0.5, 1.0], [size, 3 * size]) for step in (0, 1, 2, 4, 8)]
+
+    values = {f"p{k}": counted(k + 1) for k in range(20)}
+    report = debug.Report("check", histograms=values, gradient_histograms={"p19": counted(1)[:1]})
+    charts = report._histograms()
+    assert [c.title for c in charts] == [*(f"p{k}" for k in range(8, 20)), "p19, gradient"]
+    assert [s.name for s in charts[0].series] == ["step 0", "step 2", "step 8"]
+    assert charts[0].series[0].x == [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
+    assert charts[0].series[0].y == pytest.approx([0.0, 1 / 3, 1 / 3, 1.0, 1.0, 0.0])
+    assert [len(c.series) for c in charts[-1:]] == [1] and not charts[0].data["smooth"]
+
+
+def test_an_earlier_report_beside_this_one(tmp_path):
+    path = script_in(tmp_path)
+    first = debug.Report(
+        "check",
+        "three steps",
+        losses=[(0, 3.0), (1, float("nan"))],
+        gradient_norms={f"p{k}": [(0, float(k + 1))] for k in range(50)},
+        findings=[finding(path, 4), finding(path, 5)],
+    )
+    first.save(tmp_path / "first.html")
+    second = debug.Report(
+        "check",
+        losses=[(0, 2.0)],
+        gradient_norms={"p3": [(0, 1.0)]},
+        findings=[finding(path, 5), finding(path, 2)],
+        compared=earlier(tmp_path / "first.html"),
+    )
+    loss, norms = second._charts()
+    assert [s.name for s in loss.series] == ["loss", "loss (first)"]
+    assert loss.series[1].y[0] == 3.0 and math.isnan(loss.series[1].y[1])
+    assert len(norms.series) == 41 and norms.series[0].name == "p3"
+    gone, new = re.findall(r"<h3>(?:Gone since then|New)</h3><ul>(.*?)</ul>", second.html)
+    assert "train.py:4" in gone and "train.py:2" in new and "train.py:5" not in gone + new
+    assert "three steps" in second.html
+    second.save(tmp_path / "second.html")
+    names = {s.name for s in earlier(tmp_path / "second.html").lines["Loss"]}
+    assert names == {"loss (second)"}, "not those of the run that it was compared with"
+
+
+def test_what_is_no_report_is_refused(tmp_path):
+    path = script_in(tmp_path)
+    for text in (SCRIPT, '<script type="application/json" id="data">[1]</script>'):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match="is no report of pellucid check"):
+            earlier(path)

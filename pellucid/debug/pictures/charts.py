@@ -110,6 +110,7 @@ class Chart:
         x_label, y_label: the names of the axes.
         log: logarithmic y axis. Values that are not positive are left out and counted in a note.
         categories: names for x = 0, 1, ... such as layers, instead of numbers.
+        smooth: whether the page's slider smooths the lines.
 
     >>> chart = Chart("loss", [Series("train", [0, 1, 2], [3.0, 2.0, 1.5])])
     >>> chart.svg.count("<polyline")
@@ -128,6 +129,7 @@ class Chart:
         y_label: str = "",
         log: bool = False,
         categories: Sequence[str] | None = None,
+        smooth: bool = True,
         width: int = 520,
         height: int = 300,
     ) -> None:
@@ -138,6 +140,7 @@ class Chart:
             log,
             categories,
         )
+        self.smooth = smooth and not categories
         self.series = [Series(s.name, *thinned(s.x, s.y)) for s in series]
         self.width = float(width)
         self._keys = self._legend()
@@ -207,6 +210,8 @@ class Chart:
             "y": [self._y0, self._y1],
             "log": self.log,
             "xLabel": self.x_label,
+            "title": self.title,
+            "smooth": self.smooth,
             "categories": list(self.categories) if self.categories else None,
             "series": [
                 [s.name, [finite(v) for v in s.x], [finite(v) for v in s.y]] for s in self.series

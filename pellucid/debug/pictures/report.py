@@ -1,9 +1,10 @@
 """The report page of a check: findings with their source, losses and gradients, time and memory by
-operation and line, the graph.
+operation and line, histograms of parameters, the graph; and the same of an earlier run beside it.
 """
 
 from __future__ import annotations
 
+import json
 import linecache
 import os
 import re
@@ -21,6 +22,8 @@ from .drawing import DRAWN, svg_of
 AROUND = 3  # lines of source before and after a finding's
 SEVERITIES = ("error", "warning", "info")
 _MOST_LINES = 40  # parameters in a chart: those with the largest values
+_MOST_HISTOGRAMS = 12  # parameters that are drawn: those with the most elements
+_DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -34,6 +37,9 @@ class Report:
         losses: pairs (step, value).
         gradient_norms, update_ratios, learning_rates: lists of pairs (step, value) by name.
         costs: rows of operation, file, line, calls, seconds and bytes.
+        histograms, gradient_histograms: by parameter, (step, edges of bins, elements in each).
+        compared: an earlier page, as `earlier(path)` in this module reads it: its lines and findings
+            are shown beside these.
         graph, names: anything that `draw` accepts, and names for it.
         notes: remarks.
 
@@ -52,6 +58,13 @@ class Report:
     update_ratios: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     learning_rates: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     costs: Sequence[tuple[str, str, int, int, float, int]] = ()
+    histograms: Mapping[str, Sequence[tuple[int, Sequence[float], Sequence[int]]]] = field(
+        default_factory=dict
+    )
+    gradient_histograms: Mapping[str, Sequence[tuple[int, Sequence[float], Sequence[int]]]] = field(
+        default_factory=dict
+    )
+    compared: Earlier | None = None
     graph: Any = None
     names: Any = None
     notes: Sequence[str] = ()
@@ -59,12 +72,24 @@ class Report:
     @property
     def html(self) -> str:
         """The page: one file, nothing is loaded from anywhere."""
-        charts = self._charts()
-        data: dict[str, Any] = {"charts": [c.data for c in charts]}
+        charts, spread = self._charts(), self._histograms()
+        data: dict[str, Any] = {"charts": [c.data for c in (*charts, *spread)]}
+        data["run"] = {
+            "about": self.about,
+            "findings": [_place(f) for f in self.findings],
+            "compared": None if self.compared is None else self.compared.name,
+        }
         sections = [("findings", f"Findings ({len(self.findings)})", self._findings())]
+        if self.compared is not None:
+            sections.append(("compared", "Compared", self._compared(self.compared)))
         if charts:
             figures = "".join(figure(c, k) for k, c in enumerate(charts))
             sections.append(("training", "Training", f'<div class="charts">{figures}</div>'))
+        if spread:
+            figures = "".join(figure(c, k) for k, c in enumerate(spread, len(charts)))
+            sections.append(
+                ("histograms", "Histograms of parameters", f'<div class="charts">{figures}</div>')
+            )
         if self.costs:
             sections.append(("operations", "Time and memory by operation", self._by_operation()))
             sections.append(("lines", "Time and memory by line", self._by_line()))
@@ -139,12 +164,30 @@ class Report:
         name, opened = escape(shown_path(self.script)), " open" if hits else ""
         return f'<details{opened}><summary>{name}</summary><div class="source mono">{rows}</div></details>'
 
+    # ---- an earlier run
+    def _compared(self, other: Earlier) -> str:
+        """Findings that one of the runs has, and how the two ended."""
+        own, theirs = [_place(f) for f in self.findings], other.findings
+        rows = [("this run", self.about), (other.name, other.about)]
+        table = "".join(f"<tr><th>{escape(n)}</th><td>{escape(a)}</td></tr>" for n, a in rows)
+        parts = [f'<div class="table"><table><tbody>{table}</tbody></table></div>']
+        for title, found in (
+            ("Gone since then", [f for f in theirs if f not in own]),
+            ("New", [f for f in own if f not in theirs]),
+        ):
+            items = "".join(f"<li class='mono'>{escape(f)}</li>" for f in dict.fromkeys(found))
+            parts.append(
+                f"<h3>{title}</h3>" + (f"<ul>{items}</ul>" if items else "<p>Nothing.</p>")
+            )
+        return "".join(parts)
+
     # ---- charts
     def _charts(self) -> list[Chart]:
         found = []
         if self.losses:
-            positive = all(not v <= 0 for _, v in self.losses)
-            found.append(Chart("Loss", [_series("loss", self.losses)], log=positive))
+            losses = [_series("loss", self.losses), *self._earlier("Loss")]
+            positive = all(not v <= 0 for s in losses for v in s.y)
+            found.append(Chart("Loss", losses, log=positive))
         for title, lines in (
             ("Gradient norm by parameter", self.gradient_norms),
             ("Update norm / parameter norm", self.update_ratios),
@@ -160,7 +203,38 @@ class Report:
                     if len(lines) > _MOST_LINES
                     else ""
                 )
-                found.append(Chart(title + more, shown, log=True))
+                found.append(Chart(title + more, [*shown, *self._earlier(title)], log=True))
+        return found
+
+    def _earlier(self, title: str) -> list[Series]:
+        """The lines that the earlier run has in a chart."""
+        return [] if self.compared is None else self.compared.lines.get(title, [])
+
+    def _histograms(self) -> list[Chart]:
+        """For each of the largest parameters a chart of its values and one of its gradients, at the
+        first, a middle and the last of the steps that are there.
+        """
+
+        def size(name: str) -> int:
+            return sum(self.histograms[name][0][2])
+
+        kept = sorted(self.histograms, key=size, reverse=True)[:_MOST_HISTOGRAMS]
+        found = []
+        for name in (n for n in self.histograms if n in kept):
+            for title, taken in (("", self.histograms), (", gradient", self.gradient_histograms)):
+                rows = taken.get(name) or []
+                shown = [rows[k] for k in sorted({0, len(rows) // 2, len(rows) - 1}) if rows]
+                lines = [_outline(f"step {step}", edges, n) for step, edges, n in shown]
+                if lines:
+                    found.append(
+                        Chart(
+                            name + title,
+                            lines,
+                            x_label="value",
+                            y_label="of the tallest bar",
+                            smooth=False,
+                        )
+                    )
         return found
 
     # ---- costs
@@ -181,6 +255,53 @@ class Report:
             place = f"{shown_path(file)}:{line}" if file else "not in the program"
             rows.append(([place, linecache.getline(file, line).strip() if file else ""], *row))
         return _table(["line", "source"], rows)
+
+
+@dataclass(slots=True)
+class Earlier:
+    """What an earlier report page says: its name, its line below the title, its findings, and the
+    lines of its charts by title.
+    """
+
+    name: str
+    about: str
+    findings: list[str]
+    lines: dict[str, list[Series]]
+
+
+def earlier(path: str | os.PathLike[str]) -> Earlier:
+    """Read a report page that `Report.save` or `pellucid check --report` has written.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no such page.
+    """
+    match = _DATA.search(Path(path).read_text(encoding="utf-8", errors="replace"))
+    data = json.loads(match[1]) if match is not None else None
+    if not isinstance(data, dict) or "run" not in data:
+        raise ValueError(f"{os.fspath(path)} is no report of pellucid check")
+    name, lines = Path(path).stem, {}
+    older = f" ({data['run']['compared']})"  # lines of the run that it was compared with itself
+    for chart in data["charts"]:
+        lines[chart["title"].partition(" (the ")[0]] = [
+            Series(f"{line} ({name})", [float(v) for v in x], [float(v) for v in y])
+            for line, x, y in chart["series"]
+            if not line.endswith(older)
+        ]
+    return Earlier(name, data["run"]["about"], data["run"]["findings"], lines)
+
+
+def _place(f: Mapping[str, Any]) -> str:
+    return f"{shown_path(f['file'])}:{f['line']} {f['rule']} {f['name']}"
+
+
+def _outline(name: str, edges: Sequence[float], counts: Sequence[int]) -> Series:
+    """The outline of a histogram whose tallest bar is 1: gradients of two steps may be a hundred
+    times apart, and so would be their densities.
+    """
+    x = [e for edge in edges for e in (edge, edge)]
+    y = [0.0, *[n / max(counts) for n in counts for _ in range(2)], 0.0]
+    return Series(name, x, y)
 
 
 def shown_path(file: str) -> str:
@@ -258,8 +379,8 @@ def _table(heads: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> str:
 write = pages.write  # the file appears whole or not at all
 
 
-def check_report(result: Any) -> str:
-    """The page of a check's result (`check.CheckResult`):
+def check_report(result: Any, compared: Earlier | None = None) -> str:
+    """The page of a check's result (`check.CheckResult`), beside an earlier one:
     `pellucid check --report out.html train.py` writes it.
     """
     measures = result.measures
@@ -270,7 +391,7 @@ def check_report(result: Any) -> str:
     notes = list(result.notes)
     if result.failure is not None:
         notes.append(f"the program ended with {type(result.failure).__name__}: {result.failure}")
-    report = Report("pellucid check", about, result.script, found, notes=notes)
+    report = Report("pellucid check", about, result.script, found, notes=notes, compared=compared)
     if measures is not None:
         rates: dict[str, list[tuple[int, float]]] = {}
         for name, points in measures.learning_rates.items():
@@ -285,6 +406,8 @@ def check_report(result: Any) -> str:
             measures.update_ratios,
         )
         report.learning_rates = rates
+        report.histograms = measures.histograms
+        report.gradient_histograms = measures.gradient_histograms
         report.costs = [
             (op, file, line, c.calls, c.seconds, c.bytes)
             for (op, file, line), c in measures.costs.items()

@@ -60,7 +60,7 @@ function liveCharts(charts) {
 // A slider that smooths all lines with many points: an exponential mean of what came before. What was measured stays visible behind it.
 function addSmoothing(charts) {
   const place = document.querySelector(".charts");
-  if (!place || !charts.some((c) => !c.categories && c.series.some(([, xs]) => xs.length > 8))) return;
+  if (!place || !charts.some((c) => c.smooth && c.series.some(([, xs]) => xs.length > 8))) return;
   const shown = document.createElement("output"), slider = document.createElement("input"), label = document.createElement("label");
   Object.assign(slider, { type: "range", min: "0", max: "0.98", step: "0.02", value: "0" });
   label.className = "smoothing";
@@ -71,7 +71,7 @@ function addSmoothing(charts) {
     shown.textContent = keep ? ` ${keep.toFixed(2)}` : " off";
     document.querySelectorAll("figure.chart").forEach((figure) => {
       const chart = charts[Number(figure.dataset.chart)];
-      if (chart.categories) return;
+      if (!chart.smooth) return;
       figure.querySelectorAll(".smooth").forEach((line) => line.remove());
       figure.querySelectorAll("g[data-series]:not(.legend)").forEach((g) => {
         g.classList.toggle("behind", keep > 0);
