@@ -14,8 +14,9 @@ from pellucid.errors import type_name
 
 @pytest.fixture
 def once(monkeypatch):
-    """Warnings that are given once per process are given anew."""
+    """Warnings that are given once per process are given anew, and nobody has asked for checks."""
     monkeypatch.setattr(errors, "WARNED", set())
+    monkeypatch.setattr(torch.sparse.check_sparse_tensor_invariants, "_enabled", None)
 
 
 def texts(function):
