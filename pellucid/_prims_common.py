@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from . import dtypes as _d
+from . import shapes
 from ._checks import _check, _check_not_implemented, _check_with
 from .api.symbols import SymBool, SymFloat, SymInt
 from .core.public import FUNCTIONS
@@ -38,13 +39,8 @@ _ROWS: tuple[tuple[_d.dtype, ...], ...] = (
     (_d.complex64,),
     (_d.complex128,),
 )
-_COMPLEX = {
-    _d.float16: _d.complex32,
-    _d.bfloat16: _d.complex64,
-    _d.float32: _d.complex64,
-    _d.float64: _d.complex128,
-}
-_REAL = {_d.complex32: _d.float16, _d.complex64: _d.float32, _d.complex128: _d.float64}
+_COMPLEX = {d: d.to_complex() for row in _ROWS for d in row if d.is_floating_point}
+_REAL = {d: d.to_real() for row in _ROWS for d in row if d.is_complex}
 _COMPUTED = {_d.float16: _d.float32, _d.bfloat16: _d.float32, _d.complex32: _d.complex64}
 _SUMMED = {
     _d.float16: _d.float64,
@@ -324,14 +320,7 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
     """
     if rank < 0:
         raise IndexError(f"Rank cannot be negative but got {rank}")
-    if rank == 0 and not wrap_scalar:
-        raise IndexError(f"Dimension specified as {idx} but tensor has no dimensions")
-    rank = rank or 1
-    if not -rank <= idx < rank:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {idx})"
-        )
-    return idx % rank
+    return shapes.normalize_dim(idx, rank, scalar_is_vector=wrap_scalar)
 
 
 def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:
@@ -425,27 +414,15 @@ def extract_shape_from_varargs(shape: Any, validate: bool = True) -> Any:
 
 def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     """The shape with its size of -1 filled in."""
-    made = list(shape)
-    known = math.prod(size for size in made if size != -1)
-    bad = f"shape '{list(shape)}' is invalid for input of size {numel}"
-    _check(made.count(-1) <= 1, "only one dimension can be inferred")
-    for size in made:
+    sizes = tuple(shape)
+    _check(sizes.count(-1) <= 1, "only one dimension can be inferred")
+    for size in sizes:
         _check(
             size >= -1,
             f"invalid shape dimension {size}. If this was symbolic, it was assumed to not be -1."
             "If this was meant to be inferred, please explicitly pass in -1.",
         )
-    if -1 not in made:
-        _check(numel == known, bad)
-        return tuple(made)
-    if known == 0 and numel == 0:
-        bad = (
-            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
-            "unspecified dimension size -1 can be any value and is ambiguous"
-        )
-    _check(known != 0 and numel % known == 0, bad)
-    made[made.index(-1)] = numel // known
-    return tuple(made)
+    return shapes.infer_size(sizes, numel)
 
 
 def is_expandable_to(shape: Sequence[int], desired: Sequence[int]) -> bool:
@@ -464,19 +441,10 @@ def make_contiguous_strides_for(shape: Sequence[int], row_major: bool = True) ->
     ((12, 4, 1), (12, 1, 3))
     """
     validate_shape(shape)
-    strides = _strides_in(shape, range(len(shape) - 1, -1, -1))
+    strides = shapes.contiguous_strides(shape)
     if row_major or len(shape) < 2:
         return strides
     return (*strides[:-2], 1, max(shape[-2], 1))
-
-
-def _strides_in(shape: Sequence[int], order: Sequence[int], least: int = 1) -> tuple[int, ...]:
-    """Strides of a dense tensor whose dimensions are in memory in an order, the nearest first."""
-    strides, step = [0] * len(shape), 1
-    for dim in order:
-        strides[dim] = step
-        step *= max(shape[dim], least)
-    return tuple(strides)
 
 
 def _channels_last(rank: int, name: str) -> Callable[[Sequence[int]], tuple[int, ...]]:
@@ -485,7 +453,7 @@ def _channels_last(rank: int, name: str) -> Callable[[Sequence[int]], tuple[int,
             len(shape) == rank,
             f"Only tensors of rank {rank} can use the {name} memory format",
         )
-        return _strides_in(shape, (1, *range(rank - 1, 1, -1), 0), 0)
+        return shapes.strides_by_channels(shape)
 
     return strides
 

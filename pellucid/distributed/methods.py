@@ -153,6 +153,11 @@ def _one(given: Any) -> Any:
     return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
 
 
+def _list(given: Any) -> Any:
+    """The tensors of all ranks, a list that may stand in a list of its own."""
+    return given[0] if given and isinstance(given[0], (list, tuple)) else given
+
+
 def _op(opts: Any) -> Any:
     return opts.reduceOp if isinstance(opts, AllreduceOptions) else opts
 
@@ -191,9 +196,7 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = None, timeout: Any = None
     ) -> Work:
         """`all_gather`: a list for each input, of which there is one."""
-        outputs: Any = output_tensors
-        outputs = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs
-        return _begun(all_gather(list(outputs), _one(input_tensors), self, True))
+        return _begun(all_gather(list(_list(output_tensors)), _one(input_tensors), self, True))
 
     def _allgather_base(self, output: Any, input: Any, opts: Any = None) -> Work:
         return _begun(all_gather_into_tensor(output, input, self, True))
@@ -211,12 +214,10 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = 0, timeout: Any = None
     ) -> Work:
         """`gather` of a tensor; the output is an empty list on all ranks but the root."""
-        outputs: Any = output_tensors
-        outputs = outputs[0] if outputs and isinstance(outputs[0], (list, tuple)) else outputs
         return _begun(
             gather(
                 _one(input_tensors),
-                outputs or None,
+                _list(output_tensors) or None,
                 group=self,
                 async_op=True,
                 group_dst=_root(opts),
@@ -227,12 +228,10 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = 0, timeout: Any = None
     ) -> Work:
         """`scatter` into a tensor; the input is an empty list on all ranks but the root."""
-        inputs: Any = input_tensors
-        inputs = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
         return _begun(
             scatter(
                 _one(output_tensors),
-                inputs or None,
+                _list(input_tensors) or None,
                 group=self,
                 async_op=True,
                 group_src=_root(opts),
@@ -243,9 +242,9 @@ class Methods:
         self, output_tensors: Any, input_tensors: Any, opts: Any = ReduceOp.SUM, timeout: Any = None
     ) -> Work:
         """`reduce_scatter` of a list."""
-        inputs: Any = input_tensors
-        inputs = inputs[0] if inputs and isinstance(inputs[0], (list, tuple)) else inputs
-        return _begun(reduce_scatter(_one(output_tensors), list(inputs), _op(opts), self, True))
+        return _begun(
+            reduce_scatter(_one(output_tensors), list(_list(input_tensors)), _op(opts), self, True)
+        )
 
     def _reduce_scatter_base(self, output: Any, input: Any, opts: Any = ReduceOp.SUM) -> Work:
         return _begun(reduce_scatter_tensor(output, input, _op(opts), self, True))

@@ -50,6 +50,7 @@ from .views import (
     infer_size,
     is_channels_last,
     is_contiguous,
+    strides_by_channels,
     unflatten_shape,
     view_strides,
 )

@@ -54,8 +54,18 @@ def channels_last_strides(shape: Sequence[int]) -> Shape:
     ndim = len(shape)
     if ndim not in (4, 5):
         raise ShapeError(f"required rank {4 if ndim < 5 else 5} tensor to use channels_last format")
-    strides, step = [0] * ndim, 1
-    for d in (1, *range(ndim - 1, 1, -1), 0):
+    return strides_by_channels(shape)
+
+
+def strides_by_channels(shape: Sequence[int]) -> Shape:
+    """`channels_last_strides` for `(N, C, *spatial)` with any number of spatial dimensions.
+
+    Example:
+        >>> strides_by_channels((2, 3, 4))
+        (12, 1, 3)
+    """
+    strides, step = [0] * len(shape), 1
+    for d in (1, *range(len(shape) - 1, 1, -1), 0):
         strides[d] = step
         step *= shape[d]
     return tuple(strides)
