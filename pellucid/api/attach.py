@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import errors
 from .. import ops as _ops
+from ..core.primitive import PRIMITIVES, Primitive
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Tensor
 from ..ops._overloads import PREFIXED, WRAPPERS, checked, listed
@@ -217,7 +218,7 @@ class Handlers:
 
     def __init__(self, kind: type[Tensor], choose: Callable[[Handler, Any], Any]) -> None:
         self.kind, self.choose = kind, choose
-        self.operations: dict[str, Handler] = {}  # by name, with the arguments of their records
+        self.operations: dict[Primitive, Handler] = {}
 
     def operation(self, names: str) -> Callable[[Handler], Handler]:
         """Register what operations of the engine do: `handler(*args, **params)`, as their records
@@ -226,7 +227,17 @@ class Handlers:
 
         def register(handler: Handler) -> Handler:
             for name in names.split():
-                self.operations[name] = handler
+                self.operations[PRIMITIVES[name]] = handler
+            return handler
+
+        return register
+
+    def family(self, names: str) -> Callable[[Handler], Handler]:
+        """Register what several operations do alike: `handler(op, *args, **params)`."""
+
+        def register(handler: Handler) -> Handler:
+            for name in names.split():
+                self.operation(name)(functools.partial(handler, PRIMITIVES[name]))
             return handler
 
         return register

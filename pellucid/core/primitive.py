@@ -100,6 +100,7 @@ class Primitive:
     onnx: Rule | str | None = None
     samples: Rule | None = None
     aten: Callable[..., Any] | None = None
+    overload: str = ""
     autocast: str | None = None
     expand: Rule | None = None
     reduces: str = ""
@@ -259,6 +260,7 @@ def defop(
     linked: str = "",
     borrows: str = "",
     aten: Callable[..., Any] | None = None,
+    overload: str = "",
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> Primitive:
     """Record an operation.
@@ -336,6 +338,8 @@ def defop(
         aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in
             the namespace `A` (`torch.ops.aten`). None: the one of its own name, with the parameters
             by their names.
+        overload: the operator that PyTorch looks for first, and names where a kind of tensor does not
+            have it ("eq.Tensor"); the title when left out.
         kernel: what PyTorch calls the operation where it refuses a dtype: "NAME_cpu" when left out.
         wide_numbers: two-byte floats and a Python number are computed in float32: the number is not
             rounded to two bytes first.
@@ -389,11 +393,9 @@ def _numpy_forward(forward: Rule | str) -> Rule:
 
 def takes_only_arrays(rule: Rule | str) -> bool:
     """True for the name of an array function, and for a forward rule without parameters."""
-    if isinstance(rule, str):
-        return True
     code = getattr(rule, "__code__", None)
     # CO_VARARGS and CO_VARKEYWORDS
-    return (
+    return isinstance(rule, str) or (
         code is not None
         and code.co_kwonlyargcount == 0
         and not code.co_flags & 0x0C

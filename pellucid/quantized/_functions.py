@@ -18,14 +18,14 @@ from ..arrays.affine import (
     refusal,
     require_per_tensor,
 )
-from ..core.primitive import PRIMITIVES
-from ..core.primitive import TENSORS as F
+from ..core.primitive import PRIMITIVES, Primitive
 from ..core.public import FUNCTIONS
 from ..core.tensor import make_tensor
 from ..errors import OperationError
 from ._tensor import (
     Handler,
     dequantized,
+    family,
     function,
     is_quantized,
     like,
@@ -394,15 +394,9 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 # ---- ordering ------------------------------------------------------------------------------------
-def _ordered(name: str) -> None:
-    def handler(x: Any, **params: Any) -> Any:
-        made = getattr(F, name)(make_tensor(x._array.ints), **params)
-        if isinstance(made, tuple):
-            return (like(x, made[0]._array), *made[1:])
-        return like(x, made._array)
-
-    operation(name)(handler)
-
-
-for _name in ("max_all", "min_all", "max_dim", "min_dim", "sort", "topk"):
-    _ordered(_name)
+@family("max_all min_all max_dim min_dim sort topk")
+def _ordered(op: Primitive, x: Any, **params: Any) -> Any:
+    made = op.call(make_tensor(x._array.ints), **params)
+    if isinstance(made, tuple):
+        return (like(x, made[0]._array), *made[1:])
+    return like(x, made._array)

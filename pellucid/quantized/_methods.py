@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays.affine import FLOAT_PARAMETERS, Scheme, dequantize, quantize, require_per_tensor
 from ..core.display.formatting import _body, _join
-from ..core.primitive import TENSORS as F
+from ..core.primitive import Primitive
 from ..core.public import METHODS
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..errors import ArgumentTypeError, OperationError
@@ -18,10 +18,10 @@ from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._tensor import (
     QuantizedTensor,
     dequantized,
+    family,
     is_quantized,
     like,
     method,
-    moved,
     operation,
     overwritten,
     refuse,
@@ -353,19 +353,20 @@ def _set(self: Any, source: Any, *args: Any) -> Any:
 
 
 # ---- comparisons -----------------------------------------------------------------------------------
-def _compared(name: str) -> None:
-    def handler(x: Any, y: Any, **params: Any) -> Any:
-        return getattr(F, name)(dequantized(x), dequantized(y), **params)
-
-    operation(name)(handler)
-
-
-for _name in "eq ne lt le gt ge".split():
-    _compared(_name)
+@family("eq ne lt le gt ge")
+def _compared(op: Primitive, x: Any, y: Any, **params: Any) -> Any:
+    return op.call(dequantized(x), dequantized(y), **params)
 
 
 # ---- places ------------------------------------------------------------------------------------------
-moved("index index_select flip repeat take_along contiguous roll unsafe_view")
+@family("index index_select flip repeat take_along contiguous roll unsafe_view")
+def _moved(op: Primitive, x: Any, *rest: Any, **params: Any) -> Any:
+    """Operations that put integers elsewhere, whatever they mean."""
+    if not is_quantized(x) or not x._array.scheme.per_tensor:
+        raise refuse(op.name)
+    others = [t._array if isinstance(t, Tensor) else t for t in rest]
+    made = op.numpy_forward(x._array.ints, *others, **params)
+    return like(x, made[0] if isinstance(made, tuple) else made)
 
 
 @operation("reshape")
@@ -378,24 +379,14 @@ def _reshape(x: Any, **params: Any) -> Any:
     )
 
 
-def _joined(name: str) -> None:
-    def handler(*tensors: Any, dim: int) -> Any:
-        if not all(map(is_quantized, tensors)):
-            raise refuse(name)
-        if not same_schemes(tensors):
-            first = tensors[0]
-            made = getattr(F, name)(*[dequantized(t) for t in tensors], dim=dim)
-            return requantized(made._array, first)
-        return like(
-            tensors[0],
-            getattr(F, name)(*[make_tensor(t._array.ints) for t in tensors], dim=dim)._array,
-        )
-
-    operation(name)(handler)
-
-
-for _name in ("cat", "stack"):
-    _joined(_name)
+@family("cat stack")
+def _joined(op: Primitive, *tensors: Any, dim: int) -> Any:
+    if not all(map(is_quantized, tensors)):
+        raise refuse(op.name)
+    if not same_schemes(tensors):
+        made = op.call(*[dequantized(t) for t in tensors], dim=dim)
+        return requantized(made._array, tensors[0])
+    return like(tensors[0], op.call(*[make_tensor(t._array.ints) for t in tensors], dim=dim)._array)
 
 
 @operation("fill")

@@ -26,7 +26,7 @@ from ..arrays.affine import (
 )
 from ..core.bind import common_dtype
 from ..core.inplace import bump
-from ..core.primitive import PRIMITIVES
+from ..core.primitive import PRIMITIVES, Primitive
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import NAMED_ONLY
 from ..errors import OperationError
@@ -64,14 +64,12 @@ class QuantizedTensor(Tensor):
     class _interpreter:  # noqa: N801
         @staticmethod
         def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            handler = HANDLERS.operations.get(op.name)
+            handler = HANDLERS.operations.get(op)
             if handler is not None:
                 return handler(*args, **params)
             if op.view and len(args) == 1:
                 return viewed(op, args[0], params)
-            if op.promote and len({x._array.dtype for x in args if isinstance(x, Tensor)}) > 1:
-                common_dtype(args)  # which refuses
-            raise refuse(op.name)
+            return refused(op, *args)
 
         @staticmethod
         def write(below: Any, tensor: Any, result: Any, name: str) -> Any:
@@ -113,36 +111,22 @@ def requantized(values: Any, x: Any) -> QuantizedTensor:
     return wrapped(quantize(values, x._array.name, x._array.scheme))
 
 
-# What PyTorch calls the overload that it looks for first, where that is not the operation's own
-# name here.
-_ATEN = {
-    "sum_all": "sum.IntList_out",
-    "sum": "sum.IntList_out",
-    "sub": "sub.out",
-    "div": "div.out",
-    "add": "add.out",
-    "where": "where.self",
-    "mul": "mul.out",
-    "dropout": "bernoulli_.float",
-    "matmul": "mm",
-    "pow": "pow.Tensor_Scalar_out",
-    "abs": "abs.out",
-    "conv": "convolution_overrideable",
-    "linear": "addmm.out",
-}
-
-
 def refuse(name: str) -> Exception:
     """PyTorch's error for an operation that quantized tensors do not have."""
     op = PRIMITIVES.get(name)
-    return refusal(
-        _ATEN.get(
-            name,
-            f"{name}.out"
-            if op is not None and op.elementwise and (op.formula is not None or len(op.args) == 2)
-            else name,
-        )
-    )
+    if op is None:
+        return refusal(name)
+    name = op.overload or op.title
+    if op.elementwise and (op.formula is not None or len(op.args) == 2):
+        return refusal(name.partition(".")[0].rstrip("_") + ".out")
+    return refusal(name)
+
+
+def refused(op: Primitive, *args: Any, name: str = "", **_: Any) -> Any:
+    """Refuse an operation, by PyTorch's `name` of it where that is another one for such tensors."""
+    if op.promote and len({x._array.dtype for x in args if isinstance(x, Tensor)}) > 1:
+        common_dtype(args)  # which refuses
+    raise refusal(name) if name else refuse(op.name)
 
 
 # ---- views -----------------------------------------------------------------------------------
@@ -195,21 +179,6 @@ def _scheme_of_view(a: QuantizedArray, ints: Any, name: str, params: dict[str, A
     raise OperationError("Setting strides is possible only on uniformly quantized tensor")
 
 
-def moved(names: str) -> None:
-    """Operations that put integers elsewhere, whatever they mean."""
-    for name in names.split():
-        op = PRIMITIVES[name]
-
-        def handler(x: Any, *rest: Any, op: Any = op, **params: Any) -> Any:
-            if not is_quantized(x) or not x._array.scheme.per_tensor:
-                raise refuse(op.name)
-            others = [t._array if isinstance(t, Tensor) else t for t in rest]
-            made = op.numpy_forward(x._array.ints, *others, **params)
-            return like(x, made[0] if isinstance(made, tuple) else made)
-
-        HANDLERS.operations[name] = handler
-
-
 # ---- writing ---------------------------------------------------------------------------------
 def overwritten(tensor: Any, result: Any, name: str) -> Any:
     """`tensor` takes the values of `result`, in its own scale."""
@@ -254,7 +223,18 @@ def _choose(handler: Handler, dense: Any) -> Any:
 
 
 HANDLERS = Handlers(QuantizedTensor, _choose)
-operation, method, function = HANDLERS.operation, HANDLERS.method, HANDLERS.function
+operation, family = HANDLERS.operation, HANDLERS.family
+method, function = HANDLERS.method, HANDLERS.function
+# The kernels that PyTorch looks for where it computes with quantized tensors.
+for _names, _kernel in {
+    "abs": "abs.out",
+    "sum_all sum": "sum.IntList_out",
+    "matmul": "mm",
+    "pow": "pow.Tensor_Scalar_out",
+    "conv": "convolution_overrideable",
+    "linear": "addmm.out",
+}.items():
+    family(_names)(functools.partial(refused, name=_kernel))
 
 
 def same_schemes(tensors: Iterable[Any]) -> bool:
@@ -269,11 +249,11 @@ __all__ = [
     "QuantizedParameter",
     "QuantizedTensor",
     "dequantized",
+    "family",
     "is_quantized",
     "like",
     "function",
     "method",
-    "moved",
     "operation",
     "refuse",
     "requantized",

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..arrays.sparse.array import SparseArray
 from ..core.bind import common_dtype
-from ..core.primitive import PRIMITIVES
+from ..core.primitive import PRIMITIVES, Primitive
 from ..core.primitive import TENSORS as F
 from ..core.tape import titled
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
 from ._convert import NAMES, build, gather, values_of
-from ._tensor import is_sparse, operation, recorded, refuse
+from ._tensor import family, is_sparse, operation, recorded, refuse
 
 _SPARSE_FIRST = "add(sparse, dense) is not supported. Use add(dense, sparse) instead."
 
@@ -41,23 +41,18 @@ def each(name: str, x: Any, *args: Any, coalesced: bool = True, **params: Any) -
 
 
 # ---- functions of one tensor -----------------------------------------------------------------
-_KEEP_ZERO = (
+@family(
     "abs sin sinh asin asinh tan tanh atan atanh sqrt sign sgn signbit floor ceil round trunc frac expm1 log1p erf erfinv rad2deg deg2rad "
     "relu isnan isinf isposinf isneginf"
 )
-# These take each entry as it is, also where a place is there twice.
-_LINEAR = "neg positive conj real imag"
+def keep_zero(op: Primitive, x: Any, **params: Any) -> Any:
+    return each(op.name, x, **params)
 
 
-def _register(name: str, coalesced: bool) -> None:
-    if name in PRIMITIVES:
-        operation(name)(lambda x, **params: each(name, x, coalesced=coalesced, **params))
-
-
-for _name in _KEEP_ZERO.split():
-    _register(_name, True)
-for _name in _LINEAR.split():
-    _register(_name, False)
+@family("neg conj real imag")
+def linear(op: Primitive, x: Any, **params: Any) -> Any:
+    """These take each entry as it is, also where a place is there twice."""
+    return each(op.name, x, coalesced=False, **params)
 
 
 @operation("nan_to_num")

@@ -413,7 +413,7 @@ def _scalar_tensor(s: Any, **_: Any) -> Any:
     raise ArgumentTypeError("scalar_tensor(): argument 's' (position 1) must be Number, not Tensor")
 
 
-@operation("clone copy")
+@operation("clone")
 def clone(x: Any, **params: Any) -> Any:
     return recorded("Clone", x._array.copy(), (x,), lambda g: g)
 

@@ -68,12 +68,12 @@ class SparseTensor(Tensor):
     class _interpreter:  # noqa: N801
         @staticmethod
         def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            handler = HANDLERS.operations.get(op.name)
+            handler = HANDLERS.operations.get(op)
             if handler is None:
                 layout = layout_of(*args)
                 if op.elementwise and layout not in ("", "coo"):
                     raise OperationError(f"unsupported tensor layout: Sparse{layout.capitalize()}")
-                raise refuse(op.name, *args)
+                raise refuse(op.overload or op.title, *args)
             return handler(*args, **params)
 
         @staticmethod
@@ -113,44 +113,7 @@ def layout_of(*values: Any) -> str:
 
 def refuse(name: str, *args: Any) -> Exception:
     """PyTorch's error for an operation that the layout of these arguments does not have."""
-    return refusal(ATEN.get(name, name), layout_of(*args))
-
-
-# What PyTorch calls the overload that it looks for first, where that is not the operation's own
-# name here.
-ATEN = {
-    "eq": "eq.Tensor",
-    "ne": "ne.Tensor",
-    "lt": "lt.Tensor",
-    "le": "le.Tensor",
-    "gt": "gt.Tensor",
-    "ge": "ge.Tensor",
-    "mean": "mean.dim",
-    "mean_all": "mean.dim",
-    "max_all": "max",
-    "min_all": "min",
-    "remainder": "remainder.Tensor",
-    "fmod": "fmod.Tensor",
-    "softmax": "_softmax",
-    "log_softmax": "_log_softmax",
-    "vector_norm": "linalg_vector_norm",
-    "index": "index.Tensor",
-    "where": "where.self",
-    "sort": "sort.stable",
-    "count_nonzero": "count_nonzero.dim_IntList",
-    "logical_not": "logical_not.out",
-    "bitwise_and": "bitwise_and.Tensor",
-    "bitwise_or": "bitwise_or.Tensor",
-    "bitwise_xor": "bitwise_xor.Tensor",
-    "isfinite": "ne.Scalar",
-    "diagonal": "as_strided",
-    "index_put": "_index_put_impl_",
-    "lerp_number": "lerp.Scalar",
-    "masked_fill": "masked_fill_.Scalar",
-    "dropout": "bernoulli_.float",
-    "squared_difference": "mse_loss",
-    "contiguous": "select_copy.int",
-}
+    return refusal(name, layout_of(*args))
 
 
 class _Rule(Primitive):
@@ -274,4 +237,5 @@ def _choose(handler: Handler, dense: Any) -> Any:
 
 
 HANDLERS = Handlers(SparseTensor, _choose)
-operation, method, function = HANDLERS.operation, HANDLERS.method, HANDLERS.function
+operation, family = HANDLERS.operation, HANDLERS.family
+method, function = HANDLERS.method, HANDLERS.function

@@ -182,6 +182,7 @@ index_put_op = defop(
             {"spec": (True, True), "accumulate": False},
         ),
     ],
+    overload="_index_put_impl_",
 )
 
 

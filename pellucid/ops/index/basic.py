@@ -596,6 +596,7 @@ index_op = defop(
             ),
         ],
     ),
+    overload="index.Tensor",
 )
 
 index_grad_op = defop(

@@ -55,6 +55,7 @@ masked_fill_op = defop(
         Sample((rng.random((2, 4)), rng.random((2, 4)) > 0.5, np.asarray(rng.random())), {}),
         Sample((rng.random((3, 2, 4)), rng.random((2, 1)) > 0.5, np.asarray(2.5)), {}),
     ],
+    overload="masked_fill_.Scalar",
 )
 
 

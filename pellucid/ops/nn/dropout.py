@@ -50,6 +50,7 @@ dropout_op = defop(
     samples=lambda rng: [
         Sample((rng.random((3, 4)),), {"keep": rng.random((3, 4)) > 0.5, "scale": 2.0})
     ],
+    overload="bernoulli_.float",
 )
 
 

@@ -188,6 +188,7 @@ lerp_number_op = defop(
     title="lerp",
     onnx=lambda c: _onnx_lerp(c, c.number(c.p["weight"])),
     samples=elementwise(REAL, REAL, params=({"weight": 0.3}, {"weight": 0.7}), complex=True),
+    overload="lerp.Scalar",
 )
 
 

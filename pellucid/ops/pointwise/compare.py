@@ -45,6 +45,7 @@ def _comparison(
         example=f"torch.{names.split()[0]}(torch.tensor([1, 2, 3]), 2)",
         shows=f"tensor([{shows}])",
         check=_no_order if ordered else None,
+        overload=f"{names.split()[0]}.Tensor",
         onnx=onnx,
     )
 
@@ -126,6 +127,7 @@ logical_not = unary(
     promote=None,
     aval=lambda x: (x[0], np.dtype(bool)),
     onnx=lambda c: c.emit("Not", c.as_bool(0)),
+    overload="logical_not.out",
     doc="True where the element is zero.",
     example="torch.logical_not(torch.tensor([0, 1, 2]))",
     shows="tensor([ True, False, False])",
@@ -142,6 +144,7 @@ def _predicate(
     formula: Formula | None = None,
     onnx: Any = None,
     bool_out: bool = False,
+    overload: str = "",
 ) -> Any:
     return unary(
         name,
@@ -156,6 +159,7 @@ def _predicate(
         shows=shows,
         inplace=False,
         onnx=onnx,
+        overload=overload,
     )
 
 
@@ -199,6 +203,7 @@ isfinite = _predicate(
     "torch.isfinite(torch.tensor([1.0, float('inf')]))",
     "tensor([ True, False])",
     onnx=lambda c: c.emit("Not", c.emit("Or", c.emit("IsNaN", c[0]), c.emit("IsInf", c[0]))),
+    overload="ne.Scalar",
 )
 isposinf = _predicate(
     "isposinf",
@@ -483,6 +488,7 @@ where_op = defop(
     samples=_where_samples,
     call=_where_call,
     aten=_where_by_aten,
+    overload="where.self",
 )
 
 

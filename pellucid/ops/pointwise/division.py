@@ -196,6 +196,7 @@ remainder_op = defop(
     elementwise=True,
     onnx=_onnx_remainder,
     samples=elementwise(REAL, POSITIVE),
+    overload="remainder.Tensor",
 )
 
 fmod_op = defop(
@@ -211,6 +212,7 @@ fmod_op = defop(
     elementwise=True,
     onnx=lambda c: c.emit("Mod", *c.names, fmod=1),
     samples=elementwise(REAL, POSITIVE),
+    overload="fmod.Tensor",
 )
 
 

@@ -174,6 +174,7 @@ mean_op = defop(
     onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*OVER_DIMS, complex=True),
     aten=lambda A, x, *, dim, keepdim: A.mean.dim(x, listed(dim), keepdim),
+    overload="mean.dim",
 )
 
 
@@ -195,6 +196,7 @@ mean_all_op = defop(
     onnx=lambda c: c.reduction("ReduceMean"),
     samples=cases(*_OVER_ALL, complex=True),
     aten=lambda A, x: A.mean(x),
+    overload="mean.dim",
 )
 
 

@@ -188,6 +188,7 @@ defop(
         np.empty(0, x[1]).real.dtype,
     ),
     aten=lambda A, x, *, ord, dim, keepdim: A.linalg_vector_norm(x, ord, listed(dim), keepdim),
+    overload="linalg_vector_norm",
 )
 
 

@@ -69,6 +69,7 @@ softmax_op = defop(
     onnx=lambda c: c.emit("Softmax", c[0], axis=int(c.p["dim"])),
     samples=cases(*_ALONG),
     aten=lambda A, x, *, dim: A._softmax(x, dim, False),
+    overload="_softmax",
 )
 
 log_softmax_op = defop(
@@ -83,6 +84,7 @@ log_softmax_op = defop(
     onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])),
     samples=cases(*_ALONG),
     aten=lambda A, x, *, dim: A._log_softmax(x, dim, False),
+    overload="_log_softmax",
 )
 
 

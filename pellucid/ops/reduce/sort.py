@@ -80,6 +80,7 @@ defop(
             for down in (False, True)
         )
     ),
+    overload="sort.stable",
 )
 
 

@@ -182,6 +182,7 @@ count_nonzero_op = defop(
     batch="dims",
     onnx=_onnx_count_nonzero,
     samples=cases((((3, 4),), {"dim": (0,)})),
+    overload="count_nonzero.dim_IntList",
 )
 
 

@@ -239,6 +239,7 @@ contiguous_op = defop(
         (((2, 3, 4, 2),), {"order": (0, 2, 3, 1)}),
         (((0, 3),), {"order": None}),
     ),
+    overload="select_copy.int",
 )
 
 

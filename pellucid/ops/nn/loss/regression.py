@@ -42,6 +42,7 @@ mse_op = defop(
     title="squared error",
     onnx=_onnx_squared_difference,
     samples=cases((((2, 3), (2, 3)), {}), (((2, 1), (3,)), {}), complex=False),
+    overload="mse_loss",
 )
 
 
