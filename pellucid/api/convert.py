@@ -56,7 +56,7 @@ clone_op = defop(
     jvp="linear",
     aval=lambda x: x,
     batch="elementwise",
-    traits="passes",
+    traits="passes copies",
     onnx="Identity",
     samples=cases((((2, 3),), {}), (((),), {}), complex=True),
 )

@@ -120,7 +120,7 @@ replaced = defop(
         )
     },
     grad_name="CopyBackwards",
-    traits="masks",
+    traits="masks copies",
     onnx="Identity",
 )
 

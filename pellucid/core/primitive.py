@@ -113,6 +113,7 @@ class Primitive:
     kernel: str = ""
     traits: frozenset[str] = frozenset()
     advice: str = ""
+    work: Callable[..., int] | None = None
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
     nodes: Callable[[Any], Any] | None = None
     linked: tuple[tuple[str, bool], ...] = ()
@@ -255,6 +256,7 @@ def defop(
     kernel: str = "",
     traits: str = "",
     advice: str = "",
+    work: Callable[..., int] | None = None,
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
     nodes: Callable[[Any], Any] | None = None,
     linked: str = "",
@@ -326,8 +328,12 @@ def defop(
             changes nothing), "passes" (it hands its input's values on, moved or summed up),
             "overwrites" (the result has nothing of its input), "diagonal" (each element of the
             result depends on the element in its place), "multiplies" (it and its gradients are
-            products of matrices, which some processors compute in bfloat16).
+            products of matrices, which some processors compute in bfloat16), "copies" (the result
+            has its input's values, in another place or dtype), "chooses" (each element of the result
+            is one of its operands').
         advice: what to do where the result is not finite though the arguments are, in words.
+        work: `work(size, *shapes)`, the multiply-adds of an operation that contracts its arguments:
+            from the number of elements of the (first) result and the arguments' shapes.
         nodes: `nodes(node)` makes it the nodes that PyTorch has, where those are several, and
             returns those of them that keep what is saved.
         linked: the arguments (and "out", the result) that recorded gradients stay connected to,

@@ -181,32 +181,12 @@ def _bytes(count: int) -> str:
 
 
 def _multiplications(op: Any, inputs: Any, outputs: Any) -> int:
-    """Multiply-adds of one operation that contracts its arguments: each output element times the
-    length of the sum behind it.
-    """
-    arrays: list[Any] = [x._array if isinstance(x, Tensor) else None for x in inputs]
+    """Multiply-adds of one operation that contracts its arguments."""
+    if op.work is None:
+        return 0
     out = outputs[0] if isinstance(outputs, tuple) else outputs
-    size = int(np.prod(out._array.shape)) if isinstance(out, Tensor) else 0
-    name = op.name
-    # a transposed convolution: each element of its input is spread by the whole kernel
-    if name == "conv_input_grad":
-        return math.prod(arrays[0].shape) * math.prod(arrays[1].shape[1:])
-    if name == "conv":
-        return size * math.prod(arrays[1].shape[1:])
-    if name in _RECURRENT:
-        weights = [arrays[op.args.index(w)] for w in ("w_ih", "w_hh")]
-        return math.prod(arrays[0].shape[:-1]) * sum(math.prod(w.shape) for w in weights)
-    if name == "linear":
-        return size * int(arrays[0].shape[-1])
-    if name == "matmul":
-        return size * int(arrays[0].shape[-1])
-    if name == "scaled_dot_product_attention":
-        query, key = arrays[0], arrays[1]
-        return int(np.prod(query.shape)) * int(key.shape[-2]) + size * int(key.shape[-2])
-    return 0
-
-
-_RECURRENT = ("lstm_layer", "gru_layer", "rnn_tanh_layer", "rnn_relu_layer")
+    shapes = [x._array.shape if isinstance(x, Tensor) else None for x in inputs]
+    return int(op.work(math.prod(out._array.shape), *shapes))
 
 
 class _Trace:

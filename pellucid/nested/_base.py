@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ..api.overriding import NoArray, public_name
+from ..api.overriding import DisableTorchFunctionSubclass, NoArray, public_name
 from ..core.primitive import PRIMITIVES
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
 
-# Functions that treat each element by itself, beside the operations that are recorded as such.
+Handler = Callable[..., Any]
+
+# Functions that treat each element by itself and are not named after an element-wise operation.
 _POINTWISE = (
-    "dropout alpha_dropout feature_alpha_dropout native_dropout relu6 silu mish selu elu celu gelu leaky_relu hardtanh hardswish "
-    "hardsigmoid hardshrink softshrink softplus softsign tanhshrink threshold logsigmoid rrelu relu sigmoid tanh nan_to_num "
-    "clamp clip clamp_min clamp_max masked_fill where lerp addcmul addcdiv fill zero pow square sqrt rsqrt reciprocal neg abs sub mul "
-    "div true_divide add rsub floor_divide remainder fmod eq ne lt le gt ge logical_and logical_or logical_xor logical_not isnan isinf "
-    "isfinite isclose bitwise_and bitwise_or bitwise_xor bitwise_not __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ "
-    "__rtruediv__ __rdiv__ __pow__ __rpow__ __mod__ __floordiv__ __neg__ __pos__ __abs__ __invert__ __and__ __or__ __xor__ __eq__ __ne__ __lt__ "
-    "__le__ __gt__ __ge__ __iadd__ __isub__ __imul__ __itruediv__ __ipow__"
+    "dropout alpha_dropout feature_alpha_dropout native_dropout relu6 selu celu hardshrink softshrink softsign tanhshrink "
+    "threshold logsigmoid rrelu clip clamp_min clamp_max fill zero true_divide rsub isclose __add__ __radd__ __sub__ "
+    "__rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __rdiv__ __pow__ __rpow__ __mod__ __floordiv__ __neg__ __pos__ "
+    "__abs__ __invert__ __and__ __or__ __xor__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__ __iadd__ __isub__ __imul__ "
+    "__itruediv__ __ipow__"
 ).split()
 # Functions that copy, convert or make anew, with the same arrangement.
 _ALIKE = (
@@ -47,6 +47,35 @@ _NAMES = frozenset((*_POINTWISE, *_ALIKE))
 def refuse(name: str, why: str = "") -> Any:
     """Raise what stands for: this function does not take nested tensors."""
     raise UnsupportedError(f"{name}(): not supported for NestedTensor{': ' + why if why else ''}")
+
+
+class Functions:
+    """What one layout does with public functions: its own way of some, and `each` for what treats
+    every element by itself.
+    """
+
+    def __init__(self, each: Handler) -> None:
+        self._each = each
+        # by name: torch.cat, Tensor.cat and others are several functions
+        self._own: dict[str, Handler] = {}
+
+    def handles(self, names: str) -> Callable[[Handler], Handler]:
+        """Register a handler: `handler(name, func, *args, **kwargs)`."""
+
+        def register(handler: Handler) -> Handler:
+            self._own.update(dict.fromkeys(names.split(), handler))
+            return handler
+
+        return register
+
+    def call(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Answer `__torch_function__`."""
+        name = name_of(func)
+        with DisableTorchFunctionSubclass():
+            handler = self._own.get(name) or (self._each if same_places(name) else None)
+            if handler is not None:
+                return handler(name, func, *args, **(kwargs or {}))
+        return refuse(name)
 
 
 def plain(name: str, space: str = "torch") -> Callable[..., Any]:

@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..api.overriding import DisableTorchFunctionSubclass
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, make_tensor
 from ..devices import Size, jagged
 from ..errors import ArgumentValueError, OperationError, UnsupportedError
-from ._base import NoArray, dims_of, name_of, nested_among, padding, plain, refuse, same_places
+from ._base import (
+    Functions,
+    NoArray,
+    dims_of,
+    nested_among,
+    padding,
+    plain,
+    refuse,
+)
 from ._ragged import symbol
 
 
@@ -345,15 +353,7 @@ class NestedTensor(Tensor):
     # ---- functions ---------------------------------------------------------------------------
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = name_of(func)
-        kwargs = kwargs or {}
-        with DisableTorchFunctionSubclass():
-            handler = HANDLERS.get(name)
-            if handler is not None:
-                return handler(name, func, *args, **kwargs)
-            if same_places(name):
-                return pointwise(name, func, *args, **kwargs)
-        return refuse(name)
+        return FUNCTIONS.call(func, args, kwargs)
 
     class _interpreter:  # noqa: N801
         @staticmethod
@@ -366,21 +366,6 @@ class NestedTensor(Tensor):
 def _empty_rows(size: int | None) -> Tensor | None:
     """A size as the shape of a tensor without elements, which tensors made of tensors carry it in."""
     return None if size is None else make_tensor(np.empty((size, 0), np.float32))
-
-
-Handler = Callable[..., Any]
-HANDLERS: dict[str, Handler] = {}
-
-
-def handles(names: str) -> Callable[[Handler], Handler]:
-    """Register a handler: `handler(name, func, *args, **kwargs)`."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names.split():
-            HANDLERS[name] = handler
-        return handler
-
-    return register
 
 
 # ---- element by element ----------------------------------------------------------------------
@@ -458,6 +443,10 @@ def _inner(nested: NestedTensor, name: str, *dims: int, ragged: bool = False) ->
     if not ragged and nested._ragged_idx in found:
         raise OperationError(f"{name}(): not supported for NestedTensor on the ragged dimension")
     return [d - 1 for d in found]
+
+
+FUNCTIONS = Functions(pointwise)
+handles = FUNCTIONS.handles
 
 
 @handles("transpose swapaxes swapdims")
@@ -572,27 +561,25 @@ def _cat(name: str, func: Any, tensors: Any, dim: int = 0, **kwargs: Any) -> Nes
 
 
 # ---- reductions ------------------------------------------------------------------------------
-_FILL: dict[str, Callable[[Any], Any]] = {
-    "sum": lambda kind: 0,
-    "prod": lambda kind: 1,
-    "any": lambda kind: False,
-    "all": lambda kind: True,
-    "amax": lambda kind: padding(kind, False),
-    "max": lambda kind: padding(kind, False),
-    "argmax": lambda kind: padding(kind, False),
-    "amin": lambda kind: padding(kind, True),
-    "min": lambda kind: padding(kind, True),
-    "argmin": lambda kind: padding(kind, True),
-    "logsumexp": lambda kind: padding(kind, False),
-    "mean": lambda kind: 0,
-}
+Fill = Callable[[Any], Any]  # from a dtype to what a reduction does not notice
 
 
-@handles(
-    "sum mean prod any all amax amin max min argmax argmin logsumexp var std norm median nansum nanmean"
-)
+def _lowest(kind: Any) -> Any:
+    return padding(kind, False)
+
+
+def _highest(kind: Any) -> Any:
+    return padding(kind, True)
+
+
 def _reduce(
-    name: str, func: Any, x: NestedTensor, dim: Any = None, *rest: Any, **kwargs: Any
+    fill: Fill | None,
+    name: str,
+    func: Any,
+    x: NestedTensor,
+    dim: Any = None,
+    *rest: Any,
+    **kwargs: Any,
 ) -> Any:
     if isinstance(dim, (Tensor, float)):
         refuse(name, "with these arguments")
@@ -617,7 +604,7 @@ def _reduce(
             raise OperationError(
                 f"{name}(): reducing along a ragged and non-batch dimension is not supported for nested tensors"
             )
-        return _over_ragged(name, func, x, keep, kwargs)
+        return _over_ragged(fill, name, func, x, keep, kwargs)
     inner: Any = [d - 1 for d in dims]
     result = func(
         x._values, inner if isinstance(dim, (tuple, list)) else inner[0], keepdim=keep, **kwargs
@@ -628,23 +615,33 @@ def _reduce(
     return x.like(result, at)
 
 
-def _over_ragged(name: str, func: Any, x: NestedTensor, keep: bool, kwargs: dict[str, Any]) -> Any:
+def _over_ragged(
+    fill: Fill | None, name: str, func: Any, x: NestedTensor, keep: bool, kwargs: dict[str, Any]
+) -> Any:
     """A reduction of each component over its own length; the result is dense."""
-    if name not in _FILL:
-        refuse(name, "over the ragged dimension")
-    if name in ("amax", "amin", "max", "min", "argmax", "argmin") and not x.sizes().all():
+    if fill is None:
+        return refuse(name, "over the ragged dimension")
+    if fill in (_lowest, _highest) and name != "logsumexp" and not x.sizes().all():
         raise OperationError(f"{name}(): cannot reduce a component of length 0")
     if name == "mean":
         total = plain("sum")(x.pad(0), x._ragged_idx, keepdim=keep, **kwargs)
         shape = [1] * total.ndim
         shape[0] = len(x)
         return total / make_tensor(x.sizes().reshape(shape).astype(total._array.dtype))
-    return func(x.pad(_FILL[name](x.dtype)), x._ragged_idx, keepdim=keep, **kwargs)
+    return func(x.pad(fill(x.dtype)), x._ragged_idx, keepdim=keep, **kwargs)
 
 
-@handles("softmax log_softmax _softmax softmin cumsum cumprod logcumsumexp")
+handles("sum mean")(partial(_reduce, lambda kind: 0))
+handles("prod")(partial(_reduce, lambda kind: 1))
+handles("any")(partial(_reduce, lambda kind: False))
+handles("all")(partial(_reduce, lambda kind: True))
+handles("amax max argmax logsumexp")(partial(_reduce, _lowest))
+handles("amin min argmin")(partial(_reduce, _highest))
+handles("var std norm median nansum nanmean")(partial(_reduce, None))
+
+
 def _along(
-    name: str, func: Any, x: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any
+    fill: Fill, name: str, func: Any, x: NestedTensor, dim: Any = None, *args: Any, **kwargs: Any
 ) -> NestedTensor:
     """Functions along a dimension that keep it."""
     if dim is None:
@@ -652,8 +649,13 @@ def _along(
     (at,) = _inner(x, name, dim, ragged=True)
     if at + 1 != x._ragged_idx:
         return x.like(func(x._values, at, *args, **kwargs))
-    fill = {"cumsum": 0, "cumprod": 1}.get(name, padding(x.dtype, name == "softmin"))
-    return x.unpad(func(x.pad(fill), x._ragged_idx, *args, **kwargs))
+    return x.unpad(func(x.pad(fill(x.dtype)), x._ragged_idx, *args, **kwargs))
+
+
+handles("softmax log_softmax _softmax logcumsumexp")(partial(_along, _lowest))
+handles("softmin")(partial(_along, _highest))
+handles("cumsum")(partial(_along, lambda kind: 0))
+handles("cumprod")(partial(_along, lambda kind: 1))
 
 
 @handles("normalize cosine_similarity glu")

@@ -4,17 +4,15 @@ Functions run on each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..api.overriding import DisableTorchFunctionSubclass
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, make_tensor
 from ..devices import strided
 from ..errors import ArgumentValueError, OperationError, warn_once
-from ._base import NoArray, dims_of, name_of, nested_among, plain, refuse, same_places
+from ._base import Functions, NoArray, dims_of, nested_among, plain, refuse, same_places
 
 
 class StridedNestedTensor(Tensor):
@@ -198,15 +196,7 @@ class StridedNestedTensor(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = name_of(func)
-        kwargs = kwargs or {}
-        with DisableTorchFunctionSubclass():
-            handler = HANDLERS.get(name)
-            if handler is not None:
-                return handler(name, func, *args, **kwargs)
-            if same_places(name):
-                return each(name, func, *args, **kwargs)
-        return refuse(name)
+        return FUNCTIONS.call(func, args, kwargs)
 
     class _interpreter:  # noqa: N801
         @staticmethod
@@ -255,16 +245,14 @@ def each(name: str, func: Any, *args: Any, **kwargs: Any) -> Any:
     return StridedNestedTensor.make(results, nested[0].dtype)
 
 
-HANDLERS: dict[str, Callable[..., Any]] = {}
+FUNCTIONS = Functions(each)
+handles = FUNCTIONS.handles
 
 
+@handles("linear embedding layer_norm rms_norm dropout")
 def _layers(name: str, func: Any, *args: Any, **kwargs: Any) -> Any:
     """Functions of the last dimensions, which mean the same for each component."""
     return each(name, func, *args, **kwargs)
-
-
-for _name in "linear embedding layer_norm rms_norm dropout".split():
-    HANDLERS[_name] = _layers
 
 
 def _inner(x: StridedNestedTensor, name: str, *dims: int) -> list[int]:
@@ -274,42 +262,48 @@ def _inner(x: StridedNestedTensor, name: str, *dims: int) -> list[int]:
     return [d - 1 for d in found]
 
 
+@handles("argmax argmin logsumexp var std softmax log_softmax cumsum cumprod squeeze unflatten")
 def _dims(
     name: str, func: Any, x: StridedNestedTensor, dim: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
     """Functions whose second argument is a dimension."""
     if dim is None:
-        if name in ("sum", "max", "min", "amax", "amin", "any", "all", "prod", "mean"):
-            return func(x.values(), **kwargs)
         return refuse(name, "without a dimension")
     if isinstance(dim, (tuple, list)):
         return each(name, func, x, _inner(x, name, *dim), *args, **kwargs)
     return each(name, func, x, _inner(x, name, dim)[0], *args, **kwargs)
 
 
-for _name in (
-    "sum mean prod amax amin any all argmax argmin logsumexp var std softmax log_softmax cumsum cumprod squeeze unflatten"
-).split():
-    HANDLERS[_name] = _dims
+@handles("sum mean prod amax amin any all")
+def _reduced(
+    name: str, func: Any, x: StridedNestedTensor, dim: Any = None, *args: Any, **kwargs: Any
+) -> Any:
+    if dim is None:
+        return func(x.values(), **kwargs)
+    return _dims(name, func, x, dim, *args, **kwargs)
 
 
+@handles("unsqueeze")
 def _unsqueeze(name: str, func: Any, x: StridedNestedTensor, dim: int) -> Any:
     at = dims_of(dim, x.ndim + 1)[0]
     return refuse(name, "dim=0") if at == 0 else each(name, func, x, at - 1)
 
 
+@handles("transpose")
 def _transpose(name: str, func: Any, x: StridedNestedTensor, dim0: int, dim1: int) -> Any:
     if 0 in dims_of((dim0, dim1), x.ndim):
         raise OperationError("Nested tensor dimension 0 cannot be transposed")
     return each(name, func, x, *_inner(x, name, dim0, dim1))
 
 
+@handles("flatten")
 def _flatten(
     name: str, func: Any, x: StridedNestedTensor, start_dim: int = 0, end_dim: int = -1
 ) -> Any:
     return each(name, func, x, *_inner(x, name, start_dim, end_dim))
 
 
+@handles("view reshape")
 def _view(name: str, func: Any, x: StridedNestedTensor, *shape: Any) -> Any:
     """-1 keeps a component's own size where it stands; one more is worked out."""
     sizes = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
@@ -325,6 +319,7 @@ def _view(name: str, func: Any, x: StridedNestedTensor, *shape: Any) -> Any:
     return StridedNestedTensor.make(results, x.dtype)
 
 
+@handles("matmul __matmul__ bmm")
 def _matmul(name: str, func: Any, a: Any, b: Any) -> Any:
     if not isinstance(a, StridedNestedTensor):
         raise OperationError(
@@ -337,6 +332,7 @@ def _matmul(name: str, func: Any, a: Any, b: Any) -> Any:
     raise OperationError("Expected both to be nested, but got a nested self and non-nested other")
 
 
+@handles("scaled_dot_product_attention")
 def _attention(
     name: str,
     func: Any,
@@ -373,33 +369,21 @@ def _attention(
     )
 
 
+@handles("unbind numel is_floating_point requires_grad_ size dim __len__")
 def _described(name: str, func: Any, x: StridedNestedTensor, *args: Any, **kwargs: Any) -> Any:
     return getattr(x, name)(*args, **kwargs)
 
 
-HANDLERS |= {
-    "unsqueeze": _unsqueeze,
-    "transpose": _transpose,
-    "flatten": _flatten,
-    "view": _view,
-    "reshape": _view,
-    "matmul": _matmul,
-    "__matmul__": _matmul,
-    "bmm": _matmul,
-    "scaled_dot_product_attention": _attention,
-    "is_tensor": lambda *args: True,
-}
-for _name in "unbind numel is_floating_point requires_grad_ size dim __len__".split():
-    HANDLERS[_name] = _described
+@handles("is_tensor")
+def _is_tensor(name: str, func: Any, x: Any) -> bool:
+    return True
 
 
+@handles("select")
 def _select(name: str, func: Any, x: StridedNestedTensor, dim: int, index: int) -> Any:
     if dims_of(dim, x.ndim)[0] == 0:
         return x._parts[index]
     return each(name, func, x, _inner(x, name, dim)[0], index)
-
-
-HANDLERS["select"] = _select
 
 
 def _nested_compute_contiguous_strides_offsets(nested_size: Tensor) -> tuple[Tensor, Tensor]:

@@ -118,7 +118,7 @@ def refuse(name: str) -> Exception:
         return refusal(name)
     name = op.overload or op.title
     if op.elementwise and (op.formula is not None or len(op.args) == 2):
-        return refusal(name.partition(".")[0].rstrip("_") + ".out")
+        return refusal(name + ("_out" if "." in name else ".out"))
     return refusal(name)
 
 
@@ -226,15 +226,12 @@ HANDLERS = Handlers(QuantizedTensor, _choose)
 operation, family = HANDLERS.operation, HANDLERS.family
 method, function = HANDLERS.method, HANDLERS.function
 # The kernels that PyTorch looks for where it computes with quantized tensors.
-for _names, _kernel in {
-    "abs": "abs.out",
-    "sum_all sum": "sum.IntList_out",
-    "matmul": "mm",
-    "pow": "pow.Tensor_Scalar_out",
-    "conv": "convolution_overrideable",
-    "linear": "addmm.out",
-}.items():
-    family(_names)(functools.partial(refused, name=_kernel))
+family("abs")(functools.partial(refused, name="abs.out"))
+family("sum_all sum")(functools.partial(refused, name="sum.IntList_out"))
+family("matmul")(functools.partial(refused, name="mm"))
+family("pow")(functools.partial(refused, name="pow.Tensor_Scalar_out"))
+family("conv")(functools.partial(refused, name="convolution_overrideable"))
+family("linear")(functools.partial(refused, name="addmm.out"))
 
 
 def same_schemes(tensors: Iterable[Any]) -> bool:

@@ -226,30 +226,27 @@ def softmax(qx: Any, dim: int, output_scale: float, output_zero_point: int) -> A
     return wrapped(quantize(made._array, a.name, Scheme.of(output_scale, output_zero_point)))
 
 
-def _normalization(name: str) -> None:
+def _normalization(name: str, function: Callable[..., Any]) -> None:
+    """A norm of what the tensor stands for."""
+
     def normalize(input: Any, *args: Any) -> Any:
         *rest, scale, zero_point = args
         a = _quantized(input, name)
         with no_grad():
-            made = _NORMS[name](make_tensor(dequantize(a)), *rest)
+            made = function(make_tensor(dequantize(a)), *rest)
         return wrapped(quantize(made._array, a.name, Scheme.of(scale, zero_point)))
 
     OPERATORS[name] = normalize
 
 
-_NORMS: dict[str, Callable[..., Any]] = {
-    "layer_norm": lambda x, shape, weight, bias, eps: _functional("layer_norm")(
-        x, shape, weight, bias, eps
-    ),
-    "group_norm": lambda x, groups, weight, bias, eps: _functional("group_norm")(
-        x, groups, weight, bias, eps
-    ),
-    "instance_norm": lambda x, weight, bias, eps: _functional("instance_norm")(
+_normalization("layer_norm", _functional("layer_norm"))
+_normalization("group_norm", _functional("group_norm"))
+_normalization(
+    "instance_norm",
+    lambda x, weight, bias, eps: _functional("instance_norm")(
         x, None, None, weight, bias, True, 0.0, eps
     ),
-}
-for _name in _NORMS:
-    _normalization(_name)
+)
 
 
 def _batch_norm(name: str, relu: bool) -> None:

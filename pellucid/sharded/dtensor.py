@@ -26,8 +26,7 @@ from ..core.tensor import Tensor, make_tensor
 from ..distributed import collectives
 from ..distributed.mesh import DeviceMesh, current_mesh
 from ..errors import ArgumentValueError, OperationError, UnsupportedError, warn
-from . import propagate
-from . import rules as rules
+from . import propagate, rules
 from .aliases import Memory, Source
 from .placements import (
     REPLICATE,
@@ -494,7 +493,7 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     except TypeError:
         key, plan = None, None
     if plan is None:
-        plan = propagate.found_rule(func)(propagate.Call(func, values, mesh))
+        plan = rules.found_rule(func)(propagate.Call(func, values, mesh))
         if key is not None:
             if len(_plans) > 20000:
                 _plans.clear()

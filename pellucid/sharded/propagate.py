@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..aten.overload import OpOverload, bound
-from ..core.primitive import PRIMITIVES
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor
 from ..distributed.mesh import DeviceMesh
@@ -126,18 +125,6 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
         return function
 
     return register
-
-
-def found_rule(func: OpOverload) -> Rule:
-    """The rule of an operator; of one without, `gathered`."""
-    made = RULES.get(f"{func._opname}.{func._overloadname}") or RULES.get(func._opname)
-    if (
-        made is None
-        and func.namespace == "pellucid"
-        and getattr(PRIMITIVES.get(func._opname), "elementwise", False)
-    ):
-        made = RULES["add"]
-    return made or gathered
 
 
 def gathered(call: Call) -> Plan:

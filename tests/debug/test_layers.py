@@ -166,6 +166,33 @@ def test_recurrent_layers(kind, gates):
     assert s.mult_adds == 7 * 3 * 2 * (first + second)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("kind", "gates"), [(nn.RNNCell, 1), (nn.GRUCell, 3), (nn.LSTMCell, 4)])
+def test_cells_and_packed_sequences(kind, gates, bias):
+    weights = gates * 5 * (6 + 5)
+    assert debug.summary(kind(6, 5, bias=bias), (3, 6)).mult_adds == 3 * weights
+
+    class Packed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = getattr(nn, kind.__name__.removesuffix("Cell"))(6, 5, bias=bias)
+
+        def forward(self, x):
+            return self.layer(nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 2, 1])))[0].data
+
+    assert debug.summary(Packed(), (4, 3, 6)).mult_adds == 7 * weights
+
+
+def test_a_product_that_is_added_to_a_matrix():
+    class Net(nn.Module):
+        def forward(self, x):
+            return torch.addmm(x, x, x)
+
+    x = torch.ones(3, 3)
+    for kind in (torch.float32, torch.bfloat16):
+        assert debug.summary(Net(), [x.to(kind)]).mult_adds == 27
+
+
 def test_attention_counts_its_products():
     class Net(nn.Module):
         def forward(self, q):

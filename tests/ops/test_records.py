@@ -2,46 +2,55 @@
 keys.
 """
 
+import ast
 import importlib
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
 import pellucid
 from pellucid.core.primitive import PRIMITIVES
 
-# Packages whose tables name functions that a program calls, or operators of `torch.ops.aten`. Many
-# are operations by the same name.
-OF_FUNCTIONS = (
-    "api.array_api",
-    "check",
-    "masked",
-    "nested",
-    "quantized",
-    "sharded",
-    "sparse",
-)
-
-# What is still kept by operation outside of the records: the native code of heavy operations and of
-# array functions in compiled programs, which each family declares beside its kernels. The list must
-# not grow.
+# Modules in which names of operations stand side by side, and why. The list must not grow.
+#
+# Public names: of PyTorch, of other standards, of functions that a program calls. Many are operations
+# by the same name.
+OF_FUNCTIONS = {
+    "_foreach": "torch._foreach_NAME, of which there are these",
+    "api.array_api": "functions of the array API standard that torch has by the same name",
+    "api.origins": "Python's operators, and the module that PyTorch says a function is from",
+    "api.overriding": "Python's operators",
+    "aten": "operators of aten that are written in place, or take numbers",
+    "check": "functions that a program under check calls: what a rule looks for",
+    "compiler.trace.numbers": "Python's operators",
+    "export.pt2": "Python's operators",
+    "fx": "Python's operators, and how they are printed",
+    "jit": "functions of Python's math and operator modules",
+    "masked": "functions that PyTorch's MaskedTensor takes, as its documentation lists them",
+    "onnx.runtime.rnn": "ONNX's names of activations",
+    "sparse._products": "words that `reduce` takes",
+}
+# Native code of heavy operations and of array functions in compiled programs, which each family
+# declares beside its kernels.
 OF_OPERATIONS = {
+    "arrays.native": "array functions for which NumPy is always slower than the kernel",
     "compiler.lower": "copies, random draws, and all families joined",
     "kernels": "lowerings by family, and native code by name",
 }
-# Tables whose keys are other things than operations, and share names with some.
+# Words that operations share names with.
 OF_OTHER_THINGS = {
     "core.streams.math": "functions of the vector units",
     "distributed.functional": "names of collectives",
     "ir.formula": "the functions of formulas",
-    "llvm.math": "functions of the processor",
-    "llvm.math64": "the same for doubles",
+    "llvm": "functions of the C library and of the processor",
     "nn._reduction": "words that a loss's `reduction` takes",
-    "ops.index.scatter": "NumPy's functions, by the words that `reduce` takes",
+    "ops.index": "words that `reduce` takes",
     "ops.pointwise.special.polynomials": "the records of one family, which are made from it",
     "ops.reduce.segments": "words that `reduce` takes",
     "ops.reduce.select": "types of results, by public name",
@@ -55,6 +64,8 @@ WORDS = {
     "overwrites",
     "diagonal",
     "multiplies",
+    "copies",
+    "chooses",
 }
 
 
@@ -70,6 +81,45 @@ def loaded():
         for name, module in sys.modules.items()
         if name.startswith("pellucid.")
     }
+
+
+def words_of(node):
+    """The words of a literal that is a table or a list of words: {"a": 1}, {"a"}, ("a", "b"),
+    "a b".split(), dict(a=1); None for anything else.
+    """
+    match node:
+        case ast.Dict(keys=words) if None not in words:
+            pass
+        case ast.Set(elts=words) | ast.Tuple(elts=words) | ast.List(elts=words):
+            pass
+        case ast.Call(func=ast.Attribute(attr="split", value=ast.Constant(value=str(text)))):
+            return text.split()
+        case ast.Call(func=ast.Name(id="dict"), keywords=words) if words:
+            return [word.arg or "" for word in words]
+        case _:
+            return None
+    if all(isinstance(word, ast.Constant) and isinstance(word.value, str) for word in words):
+        return [word.value for word in words]
+    return None
+
+
+def written(tree):
+    """The line and the words of each literal with four words or more most of which are operations;
+    `__all__` is none.
+    """
+    exports = None
+    for node in ast.walk(tree):  # from the outside in
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            exports = node.value
+        words = None if node is exports else words_of(node)
+        if words and len(words) >= 4 and 2 * sum(w in PRIMITIVES for w in words) > len(words):
+            yield node.lineno, words
+
+
+def may_have_tables(text):
+    """Whether a file has enough names of operations in quotes for `written` to find something."""
+    quoted = [part for part in text.split('"') if re.fullmatch(r"[\w\s]+", part)]
+    return len(PRIMITIVES.keys() & " ".join(quoted).split()) > 2
 
 
 def keyed_by_operation(modules):
@@ -106,11 +156,23 @@ def belongs(name, groups):
 
 
 def test_no_table_elsewhere_is_keyed_by_operations(tables):
+    """Neither in the source, where inside a function it may be, nor made as the package is loaded."""
     known = {*OF_FUNCTIONS, *OF_OPERATIONS, *OF_OTHER_THINGS}
-    found = tables
-    assert [f"{name}.{word}" for name, word, _ in found if not belongs(name, known)] == []
-    unneeded = {group for group in known if not any(belongs(name, [group]) for name, _, _ in found)}
-    assert unneeded == set()
+    needed = {group for group in known for name, _, _ in tables if belongs(name, [group])}
+    found = [f"{name}.{word}" for name, word, _ in tables if not belongs(name, known)]
+    root = Path(pellucid.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        text = path.read_text(encoding="utf-8")
+        if belongs(name, needed) or not may_have_tables(text):
+            continue
+        for line, words in written(ast.parse(text)):
+            if belongs(name, known):
+                needed |= {group for group in known if belongs(name, [group])}
+            else:
+                found.append(f"{name}, line {line}: {words}")
+    assert found == []
+    assert known - needed == set()
 
 
 def test_no_table_names_an_unknown_operation(tables):
@@ -138,6 +200,20 @@ def test_a_table_by_operation_is_found():
     assert [found[1:] for found in keyed_by_operation({"toy": Toy})] == [
         ("table", {"sin", "cos", "exp", "nothing"})
     ]
+
+
+def test_a_written_table_is_found():
+    text = """
+__all__ = ["sin", "cos", "exp", "log"]
+def f(name):
+    if name in ("sin", "cos", "exp", "of", "these"):
+        return {"sin": 1, "cos": 2, "exp": 3, "log": 4}[name]
+    return name in "sin cos exp log".split() or name in {"sin", "cos", "exp", "log"}
+few, others = ("sin", "cos", "exp"), ("sin", "of", "other", "words")
+g = dict(sin=1, cos=2, exp=3, log=4)
+"""
+    assert may_have_tables(text)
+    assert sorted(line for line, _ in written(ast.parse(text))) == [4, 5, 6, 6, 8]
 
 
 # Records that no sample can try, and why.

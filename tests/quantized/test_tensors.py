@@ -84,6 +84,16 @@ def test_what_a_tensor_answers():
         match=r"^Could not run 'aten::add.out' with arguments from the 'QuantizedCPU' backend",
     ):
         q + q
+    for use, name in (
+        (lambda: torch.median(q), "median"),
+        (lambda: torch.round(q, decimals=1), "round.decimals_out"),
+        (lambda: q & q, "bitwise_and.Tensor_out"),
+        (lambda: torch.logical_not(q), "logical_not.out"),
+        (lambda: torch.count_nonzero(q), "count_nonzero.dim_IntList"),
+        (lambda: q.sum(), "sum.IntList_out"),
+    ):
+        with pytest.raises(NotImplementedError, match=f"^Could not run 'aten::{name}' with"):
+            use()
     with pytest.raises(RuntimeError, match=r"^Quantize only works on Float Tensor, got Double"):
         torch.quantize_per_tensor(torch.ones(2, dtype=torch.float64), 0.1, 0, torch.quint8)
     with pytest.raises(RuntimeError, match=r"zero_point 300 is above upper bound\."):

@@ -1,10 +1,13 @@
 """Sparse tensors made, converted, printed and taken apart, held to dense arrays and to SciPy."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 import pellucid as torch
+from pellucid import nn
 
 LAYOUTS = ("coo", "csr", "csc", "bsr", "bsc")
 RNG = np.random.default_rng(0)
@@ -164,6 +167,28 @@ def test_indices_are_looked_at_before_they_are_used(make, message):
     with pytest.raises(RuntimeError) as error, torch.sparse.check_sparse_tensor_invariants():
         make()
     assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        (lambda s: torch.median(s), "median"),
+        (lambda s: torch.max(s, 0), "max.dim"),
+        (lambda s: torch.clamp(s, torch.tensor(0.0), torch.tensor(1.0)), "clamp.Tensor"),
+        (lambda s: torch.round(s, decimals=1), "round.decimals"),
+        (lambda s: nn.functional.huber_loss(s, s), "huber_loss"),
+        (lambda s: nn.functional.gelu(s, approximate="tanh"), "gelu"),
+        (lambda s: nn.functional.logsigmoid(s), "log_sigmoid_forward"),
+        (lambda s: s & s, "bitwise_and.Tensor"),
+        (lambda s: torch.isfinite(s), "ne.Scalar"),
+        (lambda s: torch.softmax(s, 0), "_softmax"),
+    ],
+)
+def test_the_operator_that_is_missing_has_pytorchs_name(use, name):
+    with pytest.raises(
+        NotImplementedError, match=f"^Could not run 'aten::{re.escape(name)}' with arguments from"
+    ):
+        use(torch.eye(2).to_sparse())
 
 
 def test_operations_that_sparse_tensors_do_not_have():

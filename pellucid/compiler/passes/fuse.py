@@ -25,7 +25,6 @@ from .context import Context
 
 LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
 MOST_ACCESSES = 20
-_MOVES = ("cast", "clone", "contiguous", "replaced")
 
 
 @dataclass(eq=False)
@@ -109,7 +108,7 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
         return "it has several results"
     if i.record.reduces:
         return _reduction(i, number_of)
-    if i.op in _MOVES:
+    if "copies" in i.record.traits:
         return _checked(
             Member(i, i.outputs[0].shape, i.inputs[:1], i.outputs[0], move=True), number_of
         )

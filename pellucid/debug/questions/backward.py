@@ -394,7 +394,7 @@ def zero_cause(
             "at-minimum",
             f"{name} is at its minimum: its operands agree exactly, or its input is zero",
         )
-    if name in ("maximum", "minimum", "fmax", "fmin"):
+    if "chooses" in node.op.traits:
         return "masked", f"{name} takes the other operand everywhere"
     others = [
         (i, value)

@@ -226,6 +226,7 @@ matmul_op = defop(
     onnx="MatMul",
     autocast="lower",
     traits="multiplies",
+    work=lambda size, a, b: size * int(a[-1]),
     check=_check,
     samples=lambda rng: (
         *cases(*((pair, {}) for pair in _PAIRS), complex=True)(rng),
@@ -533,6 +534,7 @@ _added_once = defop(
         "mat1": lambda F, g, mat2: F.matmul(g, F.transpose(mat2, dim0=0, dim1=1)),
         "mat2": lambda F, g, mat1: F.matmul(F.transpose(mat1, dim0=0, dim1=1), g),
     },
+    work=lambda size, added, a, b: size * int(a[-1]),
     samples=lambda rng: [
         Sample((rng.random(shape), rng.random((2, 3)), rng.random((3, 4))))
         for shape in ((2, 4), (4,), (2, 1))

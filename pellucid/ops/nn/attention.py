@@ -148,6 +148,7 @@ attention_op = defop(
     forward=_attention,
     aux=True,
     aval=_attention_aval,
+    work=lambda size, query, key, *_: (math.prod(query) + size) * int(key[-2]),
     vjp=_attention_vjp,
     grad_name="ScaledDotProductFlashAttentionForCpu",
     autocast="lower",

@@ -91,6 +91,7 @@ conv_op = defop(
         x, w, bias, stride, padding, dilation, groups
     ),
     aval=_conv_aval,
+    work=lambda size, x, w, bias: size * math.prod(w[1:]),
     vjp={
         "input": lambda F, g, weight, input_shape, stride, padding, dilation, groups: (
             F.conv_input_grad(
@@ -168,6 +169,8 @@ conv_input_grad = defop(
         g, w, x_shape, stride, padding, dilation, groups
     ),
     aval=lambda g, w, x_shape, **_: (tuple(x_shape), g[1]),
+    # each element of the gradient (or a transposed convolution's input) is spread by the whole kernel
+    work=lambda size, g, w: math.prod(g) * math.prod(w[1:]),
     vjp={
         "grad": lambda F, g, weight, stride, padding, dilation, groups: F.conv(
             g,

@@ -213,6 +213,7 @@ linear_op = defop(
     onnx=_onnx_linear,
     autocast="lower",
     traits="multiplies",
+    work=lambda size, x, *_: size * int(x[-1]),
     aten=lambda A, x, w, b: linear_by_aten(A, x, w, b),
     samples=cases(
         (((2, 3, 4), (5, 4), (5,)), {}),

@@ -8,6 +8,7 @@ well (`gru_step`).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -281,6 +282,12 @@ def _samples(mode: str, form: str) -> Any:
     return samples
 
 
+def _work(size: int, x: Any, *rest: Any) -> int:
+    """Each row of the input meets both matrices of weights."""
+    *_, w_ih, w_hh, _b_ih, _b_hh = rest
+    return math.prod(x[:-1]) * (math.prod(w_ih) + math.prod(w_hh))
+
+
 def _layer(mode: str, packed: bool) -> Any:
     """The record of a layer, over whole batches at each step or over packed sequences."""
 
@@ -299,6 +306,7 @@ def _layer(mode: str, packed: bool) -> Any:
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
         title=_TITLES[mode],
+        work=_work,
         linked="input hx w_ih w_hh b_ih b_hh" if mode == "rnn_relu" else "",
         traits="" if mode == "rnn_relu" else "saturates",
         onnx=None if packed else lambda c: _onnx_layer(c, *_ONNX_LAYERS[mode]),
@@ -362,6 +370,7 @@ def _step(mode: str) -> Any:
         vjp=lstm_vjp if lstm else other_vjp,
         samples=_samples(mode, "step"),
         title=_TITLES[mode],
+        work=_work,
         linked="input hx w_ih w_hh b_ih b_hh" if mode == "rnn_relu" else "",
         traits="" if mode == "rnn_relu" else "saturates",
     )

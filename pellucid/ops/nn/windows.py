@@ -121,6 +121,7 @@ def _onnx_im2col(c: Any) -> Any:
 unfold_op = defop(
     "im2col",
     "input",
+    overload="im2col",
     forward=_unfold,
     vjp={
         "input": lambda F, g, input_shape, kernel, dilation, padding, stride: F.col2im(
@@ -160,6 +161,7 @@ def _onnx_col2im(c: Any) -> Any:
 fold_op = defop(
     "col2im",
     "input",
+    overload="col2im",
     forward=_fold,
     vjp={
         "input": lambda F, g, kernel, dilation, padding, stride: F.im2col(

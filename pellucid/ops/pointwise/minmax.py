@@ -63,6 +63,7 @@ def _extremum(name: str, wins: Any, doc: str, shows: str, onnx: Any) -> None:
         example=f"torch.{name}(torch.tensor([1.0, 5.0]), torch.tensor([3.0, 2.0]))",
         shows=shows,
         check=_refuse_complex(name),
+        traits="chooses",
         onnx=onnx,
     )
 
@@ -93,6 +94,7 @@ def _number_extremum(name: str, wins: Any, doc: str, shows: str) -> None:
         example=f"torch.{name}(torch.tensor([1.0, float('nan')]), torch.tensor([3.0, 2.0]))",
         shows=shows,
         check=_refuse_complex(name),
+        traits="chooses",
         onnx=lambda c: _onnx_number_extremum(c, "Max" if name == "fmax" else "Min"),
     )
 
@@ -177,6 +179,7 @@ clamp_tensor_op = defop(
     "clamp_tensor",
     "input min? max?",
     forward=_limited,
+    overload="clamp.Tensor",
     formula=Formula(_limited, "fhib"),
     aval=_clamp_aval,
     vjp={

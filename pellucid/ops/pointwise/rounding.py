@@ -104,6 +104,7 @@ def _at_decimals(m: Any, x: Any, ten: Any, decimals: int) -> Any:
 round_decimals_op = defop(
     "round_decimals",
     "input",
+    overload="round.decimals",
     forward=_round_decimals,
     formula=Formula(
         lambda m, x, *, decimals: _at_decimals(m, x, float(_ten_to(decimals)), decimals),

@@ -196,6 +196,7 @@ def _extreme_op(which: str) -> Any:
         vjp={"input": chosen_grad},
         outputs=2,
         aten=lambda A, x, *, dim, keepdim: getattr(A, which).dim(x, dim, keepdim),
+        overload=f"{which}.dim",
         grad_name=which.capitalize(),
         batch="dims",
         onnx=lambda c: _onnx_extreme(c, which.capitalize()),

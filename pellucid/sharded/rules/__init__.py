@@ -6,3 +6,4 @@ from . import pointwise as pointwise
 from . import products as products
 from . import reductions as reductions
 from . import views as views
+from .pointwise import found_rule as found_rule

@@ -6,44 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...aten.overload import OpOverload
+from ...core.primitive import PRIMITIVES, Primitive
 from ..placements import REPLICATE, Partial, Placement, Shard
-from ..propagate import RULES, Call, Candidate, Plan, chosen, plan, shards
+from ..propagate import RULES, Call, Candidate, Plan, Rule, chosen, gathered, plan, shards
 
-# All terms of a sum may go through these one by one, whatever else the operator is given.
-LINEAR = {
-    "neg",
-    "positive",
-    "clone",
-    "_to_copy",
-    "contiguous",
-    "real",
-    "imag",
-    "conj",
-    "_conj",
-    "alias",
-    "detach",
-    "detach_",
-    "lift_fresh",
-    "deg2rad",
-    "rad2deg",
-}
-ADDED = {"add", "sub", "rsub"}  # both arguments may be terms
-SCALED = {"mul", "div", "true_divide"}  # the first may be terms, or (a product) the second
-
+# Operators that no element-wise operation of the library is named after. Of the others the record knows.
 POINTWISE = """
-abs absolute acos acosh add addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not bitwise_or
-bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip clone contiguous copysign cos cosh deg2rad detach detach_ alias digamma div
-elu elu_backward eq erf erfc erfinv exp exp2 expm1 float_power floor floor_divide fmax fmin fmod frac ge gelu gelu_backward glu_jvp gt
-hardshrink hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh hardtanh_backward heaviside hypot i0 igamma igammac
-isfinite isinf isnan isneginf isposinf ldexp le leaky_relu leaky_relu_backward lerp lgamma lift_fresh log log10 log1p log2 logaddexp
-logaddexp2 logical_and logical_not logical_or logical_xor logit logit_backward log_sigmoid_forward log_sigmoid_backward lt masked_fill
-maximum minimum mish mish_backward mse_loss mul mvlgamma nan_to_num native_dropout_backward ne neg nextafter polygamma positive pow
-rad2deg reciprocal relu relu6 remainder round rrelu_with_noise rsqrt rsub selu sgn sigmoid sigmoid_backward sign signbit silu
-silu_backward sin sinc sinh softplus softplus_backward softshrink special_entr special_erfcx special_expit special_i0e special_i1
-special_i1e special_log_ndtr special_log_softmax special_ndtr special_ndtri special_xlog1py special_zeta sqrt square sub tan tanh
-tanh_backward threshold threshold_backward true_divide trunc where xlogy zeta _to_copy real imag conj _conj smooth_l1_loss_elementwise
-copy_ fill zero nan_to_num_ _prelu_kernel _prelu_kernel_backward hardtanh_
+absolute celu clamp_max clamp_min clip clone contiguous detach alias float_power glu_jvp hardshrink lift_fresh
+log_sigmoid_forward mvlgamma native_dropout_backward positive relu6 rrelu_with_noise rsub selu softshrink
+special_expit threshold threshold_backward true_divide _to_copy real imag _conj
+smooth_l1_loss_elementwise copy_ fill zero _prelu_kernel _prelu_kernel_backward
 """.split()
+# Operators that are linear, beside the operations whose record says so.
+LINEAR = {"positive", "_to_copy", "_conj", "detach", "lift_fresh"}
+
+
+def operation_of(func: OpOverload) -> Primitive | None:
+    """The operation that an operator, its form in place or its gradient is named after."""
+    return PRIMITIVES.get(
+        func._opname.rstrip("_").removeprefix("special_").removesuffix("_backward")
+    )
 
 
 def broadcast(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -115,7 +98,9 @@ def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candid
     """Candidates in which terms of a sum stay terms."""
     if term.reduce_op not in ("sum", "avg"):
         return []
-    if base in LINEAR:
+    op = PRIMITIVES.get(base)
+    linear = 0 if op is None or op.jvp != "linear" else len(op.args)
+    if base in LINEAR or linear == 1:
         if (
             (to := call.get("dtype")) is not None
             and to.is_floating_point is False
@@ -123,13 +108,14 @@ def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candid
         ):
             return []  # the sum of rounded terms is another one
         return [Candidate((term,), (term,) * n)]
-    if base in ADDED and n == 2:
+    if (base == "rsub" or linear == 2) and n == 2:  # both may be terms
         return (
             [Candidate((term,), (term, term))]
             if term.reduce_op == "sum" or _all_partial(call, i)
             else []
         )
-    if base in SCALED and call.get("rounding_mode") is None:
+    # the first may be terms, or (of a product) the second
+    if base in ("mul", "div", "true_divide") and call.get("rounding_mode") is None:
         if n == 1:
             tensor_first = call.place.get(0) == 0
             return [Candidate((term,), (term,))] if tensor_first or base == "mul" else []
@@ -155,6 +141,17 @@ for _name in POINTWISE:
     RULES[f"{_name.rstrip('_')}_"] = elementwise
 for _name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
     RULES[f"__{_name}__"] = RULES[f"__i{_name}__"] = elementwise
+
+
+RULES["prelu"] = gathered  # a weight for each channel
+
+
+def found_rule(func: OpOverload) -> Rule:
+    """The rule of an operator; of one without, `gathered`."""
+    made = RULES.get(f"{func._opname}.{func._overloadname}") or RULES.get(func._opname)
+    if made is None and (op := operation_of(func)) is not None and op.elementwise:
+        return elementwise
+    return made or gathered
 
 
 def _loss(call: Call) -> Plan:

@@ -5,23 +5,11 @@ gathered.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ..placements import REPLICATE, NormPartial, Partial, Placement, Shard
 from ..propagate import Call, Candidate, Plan, chosen, dims_of, plan, rule, shards
-
-_TERMS = {
-    "sum": "sum",
-    "nansum": "sum",
-    "mean": "avg",
-    "amax": "max",
-    "amin": "min",
-    "max": "max",
-    "min": "min",
-    "prod": "product",
-    "any": "max",
-    "all": "min",
-}
 
 
 def _left(d: int, dims: list[int], keep: bool) -> int:
@@ -58,25 +46,30 @@ def reduced(
     return plan(call, chosen(call, candidates))
 
 
-@rule("sum", "nansum", "mean", "amax", "amin", "prod", "any", "all", "max.default", "min.default")
-def reduction(call: Call) -> Plan:
-    name = call.func._opname
+def reduction(term: str, call: Call) -> Plan:
+    """A reduction over dimensions, of whose parts the results are `term` to each other ("": nothing)."""
     spec = call.specs[0]
-    floating = spec.tensor_meta.dtype.is_floating_point
+    whole_numbers = not spec.tensor_meta.dtype.is_floating_point
 
     def terms(d: int, i: int) -> Placement | None:
-        if name == "mean" and not call.even(spec.shape, d, i):
+        if not term or term == "product" and whole_numbers:
             return None
-        if name in ("amax", "amin", "max", "min") and not call.filled(spec.shape, d, i):
+        if term == "avg" and not call.even(spec.shape, d, i):
             return None
-        if name in ("any", "all") or name == "prod" and not floating:
+        if term in ("max", "min") and not call.filled(spec.shape, d, i):
             return None
-        return Partial(_TERMS[name])
+        return Partial(term)
 
-    over = dims_of(call.get("dim"), spec.ndim)
-    made = reduced(call, terms, {"sum": ("sum", "avg"), "mean": ("sum", "avg")}.get(name, ()))
-    assert over is not None
-    return made
+    linear = term in ("sum", "avg") and call.func._opname != "nansum"
+    return reduced(call, terms, ("sum", "avg") if linear else ())
+
+
+rule("sum", "nansum")(partial(reduction, "sum"))
+rule("mean")(partial(reduction, "avg"))
+rule("prod")(partial(reduction, "product"))
+rule("amax", "max.default")(partial(reduction, "max"))
+rule("amin", "min.default")(partial(reduction, "min"))
+rule("any", "all")(partial(reduction, ""))
 
 
 @rule(
@@ -86,22 +79,13 @@ def reduction(call: Call) -> Plan:
     "kthvalue",
     "mode",
     "nanmedian.dim",
-    "cummax",
-    "cummin",
-    "sort",
-    "topk",
     "aminmax",
     "var_mean",
     "std_mean",
 )
 def with_indices(call: Call) -> Plan:
     """Two results; the dimension is whole."""
-    spec = call.specs[0]
-    keeps = call.func._opname in ("cummax", "cummin", "sort", "topk")
-    dim = call.get("dim")
-    over = dims_of(dim if dim is not None or not keeps else -1, spec.ndim)
-    if keeps:
-        return _kept(call, over, 2)
+    over = dims_of(call.get("dim"), call.specs[0].ndim)
     return reduced(call, lambda d, i: None, results=2, dims=over)
 
 
@@ -128,12 +112,12 @@ def _kept(call: Call, over: list[int], results: int = 1) -> Plan:
 
 @rule(
     "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "cumsum", "cumprod", "logcumsumexp", "_safe_softmax",
-    "sort", "softmax", "log_softmax", "argsort", "renorm",
+    "sort", "topk", "cummax", "cummin", "softmax", "log_softmax", "argsort", "renorm",
 )  # fmt: skip
 def along(call: Call) -> Plan:
     dim = call.get("dim", -1)
-    results = 2 if call.func._opname == "sort" else 1
-    return _kept(call, dims_of(-1 if dim is None else dim, call.specs[0].ndim), results)
+    over = dims_of(-1 if dim is None else dim, call.specs[0].ndim)
+    return _kept(call, over, len(call.func._schema.returns))
 
 
 @rule("linalg_vector_norm")

@@ -17,6 +17,7 @@ logsigmoid_op = activation(
     lambda m, x: m.minimum(x, 0) - m.log1p(m.exp(-m.abs(x))),
     lambda F, g, x: g * F.sigmoid(-x),
     traits="saturates",
+    overload="log_sigmoid_forward",
     title="logsigmoid",
     onnx=lambda c: c.emit("Neg", c.emit("Softplus", c.emit("Neg", c[0]))),
     aten=lambda A, x: A.log_sigmoid_forward(x)[0],
