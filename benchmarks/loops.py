@@ -16,17 +16,17 @@ import ml_dtypes
 import numpy as np
 
 from pellucid.kernels.pointwise import loop as loops
-from pellucid.kernels.pointwise.loop import Access, Loop, Reduce, Step, Write
+from pellucid.kernels.pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write
 from pellucid.llvm import jit, threads
 
 X, G, B = ("in", 0), ("in", 1), ("in", 2)
 
 
-def step(op: str, *args, dtype: str = "float32", **params) -> Step:
-    return Step(op, args, dtype, tuple(params.items()))
+def step(op: str, *args, dtype: str = "float32", **params) -> PointwiseOp:
+    return PointwiseOp(op, args, dtype, tuple(params.items()))
 
 
-def last(steps: list[Step]):
+def last(steps: list[PointwiseOp]):
     return ("step", len(steps) - 1)
 
 
@@ -69,7 +69,9 @@ def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> Access:
     return Access("float32", tuple(strides))
 
 
-def plain(shape: tuple[int, ...], *steps: Step, bias: bool = False, two: bool = False) -> Loop:
+def plain(
+    shape: tuple[int, ...], *steps: PointwiseOp, bias: bool = False, two: bool = False
+) -> Loop:
     d = dense(shape)
     reads = (
         d,

@@ -29,6 +29,14 @@ PYTORCHS_SHAPE = {"", "distributed", "distributions", "fx", "nn/modules", "optim
 LINES_OF_CODE_OF_ENGINE = 2600
 BESIDE_THE_ENGINE = {"display", "streams", "transforms", "tracing"}  # folders and files of core
 
+# A reader of a compiled step's path meets all of these: no two classes of theirs share a name.
+ENGINE_AND_COMPILER = ("core", "ir", "llvm", "kernels", "compiler", "arrays", "ops", "aten")
+STANDARD_TWICE = {
+    "Function",  # of autograd, and of LLVM
+    "Generator",  # the stream, and PyTorch's class, which is one
+    "Level",  # of each transform, one after the other on one stack
+}
+
 # Packages outside the standard library, and the only layers that may import them (None: everybody).
 OUTSIDE = {
     "numpy": None,
@@ -247,6 +255,18 @@ def lines_of_code(text):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             count -= ast.get_docstring(node, clean=False) is not None
     return count
+
+
+def test_a_class_of_engine_and_compiler_has_a_name_of_its_own():
+    places = {}
+    for path in FILES:
+        if layer_of(name_of(path)) in ENGINE_AND_COMPILER:
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(name_of(path))
+    assert len(places) > 200
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert twice.keys() == STANDARD_TWICE, twice
 
 
 def test_the_engine_stays_small():

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from ..core.display.nodes import accumulator
 from ..core.interpret import thread
 from ..core.modes import local
-from ..core.reverse import Run
+from ..core.reverse import BackwardPass
 
 
 class DeviceType(enum.Enum):
@@ -48,7 +48,7 @@ class DeviceType(enum.Enum):
         return f"DeviceType.{self.name}"
 
 
-_numbers: WeakKeyDictionary[Run, int] = WeakKeyDictionary()
+_numbers: WeakKeyDictionary[BackwardPass, int] = WeakKeyDictionary()
 _next = count()
 
 
@@ -77,9 +77,9 @@ def _current_autograd_node() -> Any:
     """
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_code is Run.go.__code__:
+        if frame.f_code is BackwardPass.go.__code__:
             return frame.f_locals.get("node")
-        if frame.f_code is Run.finish.__code__:
+        if frame.f_code is BackwardPass.finish.__code__:
             leaf = frame.f_locals.get("leaf")
             return None if leaf is None else accumulator(leaf)
         frame = frame.f_back  # type: ignore[assignment]

@@ -32,7 +32,7 @@ def moved(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
 
 @functools.cache
 def _rule(formula: Any, names: tuple[str, ...]) -> Any:
-    return kernels.updates.optim.Rule(formula, (), names)
+    return kernels.updates.optim.UpdateRule(formula, (), names)
 
 
 def _applied(formula: Any, lists: list[list[ndarray]], **numbers: float) -> bool:

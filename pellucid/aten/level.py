@@ -17,10 +17,10 @@ from ..core.display.gone import overwritten_value
 from ..core.inplace import check_view, take_place
 from ..core.interpret import thread as interpreters
 from ..core.modes import local
-from ..core.primitive import TENSORS, Plan, Primitive
+from ..core.primitive import TENSORS, BackwardPlan, Primitive
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tape import Node
-from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, Version, make_tensor, version_of
+from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, VersionCounter, make_tensor, version_of
 from ..dtypes import BY_NUMPY
 from ..errors import NeedsValuesError, UnsupportedError
 from . import composite, dispatch, networks
@@ -347,7 +347,7 @@ class _Context:
     outs: list[Any]
     several = False  # whether the results are a list or a tuple
     # what is kept: a tensor, which argument or result it is, its write counter and what that showed
-    watched: list[tuple[Tensor, tuple[str, int], Version, int]] = []
+    watched: list[tuple[Tensor, tuple[str, int], VersionCounter, int]] = []
     views = True  # whether results may be views, other than of something that is gone
     fills = True  # whether the rule wants zeros for results that were not used
     without_gradient: tuple[int, ...] = ()  # results that are constants
@@ -390,7 +390,7 @@ class _Context:
             traits=op.traits,
         )
         owner.keep_none_grads = several
-        owner._plans[needs] = Plan([], self.backward)
+        owner._plans[needs] = BackwardPlan([], self.backward)
         fresh = [
             make_tensor(t._array)
             if type(t) in FAST_TYPES

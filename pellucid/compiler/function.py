@@ -38,7 +38,7 @@ from .capture.side_effects import Growing
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
 from .run.admission import OTHER_TENSORS, differing, signature
-from .run.call import Traced
+from .run.call import TraceOutcome
 from .run.memory import Arena
 from .run.tracing import trace_call
 from .run.version import DECISION, OTHER_CALL, Declined, Version
@@ -443,7 +443,9 @@ class CompiledFunction:
                     ),
                 )
 
-    def _refused(self, traced: Traced, key: Any, kind: Any, varied: bool, undecided: bool) -> None:
+    def _refused(
+        self, traced: TraceOutcome, key: Any, kind: Any, varied: bool, undecided: bool
+    ) -> None:
         """Try the next call otherwise, or give up. `kind` is the call without its numbers, `key`
         without those that were inputs; `varied` says whether anything was; `undecided` whether
         values decide in too many ways.

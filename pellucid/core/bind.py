@@ -35,7 +35,7 @@ from .tensor import (
     OutputSlot,
     Parameter,
     Tensor,
-    Version,
+    VersionCounter,
     View,
     make_tensor,
     version_of,
@@ -518,7 +518,7 @@ def record(
         [(x._node or x) if need else None for x, need in zip(tensors, needs, strict=True)]
     )
     saved: list[Any] = []
-    versions: list[Version] = []
+    versions: list[VersionCounter] = []
     several = op.outputs != 1
     for kind, i in plan.entries:
         if kind == "in":

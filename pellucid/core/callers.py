@@ -29,7 +29,7 @@ from .modes import local, state
 from .primitive import Primitive
 from .source import _library, is_library
 from .tape import count, node_type
-from .tensor import OutputSlot, Parameter, Tensor, Version, version_of
+from .tensor import OutputSlot, Parameter, Tensor, VersionCounter, version_of
 
 asarray = np.asarray
 _new = object.__new__
@@ -111,7 +111,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         elif kind == "in":
             saved.append(f"{names[i]}._array")
             versions.append(
-                f"    v{i} = {names[i]}._ver\n    if v{i} is None:\n        v{i} = {names[i]}._ver = Version()"
+                f"    v{i} = {names[i]}._ver\n    if v{i} is None:\n        v{i} = {names[i]}._ver = VersionCounter()"
             )
             guards[f"v{i}"] = None
         elif kind in ("ins", "shapes"):
@@ -126,7 +126,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
             saved.append("tuple(r)" if kind == "outs" else f"r[{i}]" if several else "r")
             for k in places:
                 if f"vo{k}" not in guards:
-                    versions.append(f"    vo{k} = Version()")
+                    versions.append(f"    vo{k} = VersionCounter()")
                     guards[f"vo{k}"] = None
         elif kind in ("shape", "dtype"):
             saved.append(f"{names[i]}._array.{kind}")
@@ -156,7 +156,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         "kind": node_type(op),
         "op": op,
         "plan": plan,
-        "Version": Version,
+        "VersionCounter": VersionCounter,
         "count": count,
         "getframe": sys._getframe,
         "library": _library,

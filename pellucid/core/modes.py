@@ -41,7 +41,7 @@ class _ThreadModes(threading.local):
     # functions of functions (`func.grad`) that run, which may differentiate what they call any
     # number of times
     transforms = 0
-    run: Any = None  # the innermost backward that is under way (`core.reverse.Run`)
+    run: Any = None  # the innermost backward that is under way (`core.reverse.BackwardPass`)
     # how much of `state.slow` is this thread's inference mode; blocks in which tensor types, or
     # types and modes, do not take over functions
     blocks = function_off = function_all_off = 0

@@ -40,7 +40,7 @@ _GIVEN = {"g": "g", "F": "F", "params": "p", "needs": "NEEDS"}
 _DESCRIPTIONS = frozenset({"shape", "dtype", "shapes", "out_shape", "out_dtype"})
 
 
-class Plan:
+class BackwardPlan:
     """How one operation is differentiated for one pattern of arguments that need a gradient."""
 
     __slots__ = ("backward", "borrowed", "entries", "needs", "saves_nothing", "versioned")
@@ -78,7 +78,7 @@ class Primitive:
 
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
-        self._plans: dict[tuple[bool | None, ...], Plan] = {}
+        self._plans: dict[tuple[bool | None, ...], BackwardPlan] = {}
         self.recorder: Any = None  # of a view operation; made by core.bind when first needed
 
     name: str
@@ -130,7 +130,7 @@ class Primitive:
     def __call__(self, *args: Any, **params: Any) -> Any:
         return self.call(*args, **params)
 
-    def plan(self, needs: tuple[bool | None, ...]) -> Plan:
+    def plan(self, needs: tuple[bool | None, ...]) -> BackwardPlan:
         """The plan for arguments of which those marked in `needs` want a gradient (made once per
         pattern); None is not a tensor.
         """
@@ -158,7 +158,7 @@ class Primitive:
         """
         return self.outputs == 1 and not self.view and "passes" not in self.traits
 
-    def _make_plan(self, needs: tuple[bool | None, ...]) -> Plan:
+    def _make_plan(self, needs: tuple[bool | None, ...]) -> BackwardPlan:
         entries: list[tuple[str, int]] = []
         scope: dict[str, Any] = {"NEEDS": needs, "RAW": RAW}
 
@@ -199,7 +199,7 @@ class Primitive:
         exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
         kept = None if self.kept is None else self.args.index(self.kept)
         borrows = [self.args.index(name) for name in self.borrows]
-        return Plan(entries, scope["backward"], needs, kept, borrows)
+        return BackwardPlan(entries, scope["backward"], needs, kept, borrows)
 
     def _entry(self, word: str) -> tuple[str, int] | None:
         if word == "out":

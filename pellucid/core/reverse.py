@@ -70,7 +70,7 @@ def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
     return g
 
 
-class Run:
+class BackwardPass:
     """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their
     gradients are collected.
     """
@@ -369,8 +369,8 @@ def _key(edge: Any) -> tuple[int, int]:
 
 
 def _count_owned() -> int:
-    """What the reference count of an array reads in `accumulate` when only it, `Run.give` and its
-    caller know the array.
+    """What the reference count of an array reads in `accumulate` when only it,
+    `BackwardPass.give` and its caller know the array.
     """
 
     def give_like(leaf: Any, g: Any) -> int:
@@ -535,7 +535,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
     return g
 
 
-def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> None:
+def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: BackwardPass) -> None:
     edges = [_root_edge(t, k) for k, t in enumerate(tensors)]
     seeds = [_seed(t, g, k) for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
     run.site = source.capture(3)
@@ -557,7 +557,7 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: Run) -> Non
 
 
 @contextmanager
-def _under_way(run: Run) -> Iterator[None]:
+def _under_way(run: BackwardPass) -> Iterator[None]:
     outer, local.run = local.run, run
     try:
         yield
@@ -576,7 +576,7 @@ def queue_callback(callback: Callable[[], Any]) -> None:
     local.run.callbacks.append(callback)
 
 
-def _drive(run: Run, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> None:
+def _drive(run: BackwardPass, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> None:
     with enable_grad() if run.create_graph else no_grad(), _under_way(run):
         _begin(tensors, gradients, run)
         if run.create_graph:
@@ -632,7 +632,7 @@ def backward(
             and t._array.dtype.kind != "c"
         ):
             # `loss.backward()` with nobody watching.
-            run = Run(False, keep, None)
+            run = BackwardPass(False, keep, None)
             seed = np.empty(t._array.shape, t._array.dtype)
             seed.fill(1)
             before, local.grad, outer, local.run = local.grad, False, local.run, run
@@ -642,7 +642,7 @@ def backward(
             finally:
                 local.grad, local.run = before, outer
             return
-    kind = Run if thread.stack.tracer is None else thread.stack.tracer.Run
+    kind = BackwardPass if thread.stack.tracer is None else thread.stack.tracer.BackwardPass
     if inputs is None:
         _drive(kind(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
         return
@@ -671,7 +671,7 @@ def grad(
                 op="autograd.grad",
                 hint="call requires_grad_() on it first",
             )
-    kind = Run if thread.stack.tracer is None else thread.stack.tracer.Run
+    kind = BackwardPass if thread.stack.tracer is None else thread.stack.tracer.BackwardPass
     run = kind(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []

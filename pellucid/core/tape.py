@@ -15,7 +15,7 @@ from . import source, tracing
 from .display import gone
 from .modes import state
 from .primitive import TENSORS, Primitive
-from .tensor import OutputSlot, Tensor, Version, hand_out_copies, make_tensor, version_of
+from .tensor import OutputSlot, Tensor, VersionCounter, hand_out_copies, make_tensor, version_of
 
 count = itertools.count(1).__next__
 
@@ -111,7 +111,7 @@ class Node:
         return (self.ext or {}).get("role", "forward")
 
     # ---- memory that is borrowed -------------------------------------------------------------
-    def borrow(self, version: Version) -> None:
+    def borrow(self, version: VersionCounter) -> None:
         """Keep memory whose writes `version` counts only until the next one, and a copy where
         writes may pass the counter.
         """
@@ -122,7 +122,7 @@ class Node:
         if version.exposed or any(is_lent((self.saved or ())[k]) for k in self.plan.borrowed):
             hand_out_copies(version)
 
-    def copy_borrowed(self, version: Version) -> None:
+    def copy_borrowed(self, version: VersionCounter) -> None:
         """Take a copy of what was borrowed, since somebody is about to write there."""
         if not self.saved or sum([v.count for v in self.versions]) != self.total:
             return  # freed, or overwritten by somebody who did not ask
@@ -131,7 +131,7 @@ class Node:
             at = self.plan.versioned.index(k)
             if versions[at : at + 1] == [version] and type(saved[k]) is not Packed:
                 saved[k] = Packed(make_tensor(tracing.copied(saved[k])), lambda value: value)
-                versions[at] = Version()
+                versions[at] = VersionCounter()
         self.saved, self.versions = tuple(saved), tuple(versions)
         self.total = sum([v.count for v in versions])
         self.extra()["packed"] = True

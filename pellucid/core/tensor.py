@@ -20,7 +20,7 @@ _tuple_new = tuple.__new__
 _DEVICES: Any = {"cpu": device("cpu"), "meta": device("meta")}  # by what arrays call them
 
 
-class Version:
+class VersionCounter:
     """The write counter that a tensor shares with its views; `writer` is (operation, source) of the
     last write.
     """
@@ -34,11 +34,11 @@ class Version:
     exposed = False  # `data` or the storage was taken: writes may pass the counter
 
 
-class ExposedVersion(Version):
+class ExposedVersion(VersionCounter):
     exposed = True
 
 
-class InferenceVersion(Version):
+class InferenceVersion(VersionCounter):
     """The counter of tensors made in inference mode: nothing is counted, and saving one for
     backward is refused.
     """
@@ -113,7 +113,7 @@ class Tensor:
     _grad: Tensor | None
     _node: Any
     _rg: bool
-    _ver: Version | None
+    _ver: VersionCounter | None
     _view: View | None
     _x: dict[str, Any] | None
     # of a type that is more than an array: who runs its operations (`core.interpret`)
@@ -322,15 +322,15 @@ def _inherits(view: View) -> bool:
     return view.kind in ("no_grad", "inference") and view.base._rg
 
 
-def version_of(tensor: Tensor) -> Version:
+def version_of(tensor: Tensor) -> VersionCounter:
     """The tensor's write counter, made now if nobody needed it yet."""
     version = tensor._ver
     if version is None:
-        version = tensor._ver = Version()
+        version = tensor._ver = VersionCounter()
     return version
 
 
-def count_write(version: Version, writes: int = 1) -> None:
+def count_write(version: VersionCounter, writes: int = 1) -> None:
     """One write more, or several."""
     version.count += writes
     if version.restricted is not None:
@@ -346,7 +346,7 @@ def views_of(base: Tensor) -> list[Any]:
     return [view for _, view in live if view._view is not None and view._view.base is base]
 
 
-def hand_out_copies(version: Version, past_the_counter: bool = False) -> None:
+def hand_out_copies(version: VersionCounter, past_the_counter: bool = False) -> None:
     """Let nodes that borrow the memory take a copy: somebody is about to write there, or gets it
     in a way that lets all later writes pass the counter.
     """

@@ -31,7 +31,7 @@ _new: _Any
 _tuple_new: _Any
 _DEVICES: _Any
 
-class Version:
+class VersionCounter:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None
@@ -39,10 +39,10 @@ class Version:
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False
 
-class ExposedVersion(Version):
+class ExposedVersion(VersionCounter):
     exposed = True
 
-class InferenceVersion(Version):
+class InferenceVersion(VersionCounter):
 
     @property
     def count(self) -> int:
@@ -65,7 +65,7 @@ class Tensor:
     _grad: Tensor | None
     _node: _Any
     _rg: builtins.bool
-    _ver: Version | None
+    _ver: VersionCounter | None
     _view: View | None
     _x: builtins.dict[builtins.str, _Any] | None
     _interpreter: _Any
@@ -871,16 +871,16 @@ def collects(leaf: Tensor) -> bool:
 def _inherits(view: View) -> bool:
     ...
 
-def version_of(tensor: Tensor) -> Version:
+def version_of(tensor: Tensor) -> VersionCounter:
     ...
 
-def count_write(version: Version, writes: int=1) -> None:
+def count_write(version: VersionCounter, writes: int=1) -> None:
     ...
 
 def views_of(base: Tensor) -> list[Any]:
     ...
 
-def hand_out_copies(version: Version, past_the_counter: bool=False) -> None:
+def hand_out_copies(version: VersionCounter, past_the_counter: bool=False) -> None:
     ...
 _DIFFERENTIABLE: _Any
 

@@ -5,6 +5,6 @@ everything they read and write.
 and nothing knows LLVM.
 """
 
-from .program import Buffer, Extra, Instruction, Program, Ref, Value, VerificationError
+from .program import Buffer, Extra, Instruction, Program, Value, ValueRef, VerificationError
 
-__all__ = ["Buffer", "Extra", "Instruction", "Program", "Ref", "Value", "VerificationError"]
+__all__ = ["Buffer", "Extra", "Instruction", "Program", "ValueRef", "Value", "VerificationError"]

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["FORMULAS", "Formula", "Symbol", "Symbols", "chosen", "decayed", "nearer", "word"]
+__all__ = ["FORMULAS", "Formula", "Placeholder", "Symbols", "chosen", "decayed", "nearer", "word"]
 
 
 class Formula(NamedTuple):
@@ -179,17 +179,17 @@ def word(name: str) -> Formula | None:
 class Symbols:
     """The `m` that writes down: each word is a line, what is asked for twice is one."""
 
-    def __init__(self, kind: type[Symbol] | None = None) -> None:
-        self.kind = kind or Symbol
+    def __init__(self, kind: type[Placeholder] | None = None) -> None:
+        self.kind = kind or Placeholder
         self.lines: list[str] = []
         self.words: set[str] = set()
-        self._known: dict[str, Symbol] = {}
+        self._known: dict[str, Placeholder] = {}
 
-    def named(self, name: str) -> Symbol:
+    def named(self, name: str) -> Placeholder:
         """The symbol of an argument."""
         return self.kind(self, name)
 
-    def put(self, name: str, *operands: Any) -> Symbol:
+    def put(self, name: str, *operands: Any) -> Placeholder:
         """The result of a word."""
         self.words.add(name)
         text = " ".join((name, *map(str, operands)))
@@ -207,7 +207,7 @@ class Symbols:
         return functools.partial(formula.function, self)
 
 
-class Symbol:
+class Placeholder:
     """A value that is not there yet."""
 
     __slots__ = ("m", "name")
@@ -223,7 +223,7 @@ class _Decision(TypeError):
     """Python asks what a value is."""
 
 
-class _Undecided(Symbol):
+class _Undecided(Placeholder):
     """A symbol that nobody can ask whether it is true, or equal to something."""
 
     __slots__ = ()
@@ -237,7 +237,7 @@ class _Undecided(Symbol):
     __hash__ = object.__hash__
 
 
-def _operator(name: str) -> tuple[Callable[..., Symbol], Callable[..., Symbol]]:
+def _operator(name: str) -> tuple[Callable[..., Placeholder], Callable[..., Placeholder]]:
     return lambda self, *other: self.m.put(name, self, *other), lambda self, other: self.m.put(
         name, other, self
     )
@@ -253,8 +253,8 @@ for _dunder, _name in (
     ("xor", "bitwise_xor"),
 ):
     _ahead, _behind = _operator(_name)
-    setattr(Symbol, f"__{_dunder}__", _ahead)
-    setattr(Symbol, f"__r{_dunder}__", _behind)
+    setattr(Placeholder, f"__{_dunder}__", _ahead)
+    setattr(Placeholder, f"__r{_dunder}__", _behind)
 for _dunder, _name in (
     ("neg", "negative"),
     ("abs", "absolute"),
@@ -264,7 +264,7 @@ for _dunder, _name in (
     ("gt", "greater"),
     ("ge", "greater_equal"),
 ):
-    setattr(Symbol, f"__{_dunder}__", _operator(_name)[0])
+    setattr(Placeholder, f"__{_dunder}__", _operator(_name)[0])
 
 
 # ---- what updates of parameters have in common ----------------------------------------------------------------

@@ -139,7 +139,7 @@ def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 @dataclass(slots=True, frozen=True)
-class Ref:
+class ValueRef:
     """Stands for a value inside an instruction's parameters (the positions that a pooling gradient
     uses, say).
     """
@@ -199,7 +199,7 @@ class Instruction:
 
 def refs(tree: Any) -> Iterator[Value]:
     """The values inside nested parameters."""
-    if isinstance(tree, Ref):
+    if isinstance(tree, ValueRef):
         yield tree.value
     elif isinstance(tree, Extra):
         yield from tree.instruction.extras
@@ -218,7 +218,7 @@ def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
     What has none in it is handed on as it is: an optimizer's options and state are the optimizer's
     own, not copies of them.
     """
-    if isinstance(tree, Ref):
+    if isinstance(tree, ValueRef):
         return get(tree.value)
     if isinstance(tree, Extra):
         return get(tree)
@@ -413,7 +413,7 @@ class Program:
     def _shown(self, x: Any) -> str:
         if isinstance(x, Value):
             return self.name(x)
-        if isinstance(x, Ref):
+        if isinstance(x, ValueRef):
             return self.name(x.value)
         if isinstance(x, Extra):
             return f"extra of {', '.join(self.name(v) for v in x.instruction.outputs[:1])}"

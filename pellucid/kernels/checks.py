@@ -11,9 +11,9 @@ from typing import Any
 from ..ir import Instruction, Value
 from ..llvm.emit import Module
 from .indexing.lower import refusal
-from .lowered import OTHER, Executable, Lowering, Native, row_major, steps, value_of
-from .pointwise.loop import Access, Loop, Reduce, Step
-from .schedule import Place, Schedule
+from .lowered import OTHER, Lowering, LoweringContext, Native, row_major, steps, value_of
+from .pointwise.loop import Access, Loop, PointwiseOp, Reduce
+from .schedule import Address, Schedule
 
 _SERVED = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "bool")
 
@@ -25,12 +25,12 @@ class Condition:
 
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
-        self.steps: list[Step] = []
+        self.steps: list[PointwiseOp] = []
 
     def __call__(self, op: str, *args: Any, dtype: str = "bool") -> Any:
         """One step more: arguments are earlier steps, or numbers."""
         given = tuple(a if isinstance(a, tuple) else ("const", a) for a in args)
-        self.steps.append(Step(op, given, dtype))
+        self.steps.append(PointwiseOp(op, given, dtype))
         return ("step", len(self.steps) - 1)
 
     def both(self, *conditions: Any) -> Any:
@@ -108,7 +108,7 @@ _CHECKS: dict[str, tuple[int, Rule]] = {
 }
 
 
-def check(i: Instruction, ex: Executable) -> Native | str:
+def check(i: Instruction, ex: LoweringContext) -> Native | str:
     """All elements of a value meet a condition."""
     place, rule = _CHECKS[i.op]
     args = i.params["args"]
@@ -145,8 +145,8 @@ def check(i: Instruction, ex: Executable) -> Native | str:
 
 
 def all_of(
-    schedule: Schedule, places: list[Place], shape: Any, reads: Any, made: Any, good: Any
-) -> Place:
+    schedule: Schedule, places: list[Address], shape: Any, reads: Any, made: Any, good: Any
+) -> Address:
     """A byte that says whether a condition holds everywhere."""
     flag = schedule.room(8)
     shape = shape or (1,)
@@ -158,7 +158,7 @@ def all_of(
     return flag
 
 
-def require(schedule: Schedule, flag: Place, i: Instruction, ex: Executable) -> None:
+def require(schedule: Schedule, flag: Address, i: Instruction, ex: LoweringContext) -> None:
     """End the schedule where a byte is 0."""
     schedule.require(schedule.function("flag", None, _flag), [flag], refusal(i, ex), "their answer")
 
@@ -168,7 +168,7 @@ def _flag(module: Module, name: str) -> None:
     f.ret(f.emit(f"zext i8 {f.load('i8', f.flag).name} to i64", "i64"))
 
 
-def _simplex(i: Instruction, ex: Executable, value: Value) -> Native | str:
+def _simplex(i: Instruction, ex: LoweringContext, value: Value) -> Native | str:
     """Rows of numbers that are not negative, with sums of 1 within 1e-6."""
     if value.dtype != "float32" or not value.shape:
         return OTHER

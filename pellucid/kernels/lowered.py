@@ -4,8 +4,8 @@ share.
 A family's `lower` module declares
 
 - `LOWERINGS`: for operations, gradient rules (`name_vjp`) and calls by name, a function from an
-  instruction and its `Executable` to a `Native`, or to a text that says why the instruction stays a
-  call of Python;
+  instruction and its `LoweringContext` to a `Native`, or to a text that says why the instruction
+  stays a call of Python;
 - `HANDED`, where an operation hands arrays to its gradient rule: for its name, a function from the
   arrays that the kernel left in memory (`Instruction.extras`, in order) to what the array function
   would have handed on.
@@ -22,11 +22,11 @@ from typing import Any, Protocol, overload
 
 import numpy as np
 
-from ..ir import Buffer, Instruction, Ref, Value
+from ..ir import Buffer, Instruction, Value, ValueRef
 from ..ir.program import ITEMSIZE, row_major
 from ..llvm import threads
-from .pointwise.loop import Access, Loop, Step, Write
-from .schedule import Place, Schedule
+from .pointwise.loop import Access, Loop, PointwiseOp, Write
+from .schedule import Address, Schedule
 
 
 @dataclass(eq=False)
@@ -39,7 +39,7 @@ class Native:
     flops: int = 0
 
 
-class Executable(Protocol):
+class LoweringContext(Protocol):
     """What a lowering may ask of the program that an instruction is part of."""
 
     contents: dict[Buffer, np.ndarray]  # of constants
@@ -50,7 +50,7 @@ class Executable(Protocol):
     # the copies of random streams that are drawn from then, by the identities of the streams
     own: dict[int, Any]
 
-    def place(self, v: Value, schedule: Schedule) -> Place:
+    def place(self, v: Value, schedule: Schedule) -> Address:
         """Where a value lies, for a schedule."""
 
     def ends(self, v: Value, schedule: Schedule) -> bool:
@@ -109,7 +109,7 @@ def strided(*values: Any, dtype: str = "float32") -> bool:
 
 def value_of(x: Any) -> Any:
     """The value that a reference in an instruction's parameters stands for."""
-    return x.value if isinstance(x, Ref) else x
+    return x.value if isinstance(x, ValueRef) else x
 
 
 def steps(v: Value) -> tuple[int, ...]:
@@ -119,12 +119,12 @@ def steps(v: Value) -> tuple[int, ...]:
     )
 
 
-def room(schedule: Schedule, numbers: int, dtype: str = "float32") -> Place:
+def room(schedule: Schedule, numbers: int, dtype: str = "float32") -> Address:
     """Working memory of an item, for so many numbers."""
     return schedule.room(ITEMSIZE[dtype] * max(numbers, 1))
 
 
-def team(ex: Executable) -> int:
+def team(ex: LoweringContext) -> int:
     """The threads that working memory is made for, each with room of its own; with more of them the
     step is compiled anew.
     """
@@ -136,18 +136,18 @@ def team(ex: Executable) -> int:
 def copied(
     schedule: Schedule,
     shape: tuple[int, ...],
-    source: Place,
+    source: Address,
     read: Access,
-    target: Place,
+    target: Address,
     write: Access,
 ) -> None:
     """Every element of a shape from one place to another, as another dtype where the two differ."""
-    cast = () if read.dtype == write.dtype else (Step("cast", (("in", 0),), write.dtype),)
+    cast = () if read.dtype == write.dtype else (PointwiseOp("cast", (("in", 0),), write.dtype),)
     loop = Loop(shape, (read,), (), cast, (Write(("step" if cast else "in", 0), write),))
     schedule.loop(loop, [source, target], title=f"copy of {math.prod(shape)} values")
 
 
-def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Place:
+def compact(ex: LoweringContext, schedule: Schedule, v: Value, dtype: str = "") -> Address:
     """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of
     another dtype than the one that is asked for.
     """
@@ -167,12 +167,14 @@ def compact(ex: Executable, schedule: Schedule, v: Value, dtype: str = "") -> Pl
 
 
 @overload
-def places(ex: Executable, schedule: Schedule, *values: Value) -> list[Place]: ...
+def places(ex: LoweringContext, schedule: Schedule, *values: Value) -> list[Address]: ...
 @overload
-def places(ex: Executable, schedule: Schedule, *values: Value | None) -> list[Place | None]: ...
 def places(
-    ex: Executable, schedule: Schedule, *values: Value | None
-) -> list[Place] | list[Place | None]:
+    ex: LoweringContext, schedule: Schedule, *values: Value | None
+) -> list[Address | None]: ...
+def places(
+    ex: LoweringContext, schedule: Schedule, *values: Value | None
+) -> list[Address] | list[Address | None]:
     """Where values lie."""
     return [None if v is None else ex.place(v, schedule) for v in values]
 

@@ -34,7 +34,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..llvm import jit, target, threads
-from ..llvm.emit import Function, Module, Value
+from ..llvm.emit import Function, Module, SSAValue
 from ..llvm.lengths import Filling, Lengths
 from .matmul import blas, pairs
 from .matmul import call as matmul
@@ -43,13 +43,13 @@ from .pointwise.loop import Kernel, Loop, emit, module_text
 from .rows import softmax
 from .updates import optim
 
-__all__ = ["Place", "Room", "Schedule", "aligned"]
+__all__ = ["Address", "Room", "Schedule", "aligned"]
 
 GRAIN = 4096
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """An address: `offset` bytes into memory that is "given" at each call, "kept" in the table, or
     "shared" in the arena, under a number.
     """
@@ -58,9 +58,9 @@ class Place:
     index: int
     offset: int = 0
 
-    def at(self, by: int) -> Place:
+    def at(self, by: int) -> Address:
         """The address `by` bytes further on."""
-        return Place(self.kind, self.index, self.offset + by)
+        return Address(self.kind, self.index, self.offset + by)
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class Room:
     last: int
 
 
-class Run(Protocol):
+class CompiledSchedule(Protocol):
     """A schedule's function, and what a caller needs who calls the native one himself."""
 
     numbers: np.ndarray  # the run-time numbers
@@ -109,7 +109,7 @@ class Schedule:
         self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
         self.streams: list[Any] = []  # whose locks are held while it runs
         self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
-        self._updates: dict[tuple[optim.Rule, str], str] = {}
+        self._updates: dict[tuple[optim.UpdateRule, str], str] = {}
         self.loops: dict[Loop, Kernel] = {}
         self.common: dict[
             str, str
@@ -130,28 +130,28 @@ class Schedule:
             self.kept.append(thing)
         return place
 
-    def share(self, thing: Any) -> Place:
+    def share(self, thing: Any) -> Address:
         """Where a temporary lies in the arena."""
         for k, known in enumerate(self.shared):
             if known is thing:
-                return Place("shared", k)
+                return Address("shared", k)
         self.shared.append(thing)
-        return Place("shared", len(self.shared) - 1)
+        return Address("shared", len(self.shared) - 1)
 
-    def room(self, size: int) -> Place:
+    def room(self, size: int) -> Address:
         """A place in memory of `size` bytes that nobody else uses while the present item runs; it
         holds nothing from one call to the next.
         """
         return self.share(Room(size, self.item, self.item))
 
-    def work(self, size: int, offset: int = 0) -> Place:
+    def work(self, size: int, offset: int = 0) -> Address:
         """A place in memory of at least `size` bytes that all calls of the present item share."""
         if self._work is None or self._work.first != self.item:
             self._work = Room(size, self.item, self.item)
         self._work.size = max(self._work.size, size)
         return self.share(self._work).at(offset)
 
-    def _scratch(self) -> Place:
+    def _scratch(self) -> Address:
         """Room for the packed operand of a product: one for all, which stays in the cache from one
         to the next.
         """
@@ -183,9 +183,9 @@ class Schedule:
         self.numbers += count
         return self.numbers - count
 
-    def _pointer(self, f: Function, place: Place | None) -> Value:
+    def _pointer(self, f: Function, place: Address | None) -> SSAValue:
         if place is None:
-            return Value(f, "null", "ptr")
+            return SSAValue(f, "null", "ptr")
         offset = place.offset
         if place.kind == "given":
             base = getattr(f, f"a{place.index}")
@@ -198,7 +198,7 @@ class Schedule:
             offset += self.offsets[self.shared[place.index]]
         return f.at(base, offset, "i8") if offset else base
 
-    def _base(self, f: Function, index: int) -> Value:
+    def _base(self, f: Function, index: int) -> SSAValue:
         made = self._bases.get(index)
         if made is None:
             made = self._bases[index] = f.load("ptr", f.table, index)
@@ -212,7 +212,7 @@ class Schedule:
 
     # ---- calls -----------------------------------------------------------------------------------
     def loop(
-        self, loop: Loop, places: Sequence[Place], numbers: int | None = None, title: str = ""
+        self, loop: Loop, places: Sequence[Address], numbers: int | None = None, title: str = ""
     ) -> None:
         """Run a loop; equal ones are generated once."""
         made = self.loops.get(loop)
@@ -221,7 +221,7 @@ class Schedule:
         self.kernel(made, places, numbers, title)
 
     def kernel(
-        self, kernel: Kernel, places: Sequence[Place], numbers: int | None = None, title: str = ""
+        self, kernel: Kernel, places: Sequence[Address], numbers: int | None = None, title: str = ""
     ) -> None:
         """Call a loop's kernel; its run-time numbers, doubles, are those from `numbers` on."""
         if not any(k is kernel for k in self.kernels):
@@ -245,7 +245,13 @@ class Schedule:
         self._add(call, title or kernel.symbol)
 
     def product(
-        self, p: Product, a: Place, b: Place, out: Place, bias: Place | None = None, title: str = ""
+        self,
+        p: Product,
+        a: Address,
+        b: Address,
+        out: Address,
+        bias: Address | None = None,
+        title: str = "",
     ) -> None:
         """A batch of matrix products; `bias` (n values) is added to each row."""
         kind = p.served()
@@ -266,7 +272,7 @@ class Schedule:
                 lambda module, name: emit_small(module, name, alone, biased),
             )
 
-        def one(f: Function, a: Value, b: Value, out: Value) -> None:
+        def one(f: Function, a: SSAValue, b: SSAValue, out: SSAValue) -> None:
             bias_at = self._pointer(f, bias)
             if kind in ("gemm", "pairs"):
                 flags = (matmul.BIAS if bias else 0) | (matmul.RELU if p.relu else 0)
@@ -305,7 +311,7 @@ class Schedule:
                     f"call void {self._callee(f, symbol)}(ptr {a.name}, ptr {b.name}, ptr {out.name}, ptr {bias_at.name})"
                 )
 
-        def nest(f: Function, batch: Any, a: Value, b: Value, out: Value) -> None:
+        def nest(f: Function, batch: Any, a: SSAValue, b: SSAValue, out: SSAValue) -> None:
             if not batch:
                 one(f, a, b, out)
                 return
@@ -380,7 +386,7 @@ class Schedule:
         """A function with its arguments, as a call has it."""
         text = []
         for x in arguments:
-            if isinstance(x, Place) or x is None:
+            if isinstance(x, Address) or x is None:
                 text.append(f"ptr {self._pointer(f, x).name}")
             elif x == "team":
                 text.append(f"ptr {f.team.name}")
@@ -393,7 +399,7 @@ class Schedule:
         )
         return f"{name}({', '.join(text)})"
 
-    def zero(self, place: Place, size: int) -> None:
+    def zero(self, place: Address, size: int) -> None:
         """Clear `size` bytes."""
 
         def call(f: Function) -> None:
@@ -424,15 +430,15 @@ class Schedule:
 
         self._add(call, title)
 
-    def _leave(self, f: Function, condition: Value, code: int) -> None:
+    def _leave(self, f: Function, condition: SSAValue, code: int) -> None:
         with f.when(condition):
             f.line(f"ret i64 {code}")
             f._start(f._fresh("dead"))
 
     def update(
         self,
-        rule: optim.Rule,
-        arrays: Sequence[Sequence[Place]],
+        rule: optim.UpdateRule,
+        arrays: Sequence[Sequence[Address]],
         sizes: Sequence[int],
         numbers: int,
         kind: str = "float32",
@@ -453,7 +459,7 @@ class Schedule:
 
         self._add(call, title or f"{rule.title} of {len(sizes)} parameters")
 
-    def put(self, places: Sequence[Place], number: int, kind: str = "float") -> None:
+    def put(self, places: Sequence[Address], number: int, kind: str = "float") -> None:
         """Store a run-time number in scalars, "float" or "double"."""
 
         def call(f: Function) -> None:
@@ -466,10 +472,10 @@ class Schedule:
 
     def cross_entropy(
         self,
-        x: Place,
-        target: Place,
-        rows_of: Place,
-        loss: Place,
+        x: Address,
+        target: Address,
+        rows_of: Address,
+        loss: Address,
         bad: Any,
         rows: int,
         columns: int,
@@ -501,7 +507,7 @@ class Schedule:
                 f.team,
                 self._pointer(f, x),
                 self._pointer(f, target),
-                Value(f, "null", "ptr"),
+                SSAValue(f, "null", "ptr"),
                 where,
                 used,
                 sums,
@@ -528,12 +534,12 @@ class Schedule:
 
     def cross_entropy_backward(
         self,
-        x: Place,
-        target: Place,
-        sums: Place,
-        g: Place,
-        out: Place,
-        used: Place | None,
+        x: Address,
+        target: Address,
+        sums: Address,
+        g: Address,
+        out: Address,
+        used: Address | None,
         scaled: Any,
         rows: int,
         columns: int,
@@ -563,7 +569,7 @@ class Schedule:
                 f.team,
                 self._pointer(f, x),
                 self._pointer(f, target),
-                Value(f, "null", "ptr"),
+                SSAValue(f, "null", "ptr"),
                 self._pointer(f, sums),
                 at,
             )
@@ -615,7 +621,7 @@ class Schedule:
         given = {f"a{k}": "ptr" for k in range(self.given)}
         f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
         f.driver = True
-        self._bases: dict[int, Value] = {}
+        self._bases: dict[int, SSAValue] = {}
         for k in range(len(self.kept)):
             self._base(f, k)
         for call in self.calls:
@@ -644,7 +650,7 @@ class Schedule:
         self._run(module)
         yield "run", module.text()
 
-    def compile(self, name: str, lengths: Lengths | None = None) -> Run | None:
+    def compile(self, name: str, lengths: Lengths | None = None) -> CompiledSchedule | None:
         """The function of the given arrays; None where there is no compiler. `run.numbers` is the
         array of run-time numbers. `lengths` knows the code of schedules for other sizes.
         """
@@ -669,7 +675,7 @@ class Schedule:
         made: Any = run
         made.numbers, made.table, made.kept = numbers, table, self.kept
         made.native, made.where, made.places, made.used = native, where, places, used
-        compiled: Run = made
+        compiled: CompiledSchedule = made
         return compiled
 
     def _compiled(self, name: str) -> Any:
@@ -735,7 +741,7 @@ def _as_unit(text: str, symbol: str) -> str:
     return re.sub(r"define internal (\S+) @unit\(", r"define \1 @unit(", text)
 
 
-def _emit_update(rule: optim.Rule, kind: str, module: Module, symbol: str) -> None:
+def _emit_update(rule: optim.UpdateRule, kind: str, module: Module, symbol: str) -> None:
     optim.emit_flat_update(module, symbol, rule, kind)
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from . import jit
-from .emit import Function, Value, lanes
+from .emit import Function, SSAValue, lanes
 
 __all__ = ["C_FUNCTIONS", "through_c"]
 
@@ -66,7 +66,7 @@ PREFIX = "pellucid_c_" if sys.platform == "win32" else ""
 HAS_C_FUNCTIONS = not PREFIX or name_c_functions(ctypes.CDLL("ucrtbase"), PREFIX)
 
 
-def through_c(f: Function, name: str, *args: Value) -> Value:
+def through_c(f: Function, name: str, *args: SSAValue) -> SSAValue:
     """Lane by lane."""
     symbol = PREFIX + C_FUNCTIONS[name]
     f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Function", "Module", "Value", "Var", "constant", "element", "lanes", "vector"]
+__all__ = ["Function", "Module", "SSAValue", "Var", "constant", "element", "lanes", "vector"]
 
 _NAME = re.compile(r"@([\w.]+)")
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
@@ -109,7 +109,7 @@ def constant(value: float, ctype: str) -> str:
     return one if lanes(ctype) == 1 else f"splat ({kind} {one})"
 
 
-class Value:
+class SSAValue:
     """A typed SSA value; `+ - * /` and `& | ^ << >>` emit instructions, numbers become constants of
     its type.
     """
@@ -120,8 +120,8 @@ class Value:
         self.function, self.name, self.ctype = function, name, ctype
 
     def _binary(
-        self, instructions: tuple[str, str], other: Value | float, swap: bool = False
-    ) -> Value:
+        self, instructions: tuple[str, str], other: SSAValue | float, swap: bool = False
+    ) -> SSAValue:
         other = self.function.as_value(other, self.ctype)
         op = instructions[0] if _is_float(self.ctype) else instructions[1]
         left, right = (other, self) if swap else (self, other)
@@ -181,7 +181,7 @@ class Value:
             return self.function.once(f"fneg {self.ctype} {self.name}", self.ctype)
         return 0 - self
 
-    def compare(self, how: str, other: Value | float) -> Value:
+    def compare(self, how: str, other: SSAValue | float) -> SSAValue:
         """`icmp`/`fcmp` with LLVM's predicate names (`slt`, `ult`, `eq`; `olt`, `uno`, `oge` ...)."""
         other = self.function.as_value(other, self.ctype)
         op = "fcmp" if _is_float(self.ctype) else "icmp"
@@ -204,14 +204,14 @@ _COMPARE: dict[str, Callable[..., bool]] = {
 }
 
 
-def _number(value: Value) -> int | None:
+def _number(value: SSAValue) -> int | None:
     """The number that an i64 or i1 is known to be."""
     if value.name[0] in "%@":
         return None
     return {"true": 1, "false": 0}[value.name] if value.ctype == "i1" else int(value.name)
 
 
-def _folded(op: str, left: Value, right: Value) -> Value | None:
+def _folded(op: str, left: SSAValue, right: SSAValue) -> SSAValue | None:
     """What integer arithmetic with a known number gives without an instruction: most of what
     addresses and loops are made of where shapes are known, and each instruction costs LLVM
     microseconds.
@@ -248,11 +248,11 @@ class Var:
     def __init__(self, function: Function, slot: str, ctype: str) -> None:
         self.function, self.slot, self.ctype = function, slot, ctype
 
-    def get(self) -> Value:
+    def get(self) -> SSAValue:
         """The value that the variable holds now."""
         return self.function.emit(f"load {self.ctype}, ptr {self.slot}", self.ctype)
 
-    def set(self, value: Value | float) -> None:
+    def set(self, value: SSAValue | float) -> None:
         """Give the variable another value."""
         value = self.function.as_value(value, self.ctype)
         self.function.line(f"store {self.ctype} {value.name}, ptr {self.slot}")
@@ -326,15 +326,15 @@ class Function:
         self._count = 0
         self._block = "entry"
         # by text, what has been computed where it can be used here: a dictionary a scope
-        self._known: list[dict[str, Value]] = [{}]
+        self._known: list[dict[str, SSAValue]] = [{}]
         self.noinline = False
         # works on one element at a time, with addresses that LLVM should improve
         self.scalar = False
         self.driver = False  # runs a few times a call: generated fast rather than to be fast
         for param, ctype in params.items():
-            setattr(self, param, Value(self, f"%{param}", ctype))
+            setattr(self, param, SSAValue(self, f"%{param}", ctype))
 
-    def __getattr__(self, name: str) -> Value:  # for type checkers: parameters are attributes
+    def __getattr__(self, name: str) -> SSAValue:  # for type checkers: parameters are attributes
         raise AttributeError(name)
 
     # Plain instructions.
@@ -347,13 +347,13 @@ class Function:
         """Add an instruction that has no result."""
         self._lines.append("  " + text)
 
-    def emit(self, text: str, ctype: str) -> Value:
+    def emit(self, text: str, ctype: str) -> SSAValue:
         """Add an instruction and return its result, of type `ctype`."""
         name = "%" + self._fresh()
         self._lines.append(f"  {name} = {text}")
-        return Value(self, name, ctype)
+        return SSAValue(self, name, ctype)
 
-    def once(self, text: str, ctype: str) -> Value:
+    def once(self, text: str, ctype: str) -> SSAValue:
         """As `emit`, for an instruction without effects that depends on its operands alone: the
         result that is there, if there is one.
         """
@@ -370,24 +370,24 @@ class Function:
         yield
         self._known.pop()
 
-    def const(self, value: float, ctype: str) -> Value:
+    def const(self, value: float, ctype: str) -> SSAValue:
         """A number as a constant of type `ctype`."""
-        return Value(self, constant(value, ctype), ctype)
+        return SSAValue(self, constant(value, ctype), ctype)
 
-    def vector_const(self, values: Sequence[float], kind: str) -> Value:
+    def vector_const(self, values: Sequence[float], kind: str) -> SSAValue:
         """A constant vector with different elements."""
         text = "<" + ", ".join(f"{kind} {constant(float(v), kind)}" for v in values) + ">"
-        return Value(self, text, vector(kind, len(values)))
+        return SSAValue(self, text, vector(kind, len(values)))
 
-    def as_value(self, value: Value | float, ctype: str) -> Value:
+    def as_value(self, value: SSAValue | float, ctype: str) -> SSAValue:
         """`value` itself, or the constant of type `ctype`; scalars are not widened silently."""
-        if isinstance(value, Value):
+        if isinstance(value, SSAValue):
             if value.ctype != ctype:
                 raise TypeError(f"{ctype} expected, {value.ctype} given")
             return value
         return self.const(value, ctype)
 
-    def var(self, ctype: str, initial: Value | float | None = None) -> Var:
+    def var(self, ctype: str, initial: SSAValue | float | None = None) -> Var:
         """A local variable, set to `initial` here."""
         slot = "%" + self._fresh("v")
         self._slots.append(f"  {slot} = alloca {ctype}")
@@ -396,17 +396,17 @@ class Function:
             made.set(initial)
         return made
 
-    def buffer(self, ctype: str, count: int, align: int = 64) -> Value:
+    def buffer(self, ctype: str, count: int, align: int = 64) -> SSAValue:
         """A block of `count` elements on the stack."""
         slot = "%" + self._fresh("b")
         self._slots.append(f"  {slot} = alloca [{count} x {ctype}], align {align}")
-        return Value(self, slot, "ptr")
+        return SSAValue(self, slot, "ptr")
 
-    def ret(self, value: Value | None = None) -> None:
+    def ret(self, value: SSAValue | None = None) -> None:
         """Return from the function, with a value or without."""
         self.line(f"ret {value.ctype} {value.name}" if value else "ret void")
 
-    def call(self, name: str, *args: Value, returns: str = "void") -> Value | None:
+    def call(self, name: str, *args: SSAValue, returns: str = "void") -> SSAValue | None:
         """Call a function of this module."""
         text = f"call {returns} @{name}({', '.join(f'{a.ctype} {a.name}' for a in args)})"
         if returns == "void":
@@ -414,7 +414,9 @@ class Function:
             return None
         return self.emit(text, returns)
 
-    def intrinsic(self, name: str, ctype: str, *args: Value, overload: str | None = None) -> Value:
+    def intrinsic(
+        self, name: str, ctype: str, *args: SSAValue, overload: str | None = None
+    ) -> SSAValue:
         """Call `llvm.<name>` overloaded on `ctype` (or on what `overload` spells)."""
         full = f"llvm.{name}.{overload or _suffix(ctype)}"
         self.module.declarations.add(f"declare {ctype} @{full}({', '.join(a.ctype for a in args)})")
@@ -424,14 +426,14 @@ class Function:
             f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype
         )
 
-    def addresses(self, base: Value, where: Value, ctype: str) -> Value:
+    def addresses(self, base: SSAValue, where: SSAValue, ctype: str) -> SSAValue:
         """A vector of the addresses of elements at positions."""
         return self.emit(
             f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}",
             vector("ptr", lanes(where.ctype)),
         )
 
-    def gather(self, ctype: str, addresses: Value, mask: Value, align: int) -> Value:
+    def gather(self, ctype: str, addresses: SSAValue, mask: SSAValue, align: int) -> SSAValue:
         """A vector of what lies at addresses, 0 in lanes that are left out."""
         overload = f"{_suffix(ctype)}.v{lanes(ctype)}p0"
         return self.intrinsic(
@@ -444,7 +446,7 @@ class Function:
             overload=overload,
         )
 
-    def scatter(self, value: Value, addresses: Value, mask: Value, align: int) -> None:
+    def scatter(self, value: SSAValue, addresses: SSAValue, mask: SSAValue, align: int) -> None:
         """Store lanes at addresses."""
         name = f"llvm.masked.scatter.{_suffix(value.ctype)}.v{lanes(value.ctype)}p0"
         self.module.declarations.add(
@@ -455,23 +457,27 @@ class Function:
 
     # Arithmetic beyond operators.
 
-    def fma(self, a: Value, b: Value | float, c: Value | float) -> Value:
+    def fma(self, a: SSAValue, b: SSAValue | float, c: SSAValue | float) -> SSAValue:
         """a * b + c, rounded once."""
         return self.intrinsic(
             "fma", a.ctype, a, self.as_value(b, a.ctype), self.as_value(c, a.ctype)
         )
 
-    def polynomial(self, x: Value, coefficients: list[float]) -> Value:
+    def polynomial(self, x: SSAValue, coefficients: list[float]) -> SSAValue:
         """Horner's rule; coefficients from the highest power down."""
         total = self.const(coefficients[0], x.ctype)
         for c in coefficients[1:]:
             total = self.fma(total, x, c)
         return total
 
-    def select(self, condition: Value, yes: Value | float, no: Value | float) -> Value:
+    def select(self, condition: SSAValue, yes: SSAValue | float, no: SSAValue | float) -> SSAValue:
         """`condition ? yes : no`; one of the two may be a number."""
         ctype = (
-            yes.ctype if isinstance(yes, Value) else no.ctype if isinstance(no, Value) else "i64"
+            yes.ctype
+            if isinstance(yes, SSAValue)
+            else no.ctype
+            if isinstance(no, SSAValue)
+            else "i64"
         )
         yes, no = self.as_value(yes, ctype), self.as_value(no, ctype)
         if condition.name in ("true", "false"):
@@ -479,83 +485,85 @@ class Function:
         text = f"select {condition.ctype} {condition.name}, {ctype} {yes.name}, {ctype} {no.name}"
         return self.once(text, ctype)
 
-    def fabs(self, x: Value) -> Value:
+    def fabs(self, x: SSAValue) -> SSAValue:
         """|x|, of floats or of each lane."""
         return self.intrinsic("fabs", x.ctype, x)
 
-    def sqrt(self, x: Value) -> Value:
+    def sqrt(self, x: SSAValue) -> SSAValue:
         """The square root, correctly rounded."""
         return self.intrinsic("sqrt", x.ctype, x)
 
-    def rint(self, x: Value) -> Value:
+    def rint(self, x: SSAValue) -> SSAValue:
         """Round to the nearest integer, halves to even; the type stays."""
         return self.intrinsic("rint", x.ctype, x)
 
-    def copysign(self, magnitude: Value, sign: Value) -> Value:
+    def copysign(self, magnitude: SSAValue, sign: SSAValue) -> SSAValue:
         """|magnitude| with the sign bit of `sign`."""
         return self.intrinsic("copysign", sign.ctype, magnitude, sign)
 
-    def larger(self, a: Value, b: Value | float) -> Value:
+    def larger(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
         """a > b ? a : b, one instruction on x86; b where either is NaN."""
         return self.select(a.compare("ogt" if _is_float(a.ctype) else "sgt", b), a, b)
 
-    def smaller(self, a: Value, b: Value | float) -> Value:
+    def smaller(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
         """a < b ? a : b; b where either is NaN."""
         return self.select(a.compare("olt" if _is_float(a.ctype) else "slt", b), a, b)
 
-    def _convert(self, op: str, value: Value, ctype: str) -> Value:
+    def _convert(self, op: str, value: SSAValue, ctype: str) -> SSAValue:
         if value.ctype == ctype:
             return value
         return self.once(f"{op} {value.ctype} {value.name} to {ctype}", ctype)
 
-    def bitcast(self, value: Value, ctype: str) -> Value:
+    def bitcast(self, value: SSAValue, ctype: str) -> SSAValue:
         """The same bits as another type of the same size."""
         return self._convert("bitcast", value, ctype)
 
-    def trunc(self, value: Value, ctype: str) -> Value:
+    def trunc(self, value: SSAValue, ctype: str) -> SSAValue:
         """To a narrower type of the same kind."""
         return self._convert("fptrunc" if _is_float(value.ctype) else "trunc", value, ctype)
 
-    def extend(self, value: Value, ctype: str) -> Value:
+    def extend(self, value: SSAValue, ctype: str) -> SSAValue:
         """To a wider type of the same kind (integers are signed)."""
         return self._convert("fpext" if _is_float(value.ctype) else "sext", value, ctype)
 
-    def to_float(self, value: Value, ctype: str) -> Value:
+    def to_float(self, value: SSAValue, ctype: str) -> SSAValue:
         """From signed integers to floats."""
         return self._convert("sitofp", value, ctype)
 
-    def to_int(self, value: Value, ctype: str) -> Value:
+    def to_int(self, value: SSAValue, ctype: str) -> SSAValue:
         """From floats to signed integers, toward zero; undefined where the integer does not fit."""
         return self._convert("fptosi", value, ctype)
 
     # Vectors.
 
-    def splat(self, value: Value | float, ctype: str) -> Value:
+    def splat(self, value: SSAValue | float, ctype: str) -> SSAValue:
         """A scalar in every lane."""
-        if not isinstance(value, Value):
+        if not isinstance(value, SSAValue):
             return self.const(value, ctype)
         if lanes(ctype) == 1:
             return value
         if value.name[0] not in "%@":
-            return Value(self, f"splat ({value.ctype} {value.name})", ctype)
+            return SSAValue(self, f"splat ({value.ctype} {value.name})", ctype)
         first = self.once(f"insertelement {ctype} poison, {value.ctype} {value.name}, i32 0", ctype)
         zeros = vector("i32", lanes(ctype))
         return self.once(
             f"shufflevector {ctype} {first.name}, {ctype} poison, {zeros} zeroinitializer", ctype
         )
 
-    def iota(self, ctype: str) -> Value:
+    def iota(self, ctype: str) -> SSAValue:
         """0, 1, 2 ... as an integer vector."""
         kind = element(ctype)
-        return Value(self, "<" + ", ".join(f"{kind} {i}" for i in range(lanes(ctype))) + ">", ctype)
+        return SSAValue(
+            self, "<" + ", ".join(f"{kind} {i}" for i in range(lanes(ctype))) + ">", ctype
+        )
 
-    def tail_mask(self, count: Value, width: int) -> Value:
+    def tail_mask(self, count: SSAValue, width: int) -> SSAValue:
         """Lanes below `count` (an i64, which may exceed `width`)."""
         few = self.smaller(count, width)
         wide = vector("i32", width)
         return self.iota(wide).compare("slt", self.splat(self.trunc(few, "i32"), wide))
 
-    def shuffle(self, a: Value, b: Value, pick: list[int]) -> Value:
+    def shuffle(self, a: SSAValue, b: SSAValue, pick: list[int]) -> SSAValue:
         """Lanes of a (0 ..) and b (lanes(a) ..) in the order of `pick`."""
         kind = vector(element(a.ctype), len(pick))
         indices = "<" + ", ".join(f"i32 {i}" for i in pick) + ">"
@@ -564,7 +572,7 @@ class Function:
         )
         return self.emit(text, kind)
 
-    def fold(self, value: Value, combine: Callable[[Value, Value], Value]) -> Value:
+    def fold(self, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
         """Combine the lanes of a vector in a fixed tree, down to a scalar."""
         count = lanes(value.ctype)
         while count > 2:
@@ -581,13 +589,13 @@ class Function:
             value = combine(low, high)
         return value
 
-    def total(self, value: Value) -> Value:
+    def total(self, value: SSAValue) -> SSAValue:
         """The sum of the lanes, in a fixed order."""
         return self.fold(value, lambda a, b: a + b)
 
     # Memory. Addresses count elements of the (scalar) type that is read or written.
 
-    def at(self, pointer: Value, index: Value | int, ctype: str = "") -> Value:
+    def at(self, pointer: SSAValue, index: SSAValue | int, ctype: str = "") -> SSAValue:
         """The address of element `index` of an array of `ctype` (default: the module's float type)."""
         index = self.as_value(index, "i64")
         if index.name == "0":
@@ -597,8 +605,8 @@ class Function:
 
     def prefetch(
         self,
-        pointer: Value,
-        index: Value | int,
+        pointer: SSAValue,
+        index: SSAValue | int,
         ctype: str = "",
         write: bool = False,
         near: int = 3,
@@ -616,11 +624,11 @@ class Function:
     def load(
         self,
         ctype: str,
-        pointer: Value,
-        index: Value | int | None = None,
-        mask: Value | None = None,
+        pointer: SSAValue,
+        index: SSAValue | int | None = None,
+        mask: SSAValue | None = None,
         other: float = 0,
-    ) -> Value:
+    ) -> SSAValue:
         """Read a scalar or vector; lanes outside `mask` are not touched and give `other`."""
         kind = element(ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
@@ -638,10 +646,10 @@ class Function:
 
     def store(
         self,
-        value: Value,
-        pointer: Value,
-        index: Value | int | None = None,
-        mask: Value | None = None,
+        value: SSAValue,
+        pointer: SSAValue,
+        index: SSAValue | int | None = None,
+        mask: SSAValue | None = None,
     ) -> None:
         """Write a value to `pointer[index]`; with `mask`, only the lanes whose bit is set."""
         kind = element(value.ctype)
@@ -661,7 +669,9 @@ class Function:
         self._block = label
 
     @contextmanager
-    def loop(self, start: Value | int, stop: Value | int, step: Value | int = 1) -> Iterator[Value]:
+    def loop(
+        self, start: SSAValue | int, stop: SSAValue | int, step: SSAValue | int = 1
+    ) -> Iterator[SSAValue]:
         """`for i in range(start, stop, step)` with a positive step; `with f.loop(0, n) as i:`."""
         start, stop, step = (self.as_value(v, "i64") for v in (start, stop, step))
         head, done, index = self._fresh("loop"), self._fresh("done"), "%" + self._fresh("i")
@@ -672,8 +682,8 @@ class Function:
         phi = len(self._lines)
         self._lines.append("")  # completed below, when the last block of the body is known
         with self._scope():
-            yield Value(self, index, "i64")
-            following = Value(self, index, "i64") + step
+            yield SSAValue(self, index, "i64")
+            following = SSAValue(self, index, "i64") + step
             again = following.compare("slt", stop)
         self.line(f"br i1 {again.name}, label %{head}, label %{done}")
         self._lines[phi] = (
@@ -682,7 +692,7 @@ class Function:
         self._start(done)
 
     @contextmanager
-    def loop_while(self) -> Iterator[Callable[[Value], None]]:
+    def loop_while(self) -> Iterator[Callable[[SSAValue], None]]:
         """Repeat until the function that is yielded is called with a false condition, once,
         anywhere in the body.
         """
@@ -690,7 +700,7 @@ class Function:
         self.line(f"br label %{head}")
         self._start(head)
 
-        def unless(condition: Value) -> None:
+        def unless(condition: SSAValue) -> None:
             inside = self._fresh("inside")
             self.line(f"br i1 {condition.name}, label %{inside}, label %{done}")
             self._start(inside)
@@ -701,7 +711,7 @@ class Function:
         self._start(done)
 
     @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
+    def when(self, condition: SSAValue) -> Iterator[None]:
         """Run the body if `condition` (an i1) holds."""
         yes, done = self._fresh("yes"), self._fresh("done")
         self.line(f"br i1 {condition.name}, label %{yes}, label %{done}")
@@ -711,7 +721,7 @@ class Function:
         self.line(f"br label %{done}")
         self._start(done)
 
-    def branch(self, condition: Value, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
         """`yes()` emits the code for a true condition, `no()` for a false one."""
         if condition.name in ("true", "false"):
             return yes() if condition.name == "true" else no()
@@ -726,9 +736,9 @@ class Function:
 
     def vector_loop(
         self,
-        count: Value,
+        count: SSAValue,
         width: int,
-        body: Callable[[Value, Value | None], None],
+        body: Callable[[SSAValue, SSAValue | None], None],
         unroll: int = 1,
         start: int = 0,
     ) -> None:

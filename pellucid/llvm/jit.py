@@ -22,7 +22,7 @@ from ..errors import warn
 from . import cache, loader, target
 
 __all__ = [
-    "Library",
+    "NativeLibrary",
     "address",
     "compile_ir",
     "compile_source",
@@ -187,7 +187,7 @@ def unwatched() -> Iterator[None]:
         sys.setprofile(watcher)
 
 
-class Library:
+class NativeLibrary:
     """Native functions, each compiled when it is first used: attributes, None if that fails.
 
     `build(name)` gives the IR of the function of that name and of what it calls. With `together`

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from . import target
-from .emit import Function, Value, lanes, vector
+from .emit import Function, SSAValue, lanes, vector
 
 __all__ = [
     "FUNCTIONS",
@@ -73,16 +73,16 @@ _ERF_LARGE = [
 ]
 
 
-def _integers(x: Value) -> str:
+def _integers(x: SSAValue) -> str:
     return vector("i32", lanes(x.ctype))
 
 
-def _power_of_two(f: Function, n: Value) -> Value:
+def _power_of_two(f: Function, n: SSAValue) -> SSAValue:
     """2^n for -126 <= n <= 127."""
     return f.bitcast((n + 127) << 23, vector("float", lanes(n.ctype)))
 
 
-def _avx512(x: Value) -> bool:
+def _avx512(x: SSAValue) -> bool:
     return (
         x.ctype == "<16 x float>"
         and target.host().arch == "x86"
@@ -90,7 +90,7 @@ def _avx512(x: Value) -> bool:
     )
 
 
-def _scale(f: Function, p: Value, n: Value, x: Value) -> Value:
+def _scale(f: Function, p: SSAValue, n: SSAValue, x: SSAValue) -> SSAValue:
     """p * 2^n with the right denormals and infinities, for a whole number n, |n| <= 151; anything
     where x is NaN.
     """
@@ -102,7 +102,7 @@ def _scale(f: Function, p: Value, n: Value, x: Value) -> Value:
     return p * _power_of_two(f, half) * _power_of_two(f, n - half)
 
 
-def _reciprocal(f: Function, b: Value) -> Value:
+def _reciprocal(f: Function, b: SSAValue) -> SSAValue:
     """1 / b within 1 ulp for normal numbers b with a normal reciprocal; a division takes 16 cycles,
     this takes 3.
     """
@@ -111,14 +111,14 @@ def _reciprocal(f: Function, b: Value) -> Value:
     return f.fma(rough, f.fma(-b, rough, 1.0), rough)
 
 
-def _reduce(f: Function, x: Value) -> tuple[Value, Value]:
+def _reduce(f: Function, x: SSAValue) -> tuple[SSAValue, SSAValue]:
     """n, a whole number, and r with x = n ln 2 + r and |r| <= ln(2) / 2."""
     n = f.rint(x * _LOG2_E)
     r = f.fma(n, -_LN2_HIGH, x)
     return n, f.fma(n, -_LN2_LOW, r)
 
 
-def exp(f: Function, x: Value) -> Value:
+def exp(f: Function, x: SSAValue) -> SSAValue:
     """e^x; the full range, denormal results included."""
     # From 89 on the result is infinite, below -104 it is 0; NaN passes through both comparisons
     # (`smaller` returns its second operand). Zeros are chosen, not computed: a multiplication that
@@ -130,13 +130,13 @@ def exp(f: Function, x: Value) -> Value:
     return f.select(none, 0.0, _scale(f, p, n, x))
 
 
-def _whole(f: Function, n: Value, x: Value) -> Value:
+def _whole(f: Function, n: SSAValue, x: SSAValue) -> SSAValue:
     """`n` as integers, 0 where x is NaN (converting NaN to an integer is undefined)."""
     safe = f.select(x.compare("ord", x), n, f.const(0, x.ctype))
     return f.to_int(safe, _integers(x))
 
 
-def expm1(f: Function, x: Value) -> Value:
+def expm1(f: Function, x: SSAValue) -> SSAValue:
     """e^x - 1 without cancellation near 0."""
     bounded = f.larger(f.const(-20.0, x.ctype), f.smaller(f.const(89.0, x.ctype), x))
     n, r = _reduce(f, bounded)
@@ -151,7 +151,7 @@ def expm1(f: Function, x: Value) -> Value:
     return f.select(x.compare("oeq", 0.0), x, result)
 
 
-def log(f: Function, x: Value) -> Value:
+def log(f: Function, x: SSAValue) -> SSAValue:
     """Natural logarithm; -inf at 0, NaN below."""
     tiny = x.compare("olt", 1.17549435e-38)
     scaled = f.select(tiny, x * 8388608.0, x)
@@ -175,7 +175,7 @@ def log(f: Function, x: Value) -> Value:
     )
 
 
-def log1p(f: Function, x: Value) -> Value:
+def log1p(f: Function, x: SSAValue) -> SSAValue:
     """log(1 + x) without cancellation near 0: what rounding 1 + x lost is added to first order."""
     u = 1.0 + x
     lost = f.select(x.compare("olt", 1.0), x - (u - 1.0), 1.0 - (u - x))
@@ -185,7 +185,9 @@ def log1p(f: Function, x: Value) -> Value:
     return f.select(x.compare("oeq", -1.0), f.const(-math.inf, x.ctype), result)
 
 
-def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: Value) -> Value:
+def _by_table(
+    f: Function, x: SSAValue, function, scale: float, degree: int, near: SSAValue
+) -> SSAValue:
     """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to
     0.5 / scale.
     """
@@ -195,7 +197,7 @@ def _by_table(f: Function, x: Value, function, scale: float, degree: int, near: 
     return f.select(a.compare("olt", 0.5 / scale), near, far)
 
 
-def _picked(f: Function, a: Value, function, scale: float, degree: int) -> Value:
+def _picked(f: Function, a: SSAValue, function, scale: float, degree: int) -> SSAValue:
     """A function of a >= 0 up to 31.5 / scale, by one of 32 polynomials.
 
     Interval i reaches half a step on both sides of i / scale. Two registers hold each power's 32
@@ -207,7 +209,7 @@ def _picked(f: Function, a: Value, function, scale: float, degree: int) -> Value
     t = f.fma(a, scale, -(shifted - magic))
     index = f.bitcast(shifted, _integers(x))  # only its lowest five bits count
 
-    def pick(values: np.ndarray) -> Value:
+    def pick(values: np.ndarray) -> SSAValue:
         low, high = (f.vector_const(part, "float") for part in (values[:16], values[16:]))
         return f.intrinsic("x86.avx512.vpermi2var.ps", x.ctype, low, index, high, overload="512")
 
@@ -229,7 +231,7 @@ def _coefficients(function, scale: float, degree: int) -> np.ndarray:
     return np.linalg.solve(np.vander(t, increasing=True), values.T)
 
 
-def tanh(f: Function, x: Value) -> Value:
+def tanh(f: Function, x: SSAValue) -> SSAValue:
     """Hyperbolic tangent: a polynomial up to 0.625, then 1 - 2 / (e^2|x| + 1)."""
     a = f.fabs(x)
     z = x * x
@@ -244,7 +246,7 @@ def tanh(f: Function, x: Value) -> Value:
     return f.copysign(f.select(a.compare("olt", 0.625), small, large), x)
 
 
-def erf(f: Function, x: Value) -> Value:
+def erf(f: Function, x: SSAValue) -> SSAValue:
     """The error function: a polynomial up to 0.93, then 1 - e^(-|x| q(|x|))."""
     a = f.fabs(x)
     z = x * x
@@ -257,7 +259,7 @@ def erf(f: Function, x: Value) -> Value:
     return f.select(a.compare("olt", 0.925), small, f.copysign(large, x))
 
 
-def sigmoid(f: Function, x: Value) -> Value:
+def sigmoid(f: Function, x: SSAValue) -> SSAValue:
     """1 / (1 + e^-x); through e^-|x|, which cannot overflow, as e / (1 + e) below zero and 1 / (1 +
     e) above.
     """
@@ -285,7 +287,7 @@ def _tail(x: float) -> float:
     return 0.5 * math.erfc(x * math.sqrt(0.5))
 
 
-def gelu(f: Function, x: Value) -> Value:
+def gelu(f: Function, x: SSAValue) -> SSAValue:
     """x Phi(x), within 2e-7 and two units in the last place of the larger half; -inf gives NaN, as
     the formula does.
     """
@@ -303,7 +305,7 @@ def _half(x: float) -> float:
     return 0.5 * math.erf(x * math.sqrt(0.5)) + x * math.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
-def gelu_slope(f: Function, x: Value) -> Value:
+def gelu_slope(f: Function, x: SSAValue) -> SSAValue:
     """The derivative of x Phi(x), Phi(x) + x phi(x), within 2e-7; 0 and 1 at the infinities."""
     if _avx512(x):
         a = f.fabs(x)

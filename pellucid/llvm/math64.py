@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable
 
 from .c_library import through_c
-from .emit import Function, Value, lanes, vector
+from .emit import Function, SSAValue, lanes, vector
 
 __all__ = ["FUNCTIONS"]
 
@@ -77,13 +77,13 @@ _ERFC = [
 ]
 
 
-def _power_of_two(f: Function, n: Value) -> Value:
+def _power_of_two(f: Function, n: SSAValue) -> SSAValue:
     """2^n for whole n of type i32, -1022 <= n <= 1023."""
     bits = f.extend(n + 1023, vector("i64", lanes(n.ctype))) << 52
     return f.bitcast(bits, vector("double", lanes(n.ctype)))
 
 
-def _reduce(f: Function, x: Value) -> tuple[Value, Value, Value]:
+def _reduce(f: Function, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     """n, a whole number, and r = high - low with x = n ln 2 + r and |r| <= ln(2) / 2; 0 for NaN,
     whose integer is undefined.
     """
@@ -91,11 +91,11 @@ def _reduce(f: Function, x: Value) -> tuple[Value, Value, Value]:
     return n, f.fma(n, -_LN2_HIGH, x), n * _LN2_LOW
 
 
-def _whole(f: Function, n: Value) -> Value:
+def _whole(f: Function, n: SSAValue) -> SSAValue:
     return f.to_int(n, vector("i32", lanes(n.ctype)))
 
 
-def exp(f: Function, x: Value) -> Value:
+def exp(f: Function, x: SSAValue) -> SSAValue:
     """e^x; infinite from 709.8 on, denormal from -708.4 and 0 from -745.2 down."""
     none = x.compare("olt", -746.0)
     bounded = f.select(none, 0.0, f.smaller(f.const(710.0, x.ctype), x))
@@ -111,7 +111,7 @@ def exp(f: Function, x: Value) -> Value:
     return f.select(none, 0.0, p * _power_of_two(f, half) * _power_of_two(f, whole - half))
 
 
-def expm1(f: Function, x: Value) -> Value:
+def expm1(f: Function, x: SSAValue) -> SSAValue:
     """e^x - 1 without cancellation near 0."""
     bounded = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(710.0, x.ctype), x))
     n, high, low = _reduce(f, bounded)
@@ -124,7 +124,7 @@ def expm1(f: Function, x: Value) -> Value:
     return f.select(x.compare("oeq", 0.0), x, result)
 
 
-def log(f: Function, x: Value) -> Value:
+def log(f: Function, x: SSAValue) -> SSAValue:
     """Natural logarithm; -inf at 0, NaN below."""
     tiny = x.compare("olt", 2.2250738585072014e-308)
     bits = f.bitcast(f.select(tiny, x * 2.0**54, x), vector("i64", lanes(x.ctype)))
@@ -151,7 +151,7 @@ def log(f: Function, x: Value) -> Value:
     return f.select(x.compare("ult", 0.0), math.nan, result)
 
 
-def log1p(f: Function, x: Value) -> Value:
+def log1p(f: Function, x: SSAValue) -> SSAValue:
     """log(1 + x): of the rounded sum, corrected by what rounding lost."""
     u = x + 1.0
     result = log(f, u) + (x - (u - 1.0)) / u
@@ -160,20 +160,20 @@ def log1p(f: Function, x: Value) -> Value:
     return f.select(odd, x, result)
 
 
-def tanh(f: Function, x: Value) -> Value:
+def tanh(f: Function, x: SSAValue) -> SSAValue:
     """(e^2|x| - 1) / (e^2|x| + 1), 1 from 20 on."""
     a = f.smaller(f.const(20.0, x.ctype), f.fabs(x))
     e = expm1(f, a + a)
     return f.copysign(e / (e + 2.0), x)
 
 
-def sigmoid(f: Function, x: Value) -> Value:
+def sigmoid(f: Function, x: SSAValue) -> SSAValue:
     """1 / (1 + e^-x), through e^-|x|, which cannot overflow."""
     e = exp(f, -f.fabs(x))
     return f.select(x.compare("olt", 0.0), e, f.const(1.0, x.ctype)) / (1.0 + e)
 
 
-def erf(f: Function, x: Value) -> Value:
+def erf(f: Function, x: SSAValue) -> SSAValue:
     """The error function: a polynomial up to 1, then 1 - erfc(|x|)."""
     a = f.fabs(x)
     small = f.fma(x, f.polynomial(x * x, _ERF_SMALL), x)
@@ -183,7 +183,7 @@ def erf(f: Function, x: Value) -> Value:
     return f.select(a.compare("olt", 1.0), small, f.copysign(large, x))
 
 
-def _quadrant(f: Function, x: Value) -> tuple[Value, Value, Value]:
+def _quadrant(f: Function, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     """How many quarter turns x is from an angle of at most an eighth, as i64; sine and cosine of
     that angle.
     """
@@ -208,7 +208,7 @@ def _quadrant(f: Function, x: Value) -> tuple[Value, Value, Value]:
 _FARTHEST = 2.0**30  # the largest angle for which three parts of pi / 2 are enough
 
 
-def _turned(f: Function, x: Value, name: str, quarters: int) -> Value:
+def _turned(f: Function, x: SSAValue, name: str, quarters: int) -> SSAValue:
     """sin(x + quarters * pi / 2); the C library's function for angles far away."""
     result = f.var(x.ctype)
 
@@ -222,7 +222,9 @@ def _turned(f: Function, x: Value, name: str, quarters: int) -> Value:
     return result.get()
 
 
-def _where_near(f: Function, x: Value, near: Callable[[], None], far: Callable[[], None]) -> None:
+def _where_near(
+    f: Function, x: SSAValue, near: Callable[[], None], far: Callable[[], None]
+) -> None:
     good = f.fabs(x).compare("ult", _FARTHEST)
     count = lanes(x.ctype)
     if count > 1:
@@ -230,17 +232,17 @@ def _where_near(f: Function, x: Value, near: Callable[[], None], far: Callable[[
     f.branch(good, near, far)
 
 
-def sin(f: Function, x: Value) -> Value:
+def sin(f: Function, x: SSAValue) -> SSAValue:
     """Sine of an angle in radians; -0 stays -0."""
     return f.select(x.compare("oeq", 0.0), x, _turned(f, x, "sin", 0))
 
 
-def cos(f: Function, x: Value) -> Value:
+def cos(f: Function, x: SSAValue) -> SSAValue:
     """Cosine of an angle in radians."""
     return _turned(f, x, "cos", 1)
 
 
-def tan(f: Function, x: Value) -> Value:
+def tan(f: Function, x: SSAValue) -> SSAValue:
     """Tangent of an angle in radians; -0 stays -0."""
     result = f.var(x.ctype)
 
@@ -253,7 +255,7 @@ def tan(f: Function, x: Value) -> Value:
     return f.select(x.compare("oeq", 0.0), x, result.get())
 
 
-def hypot(f: Function, x: Value, y: Value) -> Value:
+def hypot(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
     """sqrt(x^2 + y^2), all but rounded correctly, of operands scaled by a power of two where a square would overflow or lose
     bits; infinite where one of them is, whatever the other one is.
     """
@@ -275,6 +277,6 @@ def hypot(f: Function, x: Value, y: Value) -> Value:
     return f.select(endless, f.const(math.inf, x.ctype), length)
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Callable[..., SSAValue]] = {
     fn.__name__: fn for fn in (cos, erf, exp, expm1, hypot, log, log1p, sigmoid, sin, tan, tanh)
 }

@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 from .. import config
 from . import jit, target
-from .emit import Function, Module, Value
+from .emit import Function, Module, SSAValue
 
 __all__ = [
     "cell_address",
@@ -186,7 +186,7 @@ def parallel_export(
 
 
 def start_team(
-    f: Function, team_value: Value, kernel: str, block: Value, n: Value, grain: Value
+    f: Function, team_value: SSAValue, kernel: str, block: SSAValue, n: SSAValue, grain: SSAValue
 ) -> None:
     """Run `kernel` (an IR operand) over 0..n, by the team if there is one and more than one chunk."""
     alone = f.emit(f"icmp eq ptr {team_value.name}, null", "i1") | n.compare("sle", grain)
@@ -243,20 +243,20 @@ def _pause(f: Function) -> None:
         f.line("call void @llvm.aarch64.hint(i32 1)")
 
 
-def _word(f: Function, index: int) -> Value:
+def _word(f: Function, index: int) -> SSAValue:
     return f.at(f.team, index, "i64")
 
 
-def _read(f: Function, index: int, order: str = "acquire") -> Value:
+def _read(f: Function, index: int, order: str = "acquire") -> SSAValue:
     return f.emit(f"load atomic i64, ptr {_word(f, index).name} {order}, align 8", "i64")
 
 
-def _write(f: Function, index: int, value: Value | int, order: str = "release") -> None:
+def _write(f: Function, index: int, value: SSAValue | int, order: str = "release") -> None:
     value = f.as_value(value, "i64")
     f.line(f"store atomic i64 {value.name}, ptr {_word(f, index).name} {order}, align 8")
 
 
-def _add(f: Function, index: int, value: Value | int) -> Value:
+def _add(f: Function, index: int, value: SSAValue | int) -> SSAValue:
     value = f.as_value(value, "i64")
     return f.emit(f"atomicrmw add ptr {_word(f, index).name}, i64 {value.name} seq_cst", "i64")
 

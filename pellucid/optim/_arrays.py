@@ -14,7 +14,14 @@ from ..arrays.sparse.array import SparseArray, refusal
 from ..arrays.sparse.products import add_rows
 from ..core import source, tracing
 from ..core.modes import enable_grad
-from ..core.tensor import Tensor, Version, count_write, hand_out_copies, make_tensor, version_of
+from ..core.tensor import (
+    Tensor,
+    VersionCounter,
+    count_write,
+    hand_out_copies,
+    make_tensor,
+    version_of,
+)
 from ..errors import OperationError, UnsupportedError
 from ..ops.pointwise.complex import view_as_complex, view_as_real
 from .optimizer import Optimizer, to_number
@@ -28,7 +35,7 @@ def step_counter() -> Tensor:
     return make_tensor(np.zeros((), kind))
 
 
-def counted(p: Tensor) -> Version:
+def counted(p: Tensor) -> VersionCounter:
     """A parameter's count of writes, one higher for the write that comes; whoever borrows its memory
     takes a copy before.
     """

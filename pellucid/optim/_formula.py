@@ -68,7 +68,7 @@ class FormulaOptimizer(ArrayOptimizer):
         raise NotImplementedError
 
     def rule(self, group: dict[str, Any], begins: bool = False) -> Any:
-        """The formula in the form in which kernels are made of it (`kernels.updates.optim.Rule`)."""
+        """The formula in the form in which kernels are made of it (`kernels.updates.optim.UpdateRule`)."""
         return _rule(
             type(self).formula,
             self._arrays(group),
@@ -193,7 +193,7 @@ class FormulaOptimizer(ArrayOptimizer):
 def _rule(
     formula: Any, arrays: tuple[str, ...], numbers: tuple[str, ...], flags: tuple[str, ...]
 ) -> Any:
-    return kernels.updates.optim.Rule(formula, arrays, numbers, flags)
+    return kernels.updates.optim.UpdateRule(formula, arrays, numbers, flags)
 
 
 def plain(group: dict[str, Any]) -> dict[str, Any]:

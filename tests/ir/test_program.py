@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pellucid.compiler.passes.memory import ALIGN, lifetimes, plan
-from pellucid.ir import Extra, Program, Ref, VerificationError
+from pellucid.ir import Extra, Program, ValueRef, VerificationError
 from pellucid.ir.program import Buffer, row_major, substitute
 
 
@@ -82,7 +82,9 @@ def test_what_the_verifier_refuses():
 def test_references_in_parameters_are_reads():
     p, x, w, y, total = small()
     made = p.value(p.buffer("temp", 24), "float32", (2, 3))
-    i = p.add("scatter", (x,), (made,), params={"index": Ref(y), "more": [(Ref(total), 3)]})
+    i = p.add(
+        "scatter", (x,), (made,), params={"index": ValueRef(y), "more": [(ValueRef(total), 3)]}
+    )
     assert list(i.reads()) == [x, y, total]
     assert substitute(i.params, lambda v: p.name(v)) == {"index": "%2", "more": [("%3", 3)]}
     first = p.instructions[0]

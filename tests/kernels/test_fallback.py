@@ -23,7 +23,7 @@ assert softmax.softmax(x) is None and softmax.cross_entropy(x, i) is None
 assert norm.layer_norm(x, (50,)) is None and channel_norm.batch_norm(x) is None and channel_norm.group_norm(x, 5) is None
 assert reduce.sum(x) is None and reduce.mean(x, 0) is None and reduce.var(x, 1) is None and reduce.amax(x) is None
 assert attention.attention(q, q, q) is None
-rule = optim.Rule(lambda m, n, param, grad: {"param": param - grad}, (), ())
+rule = optim.UpdateRule(lambda m, n, param, grad: {"param": param - grad}, (), ())
 assert optim.apply(rule, [[x], [x]], False, ()) is False and (x == 1).all()
 assert embedding.gather_rows(x, i) is None and embedding.scatter_add_rows(x, i, 3) is None
 np.testing.assert_array_equal(matmul.multiply(x, x.T), x @ x.T)
@@ -38,7 +38,7 @@ def test_without_llvmlite_everything_says_so_and_products_are_numpys():
 def test_a_kernel_that_does_not_compile_is_refused(monkeypatch):
     from pellucid.kernels.rows import softmax
 
-    broken = jit.Library(
+    broken = jit.NativeLibrary(
         "broken", lambda name: "define void @softmax() {\n  nonsense\n}\n", {"softmax": "paaiii"}
     )
     monkeypatch.setitem(softmax._LIBRARIES, np.dtype(np.float32), broken)

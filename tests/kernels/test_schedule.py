@@ -5,8 +5,8 @@ import pytest
 
 from pellucid.kernels.matmul import blas
 from pellucid.kernels.matmul.product import Product
-from pellucid.kernels.pointwise.loop import Access, Loop, Step, Write
-from pellucid.kernels.schedule import Place, Schedule, share
+from pellucid.kernels.pointwise.loop import Access, Loop, PointwiseOp, Write
+from pellucid.kernels.schedule import Address, Schedule, share
 from pellucid.llvm import jit, target
 
 pytestmark = pytest.mark.skipif(
@@ -21,18 +21,18 @@ def scaled(factor, size=6):
         (size,),
         (X,),
         (),
-        (Step("mul", (("in", 0), ("const", factor)), "float32"),),
+        (PointwiseOp("mul", (("in", 0), ("const", factor)), "float32"),),
         (Write(("step", 0), X),),
     )
 
 
 def given(k, offset=0):
-    return Place("given", k, offset)
+    return Address("given", k, offset)
 
 
 def test_equal_loops_are_generated_once():
     s = Schedule(given=2)
-    middle = Place("kept", s.keep(np.zeros(6, np.float32)))
+    middle = Address("kept", s.keep(np.zeros(6, np.float32)))
     for source, out in ((given(0), middle), (middle, middle), (middle, given(1))):
         s.loop(scaled(2.0), [source, out])
     s.loop(scaled(3.0), [given(1), given(1)])

@@ -178,7 +178,7 @@ def test_a_library_compiles_what_is_used(folder):
         asked.append(name)
         return f"define i64 @{name}(i64 %x) {{\n  %y = mul i64 %x, {len(name)}\n  ret i64 %y\n}}\n"
 
-    library = jit.Library("parts", build, {"ab": "i>i", "abc": "i>i"})
+    library = jit.NativeLibrary("parts", build, {"ab": "i>i", "abc": "i>i"})
     before = jit.statistics["compiled"]
     assert library.abc(5) == 15 and library.abc(6) == 18
     assert asked == ["abc"] and jit.statistics["compiled"] == before + 1
@@ -189,7 +189,9 @@ def test_a_library_compiles_what_is_used(folder):
 
 def test_a_library_may_be_compiled_together(folder):
     both = TWO + TWO.replace("helper", "other").replace(", 1", ", 2")
-    library = jit.Library("whole", lambda: both, {"helper": "i>i", "other": "i>i"}, together=True)
+    library = jit.NativeLibrary(
+        "whole", lambda: both, {"helper": "i>i", "other": "i>i"}, together=True
+    )
     before = jit.statistics["compiled"]
     assert library.helper(1) == 2 and library.other(1) == 3
     assert jit.statistics["compiled"] == before + 1
@@ -231,7 +233,7 @@ def test_who_watches_calls_does_not_see_code_being_written(folder):
     def build(name):
         return unique(TWO, "unwatched").replace("helper", name)
 
-    library = jit.Library("watched", build, {"helper": "i>i"})
+    library = jit.NativeLibrary("watched", build, {"helper": "i>i"})
     before = sys.getprofile()
     sys.setprofile(lambda frame, event, arg: seen.append(frame.f_code.co_name))
     try:

@@ -37,7 +37,7 @@ def head(s: ast.stmt) -> list[ast.AST]:
     return [c for c in ast.iter_child_nodes(s) if id(c) not in inner]
 
 
-class Names(ast.NodeVisitor):
+class NameUses(ast.NodeVisitor):
     """What statements do with names."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Names(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> None:
-        inner = Names()
+        inner = NameUses()
         inner._hidden = list(self._hidden)
         inner._comprehension(node)
         self._take_in(inner)
@@ -141,7 +141,7 @@ class Names(ast.NodeVisitor):
         self._function(None, node.body)
 
     def _function(self, given: ast.arguments | None, body: Sequence[ast.stmt]) -> None:
-        inner = Names()
+        inner = NameUses()
         own: set[str] = set()
         if given is not None:
             for d in (*given.defaults, *[d for d in given.kw_defaults if d is not None]):
@@ -158,7 +158,7 @@ class Names(ast.NodeVisitor):
         inner.loaded -= inner.stored - outer
         self._take_in(inner)
 
-    def _take_in(self, inner: Names) -> None:
+    def _take_in(self, inner: NameUses) -> None:
         self.computes |= inner.computes
         self.words |= inner.words
         self.shared |= inner.shared
@@ -209,9 +209,9 @@ class Names(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def read(*nodes: ast.AST) -> Names:
+def read(*nodes: ast.AST) -> NameUses:
     """What these statements or expressions do with names."""
-    found = Names()
+    found = NameUses()
     for node in nodes:
         found.visit(node)
     return found

@@ -28,7 +28,7 @@ from ...nn.modules.container import Sequential
 from ...nn.modules.module import Module
 from ..trace.refusal import Refusal, names_in
 from ..trace.watch import is_own
-from .flow import Names, Scope, after, exposed, head, leaves, read, swallows
+from .flow import NameUses, Scope, after, exposed, head, leaves, read, swallows
 from .witness import loaded
 
 LIMIT = 12  # lines of one function that keep running in Python; one with more of them is no step
@@ -111,7 +111,7 @@ def _hooked(module: Module) -> bool:
     return any(own) or bool(global_hooks.present)
 
 
-class Called:
+class Callees:
     """What a statement that stays in Python calls. Functions and modules in which something
     happened that cannot be compiled are replaced by compiled ones, with graph breaks of their own.
 
@@ -198,7 +198,7 @@ def _one_after_the_other(modules: list[Module]) -> Callable[[Any], Any]:
 class _Chain:
     """A `Sequential` of which some modules are compiled together."""
 
-    def __init__(self, module: Any, called: Called) -> None:
+    def __init__(self, module: Any, called: Callees) -> None:
         self.module, self.called = module, called
         self.modules: list[Any] = []
         self.pieces: list[Any] = []
@@ -234,7 +234,7 @@ class GraphBreaks:
     ) -> None:
         self.function = function
         self.compiled = compiled
-        self.called = Called(called)
+        self.called = Callees(called)
         self.body = body_of(function)
         self.lines: set[int] = set()  # that keep running in Python
         # what `compiled` made of the runs of the present form, by their lines and variables
@@ -289,7 +289,7 @@ class GraphBreaks:
         lines = {line for line in refusal.lines if self._statement(line)}
         return self._setting(refusal.variables or [], lines) or lines or here
 
-    def _heads(self) -> list[tuple[int, Names]]:
+    def _heads(self) -> list[tuple[int, NameUses]]:
         """The lines of all statements, and what each does by itself, without those inside of it."""
         return [
             (s.lineno, read(*head(s)))

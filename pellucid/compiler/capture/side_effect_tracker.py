@@ -17,7 +17,7 @@ from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .guards import MISSING, SCALARS, Guard
 from .side_effects import Again, Growing, RepeatedCall, SideEffect, form_of, writable
-from .structure import Record, Slot, is_record, rebuild
+from .structure import Record, TensorSlot, is_record, rebuild
 
 # Methods that change what they belong to: a schedule's own function may call none of them.
 _MUTATORS = frozenset(
@@ -549,7 +549,7 @@ def _movable(p: Guard) -> bool:
 
 
 def _slots(form: Any, found: list[Any]) -> None:
-    if type(form) is Slot:
+    if type(form) is TensorSlot:
         found.append(form)
     elif type(form) is Record:
         _slots(form.held, found)

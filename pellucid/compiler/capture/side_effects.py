@@ -29,7 +29,7 @@ from ...nn.modules.module import Module
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .guards import SCALARS, Guard
-from .structure import Record, Slot, is_record, rebuild
+from .structure import Record, TensorSlot, is_record, rebuild
 
 _SETTERS = {kind.__setitem__ for kind in (dict, OrderedDict, list, deque)}
 
@@ -43,7 +43,7 @@ class Again(Refusal):
         self.places = places
 
 
-class KnownObject(Slot):
+class KnownObject(TensorSlot):
     """An object that was there before the call, in the structure of an effect's value."""
 
     def __init__(self, value: Any) -> None:
@@ -65,7 +65,7 @@ class SideEffect:
 
     def __call__(self, made: list[Any]) -> None:
         form = self.form
-        if type(form) is Slot:
+        if type(form) is TensorSlot:
             self.put(made[form.place])
         else:
             self.put(rebuild(form, lambda s: s.value if type(s) is KnownObject else made[s.place]))
@@ -136,7 +136,7 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
     """
     if is_read(value) or isinstance(value, Tensor):
         leaves.append(value)
-        made = Slot(-1)
+        made = TensorSlot(-1)
         made.leaf = value  # type: ignore[attr-defined]
         return made
     if isinstance(value, SCALARS):

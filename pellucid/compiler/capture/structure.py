@@ -151,7 +151,7 @@ class Same:
         return id(self.value)
 
 
-class Slot:
+class TensorSlot:
     """Stands for a tensor in the structure of a result."""
 
     def __init__(self, place: int) -> None:
@@ -205,7 +205,7 @@ def rebuild(
     """
     if type(value) in PLAIN:
         return value
-    if isinstance(value, (Tensor, Slot)) or is_read(value):
+    if isinstance(value, (Tensor, TensorSlot)) or is_read(value):
         return place(value)
     if type(value) is Record:
         made = (

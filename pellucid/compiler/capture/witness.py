@@ -17,7 +17,7 @@ from numpy import ndarray
 from ...core import bind, observe, source, tracing
 from ...core.public import METHODS
 from ...core.tensor import Tensor
-from ..trace.backward import TracedRun
+from ..trace.backward import TracedBackwardPass
 from ..trace.refusal import callees_of, line_in, names_in
 from ..trace.symbols import Namespace
 from ..trace.tracer import Tracer
@@ -140,7 +140,7 @@ _INSIDE |= {
     Tracer.constant.__code__,
     Tracer.check.__code__,
     observe.notify.__code__,
-    TracedRun.send.__code__,
+    TracedBackwardPass.send.__code__,
     # their own: wrappers that hold arguments against signatures share one
     inspect.unwrap(METHODS["item"]).__code__,
     inspect.unwrap(METHODS["__index__"]).__code__,

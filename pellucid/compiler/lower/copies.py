@@ -16,10 +16,10 @@ from ...core.inplace import replay
 from ...core.primitive import PRIMITIVES
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE, refs, row_major
-from ...kernels.lowered import OTHER, Executable, Lowering, Native, served, steps
-from ...kernels.pointwise.loop import Access, Loop, Step, Write
+from ...kernels.lowered import OTHER, Lowering, LoweringContext, Native, served, steps
+from ...kernels.pointwise.loop import Access, Loop, PointwiseOp, Write
 from ...kernels.pointwise.values import numpy_dtype
-from ...kernels.schedule import Place, Schedule
+from ...kernels.schedule import Address, Schedule
 
 Part = tuple[Value, Value]  # from, to: of one shape
 
@@ -32,7 +32,7 @@ def view(v: Value, shape: Sequence[int], strides: Sequence[int], offset: int = 0
 
 
 def copies(
-    i: Instruction, ex: Executable, parts: Sequence[Part], fill: float | None = None
+    i: Instruction, ex: LoweringContext, parts: Sequence[Part], fill: float | None = None
 ) -> Native:
     """Copy parts; with `fill` the result is first filled with a number."""
     out = i.outputs[0]
@@ -57,7 +57,7 @@ def copies(
     )
 
 
-def filled(schedule: Schedule, ex: Executable, out: Value, number: float) -> None:
+def filled(schedule: Schedule, ex: LoweringContext, out: Value, number: float) -> None:
     """Fill a value with one number."""
     if number == 0 and out.whole:
         schedule.zero(ex.place(out, schedule), out.nbytes)
@@ -68,7 +68,7 @@ def filled(schedule: Schedule, ex: Executable, out: Value, number: float) -> Non
         schedule.loop(loop, [ex.place(out, schedule)], title=f"{out.size} times {number}")
 
 
-def cat(i: Instruction, ex: Executable) -> Native | str:
+def cat(i: Instruction, ex: LoweringContext) -> Native | str:
     """A copy of each input to its part of the result."""
     out = i.outputs[0]
     values = list(i.inputs)
@@ -94,7 +94,7 @@ def cat(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, parts)
 
 
-def reshape(i: Instruction, ex: Executable) -> Native | str:
+def reshape(i: Instruction, ex: LoweringContext) -> Native | str:
     """A copy in the order of the elements, where a view would not do."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or x.dtype != out.dtype or not out.contiguous or not out.size:
@@ -102,7 +102,7 @@ def reshape(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, [(x, view(out, x.shape, row_major(x.shape, ITEMSIZE[x.dtype])))])
 
 
-def embed(i: Instruction, ex: Executable) -> Native | str:
+def embed(i: Instruction, ex: LoweringContext) -> Native | str:
     """Zeros with the gradient at the place that a slice looked at."""
     g, out, op, how = i.inputs[0], i.outputs[0], i.params["op"], i.params["how"]
     if not served(g, out) or g.dtype != out.dtype or not out.whole or not g.size:
@@ -130,7 +130,7 @@ def embed(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def diagonals(i: Instruction, ex: Executable) -> Native | str:
+def diagonals(i: Instruction, ex: LoweringContext) -> Native | str:
     """Zeros with the input on diagonals of new matrices."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or x.dtype != out.dtype or not out.whole or not x.size:
@@ -141,7 +141,7 @@ def diagonals(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, [(x, view(out, x.shape, part.strides, offset))], 0.0)
 
 
-def copy_slices(i: Instruction, ex: Executable) -> Native | str:
+def copy_slices(i: Instruction, ex: LoweringContext) -> Native | str:
     """The base with other elements where a chain of views looked at it."""
     (base, part), out = i.inputs, i.outputs[0]
     if not served(base, part, out) or not base.dtype == part.dtype == out.dtype or not out.whole:
@@ -165,7 +165,7 @@ def copy_slices(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, parts)
 
 
-def pad(i: Instruction, ex: Executable) -> Native | str:
+def pad(i: Instruction, ex: LoweringContext) -> Native | str:
     """A number around the input, or less of it where the padding is negative."""
     x, out = i.inputs[0], i.outputs[0]
     number, given = i.params["value"], i.params["pad"]
@@ -186,7 +186,7 @@ def pad(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, [part], None if tuple(shape) == out.shape else number)
 
 
-def repeat(i: Instruction, ex: Executable) -> Native | str:
+def repeat(i: Instruction, ex: LoweringContext) -> Native | str:
     """The input several times along each dimension."""
     x, out, counts = i.inputs[0], i.outputs[0], i.params["repeats"]
     if not served(x, out) or not out.size:
@@ -204,7 +204,7 @@ def repeat(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def repeat_each(i: Instruction, ex: Executable) -> Native | str:
+def repeat_each(i: Instruction, ex: LoweringContext) -> Native | str:
     """Each slice along a dimension several times."""
     x, out, count, dim = i.inputs[0], i.outputs[0], i.params["count"], i.params["dim"]
     if not served(x, out) or not out.size or not isinstance(dim, int) or not isinstance(count, int):
@@ -224,7 +224,7 @@ def repeat_each(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def flip(i: Instruction, ex: Executable) -> Native | str:
+def flip(i: Instruction, ex: LoweringContext) -> Native | str:
     """Dimensions the other way round."""
     x, out, dims = i.inputs[0], i.outputs[0], i.params["dims"]
     if not served(x, out) or not out.size:
@@ -234,7 +234,7 @@ def flip(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, [(view(x, x.shape, strides, last), out)])
 
 
-def roll(i: Instruction, ex: Executable) -> Native | str:
+def roll(i: Instruction, ex: LoweringContext) -> Native | str:
     """Parts along dimensions in another order."""
     x, out, shifts, dims = i.inputs[0], i.outputs[0], i.params["shifts"], i.params["dims"]
     if not served(x, out) or not out.size or len(set(dims)) != len(dims) or len(dims) > 3:
@@ -253,7 +253,7 @@ def roll(i: Instruction, ex: Executable) -> Native | str:
     return copies(i, ex, parts)
 
 
-def triangle(i: Instruction, ex: Executable) -> Native | str:
+def triangle(i: Instruction, ex: LoweringContext) -> Native | str:
     """The input on one side of a diagonal, zeros on the other."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or not out.size or x.dtype != out.dtype:
@@ -266,13 +266,13 @@ def triangle(i: Instruction, ex: Executable) -> Native | str:
         x.shape[-1] if x.shape[-2] > 1 else 0,
         1 if x.shape[-1] > 1 else 0,
     )
-    step = Step("where", (("in", 0), ("in", 1), ("const", 0)), x.dtype)
+    step = PointwiseOp("where", (("in", 0), ("in", 1), ("const", 0)), x.dtype)
     write = Write(("step", 0), Access(out.dtype, steps(out)))
     loop = Loop(x.shape, (Access("bool", over), Access(x.dtype, steps(x))), (), (step,), (write,))
 
     def emit(schedule: Schedule) -> None:
         places = [
-            Place("kept", schedule.keep(mask)),
+            Address("kept", schedule.keep(mask)),
             ex.place(x, schedule),
             ex.place(out, schedule),
         ]

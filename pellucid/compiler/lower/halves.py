@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...ir import Buffer, Extra, Instruction, Ref, Value
+from ...ir import Buffer, Extra, Instruction, Value, ValueRef
 from ...ir.program import row_major
 from ...kernels.lowered import Access, InFloat32, Lowering, Native, copied, steps
 from ...kernels.pointwise.values import available, is_half
-from ...kernels.schedule import Place, Schedule
+from ...kernels.schedule import Address, Schedule
 
 __all__ = ["widened"]
 
@@ -25,7 +25,7 @@ class _Wide:
     def __init__(self, ex: Any) -> None:
         self._ex = ex
         self.values: dict[Value, Value] = {}
-        self.rooms: dict[Buffer, Place] = {}
+        self.rooms: dict[Buffer, Address] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ex, name)
@@ -41,8 +41,8 @@ class _Wide:
                 memory = Buffer("temp", 4 * max(x.size, 1), -1)
                 self.values[x] = Value(memory, "float32", x.shape, row_major(x.shape, 4))
             return self.values[x]
-        if isinstance(x, Ref):
-            return Ref(self.of(x.value))
+        if isinstance(x, ValueRef):
+            return ValueRef(self.of(x.value))
         if isinstance(x, Extra):
             return (
                 Extra(self.instruction(x.instruction))
@@ -66,7 +66,7 @@ class _Wide:
     def ends(self, v: Value, schedule: Schedule) -> bool:
         return v.buffer not in self.rooms and self._ex.ends(v, schedule)
 
-    def place(self, v: Value, schedule: Schedule) -> Place:
+    def place(self, v: Value, schedule: Schedule) -> Address:
         room = self.rooms.get(v.buffer)
         return self._ex.place(v, schedule) if room is None else room.at(v.offset)
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from ...core.streams import mkl as random_mkl
 from ...core.streams.generator import Generator
-from ...ir import Instruction, Ref, Value
+from ...ir import Instruction, Value, ValueRef
 from ...ir.program import ITEMSIZE, row_major
 from ...kernels.checks import Condition, all_of, require
 from ...kernels.indexing.lower import plain, refusal
 from ...kernels.lowered import (
-    Executable,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     copied,
@@ -28,11 +28,11 @@ from ...kernels.lowered import (
     value_of,
 )
 from ...kernels.ordering import order
-from ...kernels.pointwise.loop import Access, Loop, Step, Write
+from ...kernels.pointwise.loop import Access, Loop, PointwiseOp, Write
 from ...kernels.pointwise.values import MEMORY, available, is_float, is_half, unpack
 from ...kernels.random.normal import library as normals
 from ...kernels.random.twister import library as words
-from ...kernels.schedule import Place, Schedule
+from ...kernels.schedule import Address, Schedule
 from ...llvm import jit
 from ...llvm.emit import Module, types_of
 
@@ -67,13 +67,13 @@ def _stream(generator: Any) -> int | None:
     )
 
 
-def _drawing(schedule: Schedule, ex: Executable, generator: Generator) -> Place:
+def _drawing(schedule: Schedule, ex: LoweringContext, generator: Generator) -> Address:
     """The place of a generator's state; its lock is held while the schedule runs."""
     if ex.apart:  # to be measured: the stream stays where it is
         generator = ex.own.setdefault(id(generator), generator.clone_state())
     if all(s is not generator for s in schedule.streams):
         schedule.streams.append(generator)
-    return Place("kept", schedule.keep(generator.stream))
+    return Address("kept", schedule.keep(generator.stream))
 
 
 def _twister_serves() -> bool:
@@ -84,7 +84,7 @@ def _twister_serves() -> bool:
 
 
 def _fill(
-    i: Instruction, ex: Executable, name: str, out: Value, generator: Any, *numbers: float
+    i: Instruction, ex: LoweringContext, name: str, out: Value, generator: Any, *numbers: float
 ) -> Native | str:
     """One call of a function that makes numbers of words."""
     function = getattr(words, name)
@@ -100,7 +100,7 @@ def _fill(
     return Native(emit, f"{i.op} of {out.size}", out.nbytes, 10 * out.size)
 
 
-def bernoulli(i: Instruction, ex: Executable) -> Native | str:
+def bernoulli(i: Instruction, ex: LoweringContext) -> Native | str:
     """Ones with a probability, as bools (dropout) or float32."""
     given, out = _arguments(i)
     name = {"float32": "bernoulli", "bool": "hits"}.get(out.dtype)
@@ -109,7 +109,7 @@ def bernoulli(i: Instruction, ex: Executable) -> Native | str:
     return _fill(i, ex, name, out, given["generator"], float(given["p"]))
 
 
-def uniform(i: Instruction, ex: Executable) -> Native | str:
+def uniform(i: Instruction, ex: LoweringContext) -> Native | str:
     """Numbers in a range."""
     given, out = _arguments(i)
     generator, low, high = given["generator"], given["low"], given["high"]
@@ -147,7 +147,7 @@ def uniform(i: Instruction, ex: Executable) -> Native | str:
         # rounding may reach the open end
         ("where", (("step", 4), ("const", float(real(low))), ("step", 3)), "float32"),
     ):
-        made.append(Step(op, args, kind))
+        made.append(PointwiseOp(op, args, kind))
     line = Access(out.dtype, (1,))
     loop = Loop((out.size,), (line,), (), tuple(made), (Write(("step", 5), line),))
 
@@ -162,7 +162,7 @@ def uniform(i: Instruction, ex: Executable) -> Native | str:
 
 
 def _narrow_uniform(
-    i: Instruction, ex: Executable, out: Value, generator: Any, low: float, high: float
+    i: Instruction, ex: LoweringContext, out: Value, generator: Any, low: float, high: float
 ) -> Native | str:
     """Two-byte numbers in [0, 1): float32 ones, rounded; those that reach 1 become 0."""
     drawn = words.uniform24
@@ -171,9 +171,9 @@ def _narrow_uniform(
     if not out.size or not _dense(out):
         return OTHER
     made = (
-        Step("cast", (("in", 0),), out.dtype),
-        Step("ge", (("step", 0), ("const", 1.0)), "bool"),
-        Step("where", (("step", 1), ("const", 0.0), ("step", 0)), out.dtype),
+        PointwiseOp("cast", (("in", 0),), out.dtype),
+        PointwiseOp("ge", (("step", 0), ("const", 1.0)), "bool"),
+        PointwiseOp("where", (("step", 1), ("const", 0.0), ("step", 0)), out.dtype),
     )
     write = Write(("step", 2), Access(out.dtype, (1,)))
     loop = Loop((out.size,), (Access("float32", (1,)),), (), made, (write,))
@@ -187,7 +187,7 @@ def _narrow_uniform(
     return Native(emit, f"uniform of {out.size}", 6 * out.size, 10 * out.size)
 
 
-def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
+def bernoulli_like(i: Instruction, ex: LoweringContext) -> Native | str:
     """Ones with the probabilities of an array."""
     given, out = _arguments(i)
     generator, chances, target = given["generator"], value_of(given["p"]), given["target"]
@@ -208,13 +208,13 @@ def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
         or len(chances.shape) > len(out.shape)
     ):
         return OTHER
-    if isinstance(target, Ref) and not value_of(target).contiguous:
+    if isinstance(target, ValueRef) and not value_of(target).contiguous:
         return OTHER
     count, kind = out.size, chances.dtype
     own = (*(0,) * (len(out.shape) - len(chances.shape)), *steps(chances))
     reads = (Access(kind, row_major(out.shape, 1)), Access(kind, own))
-    hit = Step("lt", (("in", 0), ("in", 1)), "bool")
-    made = (hit,) if out.dtype == "bool" else (hit, Step("cast", (("step", 0),), out.dtype))
+    hit = PointwiseOp("lt", (("in", 0), ("in", 1)), "bool")
+    made = (hit,) if out.dtype == "bool" else (hit, PointwiseOp("cast", (("step", 0),), out.dtype))
     loop = Loop(
         out.shape, reads, (), made, (Write(("step", len(made) - 1), Access(out.dtype, steps(out))),)
     )
@@ -234,7 +234,7 @@ def bernoulli_like(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, f"bernoulli of {count}", chances.nbytes + out.nbytes, 12 * count)
 
 
-def integers(i: Instruction, ex: Executable) -> Native | str:
+def integers(i: Instruction, ex: LoweringContext) -> Native | str:
     """Whole numbers of a range."""
     given, out = _arguments(i)
     low, high = given["low"], given["high"]
@@ -250,9 +250,9 @@ def integers(i: Instruction, ex: Executable) -> Native | str:
 
 def _exponential(
     schedule: Schedule,
-    ex: Executable,
+    ex: LoweringContext,
     generator: Generator,
-    out: Place,
+    out: Address,
     dtype: str,
     count: int,
     rate: float,
@@ -274,7 +274,7 @@ def _exponential(
         ("log1p", (("step", 0),)),
         ("mul", (("step", 1), ("const", -1.0 / rate))),
     ):
-        made.append(Step(op, args, "float64"))
+        made.append(PointwiseOp(op, args, "float64"))
     schedule.loop(
         Loop((count,), (access,), (), tuple(made), (Write(("step", 2), access),)),
         [uniform, out],
@@ -292,7 +292,7 @@ def _exponentials_serve(generator: Any, dtype: str) -> bool:
     )
 
 
-def exponential(i: Instruction, ex: Executable) -> Native | str:
+def exponential(i: Instruction, ex: LoweringContext) -> Native | str:
     """Exponential numbers of a rate."""
     given, out = _arguments(i)
     generator, rate = given["generator"], float(given["lambd"])
@@ -308,9 +308,9 @@ def exponential(i: Instruction, ex: Executable) -> Native | str:
 # ---- normal numbers -------------------------------------------------------------------------------------
 def _normals(
     schedule: Schedule,
-    ex: Executable,
+    ex: LoweringContext,
     generator: Generator,
-    out: Place,
+    out: Address,
     dtype: str,
     count: int,
     mean: float,
@@ -339,16 +339,16 @@ def _normals(
 
 
 def _normals64(
-    schedule: Schedule, state: Place, out: Place, count: int, mean: float, std: float
+    schedule: Schedule, state: Address, out: Address, count: int, mean: float, std: float
 ) -> None:
     """The same in double, of uniform numbers of 53 bits."""
     draw, whole = jit.address(words.uniform53), count // 16 * 16
     uniform, kind = schedule.room(8 * max(count, 16)), "float64"
-    steps_of: list[Step] = []
+    steps_of: list[PointwiseOp] = []
 
     def step(op: str, *args: Any) -> Any:
         given = tuple(a if isinstance(a, tuple) else ("const", a) for a in args)
-        steps_of.append(Step(op, given, kind))
+        steps_of.append(PointwiseOp(op, given, kind))
         return ("step", len(steps_of) - 1)
 
     radius = step("sqrt", step("mul", step("log", step("sub", 1.0, ("in", 0))), -2.0))
@@ -359,7 +359,7 @@ def _normals64(
     if mean != 0.0:
         halves = [step("add", half, mean) for half in halves]
 
-    def blocks(number: int, to: Place) -> None:
+    def blocks(number: int, to: Address) -> None:
         half = Access(kind, (16, 1))
         writes = tuple(Write(made, half) for made in halves)
         loop = Loop((number, 8), (half, half), (), tuple(steps_of), writes)
@@ -380,7 +380,7 @@ def _normals_serve(generator: Any, out: Value) -> bool:
     return is_float(out.dtype) and available(out.dtype) and out.contiguous and out.size >= 16
 
 
-def normal(i: Instruction, ex: Executable) -> Native | str:
+def normal(i: Instruction, ex: LoweringContext) -> Native | str:
     """Normal numbers of one mean and deviation."""
     given, out = _arguments(i)
     generator, mean, std = given["generator"], given["mean"], given["std"]
@@ -404,7 +404,7 @@ def _not_negative(module: Module, name: str, size: int, dtype: str) -> None:
     f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
 
 
-def normal_like(i: Instruction, ex: Executable) -> Native | str:
+def normal_like(i: Instruction, ex: LoweringContext) -> Native | str:
     """Normal numbers with arrays for mean, deviation or both."""
     given, out = _arguments(i)
     generator = given["generator"]
@@ -436,9 +436,9 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
             if isinstance(v, Value):
                 reads.append(Access(kind, (*(0,) * (len(out.shape) - len(v.shape)), *steps(v))))
                 places.append(ex.place(v, schedule))
-                made.append(Step(op, (value, ("in", len(reads) - 1)), kind))
+                made.append(PointwiseOp(op, (value, ("in", len(reads) - 1)), kind))
             elif op == "add":
-                made.append(Step(op, (value, ("const", float(v))), kind))
+                made.append(PointwiseOp(op, (value, ("const", float(v))), kind))
             else:
                 continue
             value = ("step", len(made) - 1)
@@ -451,7 +451,7 @@ def normal_like(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- choices --------------------------------------------------------------------------------------------
-def multinomial(i: Instruction, ex: Executable) -> Native | str:
+def multinomial(i: Instruction, ex: LoweringContext) -> Native | str:
     """Places drawn by weights: searched for in running sums, or the largest weights over
     exponential numbers.
     """
@@ -503,7 +503,7 @@ def multinomial(i: Instruction, ex: Executable) -> Native | str:
             (weights.size,),
             (line, line),
             (),
-            (Step("div", (("in", 0), ("in", 1)), dtype),),
+            (PointwiseOp("div", (("in", 0), ("in", 1)), dtype),),
             (Write(("step", 0), line),),
         )
         schedule.loop(
@@ -526,7 +526,7 @@ def multinomial(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def randperm(i: Instruction, ex: Executable) -> Native | str:
+def randperm(i: Instruction, ex: LoweringContext) -> Native | str:
     """A permutation, by swaps."""
     given, out = _arguments(i)
     generator, count, permute = given["generator"], int(given["count"]), normals.permute

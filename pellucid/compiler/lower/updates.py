@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from ...core.tensor import Tensor
 from ...ir import Instruction, Value
-from ...kernels.updates.optim import KINDS, Rule, served
+from ...kernels.updates.optim import KINDS, UpdateRule, served
 from ...optim._formula import FormulaOptimizer, plain
 from ..trace.watch import is_own
 
@@ -19,10 +19,10 @@ OURS = ("formula", "_arrays", "_flags", "_numbers", "rule", "_update_group", "_c
 
 
 @dataclass(eq=False)
-class Update:
+class GroupUpdate:
     """A group's update: its rule, values of parameters and gradients, and the arrays of the state."""
 
-    rule: Rule
+    rule: UpdateRule
     kind: str  # the dtype of all elements
     params: list[Value]
     grads: list[Value]
@@ -32,7 +32,7 @@ class Update:
     holders: list[tuple[Tensor, ndarray]]  # tensors that must still hold those arrays
     numbers: Callable[[], tuple[float, ...] | None]  # None: the rule is another one now
 
-    def copy(self) -> Update:
+    def copy(self) -> GroupUpdate:
         """The same update of copies of the state."""
         states, scalars = (
             [[a.copy() for a in kind] for kind in kinds] for kinds in (self.states, self.scalars)
@@ -60,7 +60,7 @@ def counters_of(i: Instruction) -> set[int]:
     return {id(t._array) for t in held if isinstance(t, Tensor)}
 
 
-def update_of(i: Instruction) -> Update | str:
+def update_of(i: Instruction) -> GroupUpdate | str:
     """The update that a recorded call of `_update_group` makes, or why it stays a call."""
     function = i.record[0]
     owner = getattr(function, "__self__", None)
@@ -86,7 +86,7 @@ def _update(
     params: list[Value],
     grads: list[Value],
     states: list[dict[str, Any]],
-) -> Update | str:
+) -> GroupUpdate | str:
     rule = owner.rule(group)
     holders: list[tuple[Tensor, ndarray]] = []
 
@@ -127,4 +127,4 @@ def _update(
         made, after = owner._numbers(plain(group), *[first[()] for first in firsts])
         return (-1.0 if group.get("maximize") else 1.0, *made, *after)
 
-    return Update(rule, dtype.name, params, grads, arrays, scalars, holders, numbers)
+    return GroupUpdate(rule, dtype.name, params, grads, arrays, scalars, holders, numbers)

@@ -15,7 +15,7 @@ class Context:
 
     `number_of(value)` is the number that a constant of one element holds, repeated or not, None for
     all other values. `lower(instruction)` is native code for an instruction that is no loop and no
-    product (a `Native` or an `Update`), or the reason, a text, why there is none.
+    product (a `Native` or an `GroupUpdate`), or the reason, a text, why there is none.
     `after(name, program)` is called after each pass.
     """
 

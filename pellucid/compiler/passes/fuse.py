@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Buffer, Instruction, Program, Ref, Value
+from ...ir import Buffer, Instruction, Program, Value, ValueRef
 from ...ir.program import ITEMSIZE
 from ...kernels.lowered import Native
 from ...kernels.matmul import pairs
 from ...kernels.matmul.product import Product
-from ...kernels.pointwise.loop import Access, Loop, Reduce, Step, Write, supports
+from ...kernels.pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write, supports
 from ...llvm.emit import types_of
 from .context import Context
 
@@ -115,7 +115,7 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
     params = []
     args = list(i.inputs)
     for name, value in i.params.items():
-        if isinstance(value, Ref):
+        if isinstance(value, ValueRef):
             args.append(value.value)  # dropout's mask
         elif isinstance(value, (bool, int, float, str, type(None))):
             params.append((name, value))
@@ -555,7 +555,7 @@ def _find_stored(items: list[Item], needed: set[Buffer]) -> None:
 def loop_of(item: Item) -> tuple[Loop, list[Value]]:
     """The loop, and the values behind its pointers in order."""
     reads: list[tuple[Access, Value]] = []
-    steps: list[Step] = []
+    steps: list[PointwiseOp] = []
     writes: list[tuple[Write, Value]] = []
     reduces: list[tuple[Reduce, Value]] = []
     where: dict[Buffer, Any] = {}
@@ -588,10 +588,10 @@ def loop_of(item: Item) -> tuple[Loop, list[Value]]:
             if isinstance(source, Value) and source.dtype == out.dtype:
                 made = args[0]
             else:
-                steps.append(Step("cast", args, out.dtype))
+                steps.append(PointwiseOp("cast", args, out.dtype))
                 made = ("step", len(steps) - 1)
         else:
-            steps.append(Step(n.instruction.op, args, out.dtype, n.params))
+            steps.append(PointwiseOp(n.instruction.op, args, out.dtype, n.params))
             made = ("step", len(steps) - 1)
         if not n.instruction.writes:
             where[out.buffer] = made

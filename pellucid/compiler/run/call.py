@@ -34,7 +34,7 @@ from .version import Version
 
 
 @dataclass(slots=True, eq=False)
-class Traced:
+class TraceOutcome:
     """What a traced call gave: its result, and a version, or why there is none."""
 
     result: Any = None
@@ -71,7 +71,7 @@ class TracedCall:
         arena: Arena | None,
         lengths: Lengths | None,
     ) -> None:
-        self.traced = Traced()
+        self.traced = TraceOutcome()
         self.function, self.args, self.kwargs = function, args, kwargs
         self.lift = lift
         self.logs = [g for g in watched if isinstance(g, Growing)]

@@ -19,7 +19,7 @@ from numpy import ndarray
 
 from ...errors import warn
 from ...ir import Instruction, Program, Value
-from ...kernels.schedule import Place, Schedule, aligned, share
+from ...kernels.schedule import Address, Schedule, aligned, share
 from ...llvm import jit, target, threads
 from ..lower.halves import widened
 from ..lower.table import LOWERINGS
@@ -203,14 +203,14 @@ class Executable:
         """
         return not self.apart and self.lives.get(v.buffer, (0, -1))[1] == schedule.item
 
-    def place(self, v: Value, schedule: Schedule) -> Place:
+    def place(self, v: Value, schedule: Schedule) -> Address:
         """Where a value lies, for a schedule."""
         k = self.memory.changing.get(v.buffer)
         if k is not None:
-            return Place("given", k, v.offset - self.memory.first.get(v.buffer, 0))
+            return Address("given", k, v.offset - self.memory.first.get(v.buffer, 0))
         if v.buffer in self.lives:
             return schedule.share(v.buffer).at(v.offset)
-        return Place("kept", schedule.keep(self.memory.block(v.buffer)), v.offset)
+        return Address("kept", schedule.keep(self.memory.block(v.buffer)), v.offset)
 
     def _emit(self, item: Item, schedule: Schedule, updates: list[tuple[int, Any]]) -> None:
         """Add the calls of an item to a schedule."""
@@ -240,7 +240,7 @@ class Executable:
                 [
                     self.place(p, schedule),
                     self.place(g, schedule),
-                    *[Place("kept", schedule.keep(s[k])) for s in update.states],
+                    *[Address("kept", schedule.keep(s[k])) for s in update.states],
                 ]
                 for k, (p, g) in enumerate(zip(update.params, update.grads, strict=True))
             ]
@@ -249,7 +249,7 @@ class Executable:
                 update.scalars, start=at + update.count - len(update.scalars)
             ):
                 schedule.put(
-                    [Place("kept", schedule.keep(c)) for c in scalars], k, KINDS[scalars[0].dtype]
+                    [Address("kept", schedule.keep(c)) for c in scalars], k, KINDS[scalars[0].dtype]
                 )
             updates.append((at, update))
             self.holders += update.holders

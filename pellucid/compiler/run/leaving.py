@@ -22,12 +22,12 @@ from ...ir import Value
 from ..capture.guards import changed
 from ..capture.side_effect_tracker import containers_in
 from ..capture.structure import flatten, is_record
-from ..trace.control_flow import Later
+from ..trace.control_flow import LaterNumber
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .call import TracedCall, _uncast, writes_of
 from .node import (
-    Place,
+    ResultEdge,
     Section,
     below,
     has_hooks,
@@ -238,7 +238,7 @@ class Leaving(TracedCall):
         """What a number that leaves is made of: one that the call is given, by its position, or
         what the program computes.
         """
-        if isinstance(value, Later):
+        if isinstance(value, LaterNumber):
             return value.position
         given = self.tracer.given.get(value.buffer)
         return self._kept_number(value, after) if given is None else given
@@ -332,7 +332,7 @@ class Leaving(TracedCall):
         wanted = [(t, self._who(t)) for t in leaves]
         for key in section.beyond:
             n = next(n for n, s in enumerate(found) if key in s.places)
-            wanted.append((instead[key], Place(n, [*found[n].places].index(key))))
+            wanted.append((instead[key], ResultEdge(n, [*found[n].places].index(key))))
         got = self._gradients(starts, [t for t, _ in wanted], seeds)
         if got is None:
             return False

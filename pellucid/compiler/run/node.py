@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core import source
-from ...core.primitive import Plan, Primitive
+from ...core.primitive import BackwardPlan, Primitive
 from ...core.tape import Node, count, node_type, walk
 from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
 from ...errors import GraphError
@@ -40,20 +40,20 @@ def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
 
 
 @cache
-def _plan(read: int, keeps: bool) -> Plan:
+def _plan(read: int, keeps: bool) -> BackwardPlan:
     """For a backward that uses the values of so many tensors, kept behind what it needs: who
     overwrote one is told its shape. `keeps`: it can be repeated.
     """
-    made = Plan([("aux", 0)] * (4 + read), _backward)
+    made = BackwardPlan([("aux", 0)] * (4 + read), _backward)
     made.saves_nothing = keeps
     made.versioned = tuple(range(4, 4 + read))
     return made
 
 
-_SPENT = Plan([("in", 0)], _spent)
+_SPENT = BackwardPlan([("in", 0)], _spent)
 
 
-def _node(inputs: list[Any], shapes: list[Any], kinds: list[Any], plan: Plan) -> Node:
+def _node(inputs: list[Any], shapes: list[Any], kinds: list[Any], plan: BackwardPlan) -> Node:
     kind = node_type(COMPILED)
     node: Node = object.__new__(kind)
     node.op = COMPILED
@@ -141,7 +141,7 @@ def place_of(t: Tensor) -> Any:
 
 
 @dataclass(slots=True, frozen=True)
-class Place:
+class ResultEdge:
     """Where a gradient goes on to: a result of the node of another part of the second half."""
 
     part: int

@@ -13,7 +13,7 @@ from ...core.bind import wrap
 from ...core.explain import explained
 from ...dtypes import BY_NUMPY
 from ...errors import Facts, Operand, add, facts_of
-from ...ir import Instruction, Ref, Value
+from ...ir import Instruction, Value, ValueRef
 from ..trace.arrays import numpy_dtype
 
 
@@ -54,7 +54,7 @@ def _operands(i: Instruction) -> list[Operand]:
     """The tensors that an operation reads."""
     args = i.record.args
     named = [(args[min(k, len(args) - 1)], v) for k, v in enumerate(i.inputs)]
-    named += [(name, v.value) for name, v in i.params.items() if isinstance(v, Ref)]
+    named += [(name, v.value) for name, v in i.params.items() if isinstance(v, ValueRef)]
     return [
         Operand(name, v.shape, BY_NUMPY.get(numpy_dtype(v.dtype)))
         for name, v in named

@@ -15,7 +15,7 @@ from ...core.bind import wrap
 from ...core.inplace import replay_tensor
 from ...core.modes import enable_grad, local, no_grad
 from ...core.primitive import TENSORS
-from ...core.tensor import OutputSlot, Tensor, Version, count_write, make_tensor, version_of
+from ...core.tensor import OutputSlot, Tensor, VersionCounter, count_write, make_tensor, version_of
 from ...ir import Buffer, Value
 from ...ops.shape.storage import as_strided, storage_offset_of
 from ..trace.arrays import numpy_dtype
@@ -266,7 +266,7 @@ class Direct:
     # gradients, with their arrays, that are filled again if nobody else has them
     reused: list[tuple[Tensor, ndarray] | None]
     removed: list[Tensor]  # whose gradients are cleared
-    counters: list[tuple[Version, int]]  # of writes, and how many there are
+    counters: list[tuple[VersionCounter, int]]  # of writes, and how many there are
     # block or terms, spent graph, number
     leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]
     written: list[tuple[int, int]]  # outputs that the call has written to, and how often

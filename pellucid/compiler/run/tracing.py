@@ -27,7 +27,7 @@ from ..capture.graph_breaks import body_of
 from ..capture.guards import Guard
 from ..capture.side_effect_tracker import SideEffectTracker
 from ..capture.side_effects import Again, written_by
-from ..capture.structure import Slot, flatten, masked, numbers_in, rebuild
+from ..capture.structure import TensorSlot, flatten, masked, numbers_in, rebuild
 from ..capture.tensor_attributes import TensorAttributes
 from ..capture.witness import Witness
 from ..trace.arrays import memory_of, numpy_dtype
@@ -36,7 +36,7 @@ from ..trace.numbers import is_read, settle
 from ..trace.refusal import Refusal, refusal_of
 from ..trace.tracer import Tracer
 from .admission import Admission, flags, form_of
-from .call import Traced, writes_of
+from .call import TraceOutcome, writes_of
 from .execute import Executable, executable
 from .leaving import Leaving, Part
 from .memory import Arena, Storage
@@ -56,7 +56,7 @@ def trace_call(
     drifting: Container[int] = (),
     arena: Arena | None = None,
     lengths: Lengths | None = None,
-) -> Traced:
+) -> TraceOutcome:
     """Call `function`, and make a version of what it does.
 
     Args:
@@ -217,8 +217,10 @@ class _Tracing(Leaving):
         )
         admission.state += run.holders
         self._check(admission)
-        skeleton = rebuild(self.traced.result, lambda t: Slot(self.slots[id(t)]), self._is_new)
-        single = isinstance(skeleton, Slot) and skeleton.place == 0
+        skeleton = rebuild(
+            self.traced.result, lambda t: TensorSlot(self.slots[id(t)]), self._is_new
+        )
+        single = isinstance(skeleton, TensorSlot) and skeleton.place == 0
         results = Results(
             self.outputs,
             skeleton,

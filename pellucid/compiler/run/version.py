@@ -19,7 +19,7 @@ from ..trace.arrays import memory_of
 from ..trace.recording import NumberInput
 from .admission import Admission, overlap
 from .execute import Executable
-from .node import Place, freed, record
+from .node import ResultEdge, freed, record
 from .python_calls import Diverged
 from .results import Direct, New, Results
 from .side_effects import SideEffects
@@ -356,7 +356,7 @@ class Version:
         for part in halves:
             inputs: list[Any] = []
             for who in part.wanted:
-                if type(who) is Place:
+                if type(who) is ResultEdge:
                     inputs.append(OutputSlot(nodes[who.part], who.index))
                 else:
                     t = tensors[who] if isinstance(who, int) else who

@@ -13,7 +13,7 @@ from ...core import tracing
 from ...core.bind import wrap
 from ...core.modes import local
 from ...core.primitive import PRIMITIVES
-from ...core.reverse import Run, accumulate
+from ...core.reverse import BackwardPass, accumulate
 from ...core.tape import Node, saved_arrays
 from ...core.tensor import Tensor, make_tensor
 from ...errors import returned_nothing
@@ -21,7 +21,7 @@ from .refusal import refusal_of
 from .watch import unseen
 
 
-class TracedRun(Run):
+class TracedBackwardPass(BackwardPass):
     """One traversal under a tracer. Gradients are arrays, as in an ordinary backward; with
     `create_graph` they are Tensors, whose operations are recorded where all operations are.
     """

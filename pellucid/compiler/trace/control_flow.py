@@ -18,7 +18,7 @@ from .recording import NumberInput, Recording
 from .refusal import refusal_of
 
 
-class Later:
+class LaterNumber:
     """In the place of a value: the number at a position among those of the call, which is known
     after the program.
     """
@@ -88,7 +88,7 @@ class ControlFlow(Recording):
     def number_later(self, value: Any) -> Any:
         """A number that is known only after the program has run."""
         self.count += 1
-        return read(value, self, (Later(self.count - 1), None))
+        return read(value, self, (LaterNumber(self.count - 1), None))
 
     def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
         """A number that an operation combines with tensors: one that depends on the arguments is an
@@ -151,7 +151,7 @@ class ControlFlow(Recording):
         """
         if not self.recording:
             return
-        if any(isinstance(place, Later) for place, _ in terms):
+        if any(isinstance(place, LaterNumber) for place, _ in terms):
             self.refuse("the step computes or decides with a number that it sets after its program")
             return
         early = all(place.buffer in self.given for place, _ in terms)

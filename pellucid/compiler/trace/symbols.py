@@ -1,9 +1,9 @@
 """Arrays that record the operations on them, on which the compiler runs gradient rules.
 
-A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on `Symbol`s
-with a `Namespace` for `F`, it computes its real result and leaves its operations in the program. A
-rule that does anything else (hands the array to a kernel, asks for its values) raises `Unsupported`
-and is recorded as a whole.
+A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on
+`TracedArray`s with a `Namespace` for `F`, it computes its real result and leaves its operations in
+the program. A rule that does anything else (hands the array to a kernel, asks for its values)
+raises `Unsupported` and is recorded as a whole.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Namespace:
     @unseen
     def apply(self, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run one operation on arrays, and write it down."""
-        if not any(isinstance(a, Symbol) for a in args) and any(
+        if not any(isinstance(a, TracedArray) for a in args) and any(
             isinstance(a, (list, tuple)) for a in args
         ):
             raise Unsupported(op.name)
@@ -90,20 +90,20 @@ class Namespace:
                 tracer.value(a)
         else:
             tracer.emit(op, inputs, tracer.tree(params, op.name), made, aux)
-        return tuple(Symbol(a, self) for a in made) if several else Symbol(made[0], self)
+        return tuple(TracedArray(a, self) for a in made) if several else TracedArray(made[0], self)
 
     def widened(self, value: Any) -> Any:
         """A symbol of a two-byte float as float32; anything else as it is."""
         return (
             self.cast(value, dtype=_F32)
-            if type(value) is Symbol and value.array.dtype in HALVES
+            if type(value) is TracedArray and value.array.dtype in HALVES
             else value
         )
 
     def wrap(self, value: Any) -> Any:
         """Symbols in the place of arrays."""
         if type(value) is ndarray:
-            return Symbol(value, self)
+            return TracedArray(value, self)
         if isinstance(value, tuple):
             made = [self.wrap(v) for v in value]
             return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
@@ -115,7 +115,7 @@ class Namespace:
 
     def unwrap(self, value: Any) -> Any:
         """Arrays in the place of symbols."""
-        if isinstance(value, Symbol):
+        if isinstance(value, TracedArray):
             return value.array
         if isinstance(value, tuple):
             made = [self.unwrap(v) for v in value]
@@ -128,7 +128,7 @@ class Namespace:
 
 
 def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
-    def method(self: Symbol, other: Any) -> Any:
+    def method(self: TracedArray, other: Any) -> Any:
         if isinstance(other, ndarray):
             # An array that is no symbol came from outside of the rule's operations.
             self.space.tracer.value(other)
@@ -142,7 +142,7 @@ def _unary(name: str) -> Callable[..., Any]:
     return lambda self: self.space.apply(PRIMITIVES[name], (self,), {})
 
 
-class Symbol:
+class TracedArray:
     """An array under its value in the program."""
 
     __slots__ = ("array", "space")
@@ -174,15 +174,15 @@ class Symbol:
         return self.array.size
 
     @property
-    def mT(self) -> Symbol:  # noqa: N802
+    def mT(self) -> TracedArray:  # noqa: N802
         """A view with the last two dimensions exchanged."""
-        return Symbol(self.array.mT, self.space)
+        return TracedArray(self.array.mT, self.space)
 
     def reshape(self, *shape: Any) -> Any:
         """A view where there is one, else a copy."""
         made = self.array.reshape(*shape)
         if np.may_share_memory(made, self.array) or not made.size:
-            return Symbol(made, self.space)
+            return TracedArray(made, self.space)
         return self.space.apply(PRIMITIVES["reshape"], (self,), {"shape": made.shape})
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
@@ -193,13 +193,13 @@ class Symbol:
             else self.space.apply(PRIMITIVES["cast"], (self,), {"dtype": np.dtype(dtype)})
         )
 
-    def __getitem__(self, index: Any) -> Symbol:
+    def __getitem__(self, index: Any) -> TracedArray:
         """A part, by numbers, slices, None and Ellipsis."""
         for item in index if type(index) is tuple else (index,):
             if type(item) not in (int, slice, type(None), type(...)):
                 raise Unsupported("a rule asks for elements at positions")
         made = self.array[index]
-        return Symbol(made if type(made) is ndarray else self.array[index, ...], self.space)
+        return TracedArray(made if type(made) is ndarray else self.array[index, ...], self.space)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise Unsupported("a rule asks for the values of an array")

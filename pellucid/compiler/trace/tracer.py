@@ -28,9 +28,9 @@ from ...core import bind, interpret, observe, source
 from ...core.interpret import Stack, thread
 from ...core.primitive import PRIMITIVES, RAW, Primitive
 from ...core.tensor import FAST_TYPES, Tensor
-from ...ir import Buffer, Extra, Instruction, Program, Ref, Value
+from ...ir import Buffer, Extra, Instruction, Program, Value, ValueRef
 from .arrays import Watched, arrays_in, bounds, dtype_name, owner
-from .backward import TracedRun
+from .backward import TracedBackwardPass
 from .communication import Communication
 from .control_flow import ControlFlow
 from .events import Events
@@ -81,7 +81,7 @@ class Tracer(ControlFlow, Events, Communication):
     """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
 
     role = "tracer"
-    Run = TracedRun
+    BackwardPass = TracedBackwardPass
     whole_layers = True  # a recurrent layer is one operation
 
     def __init__(self, environment: Any, whole: bool = False) -> None:
@@ -352,7 +352,7 @@ class Tracer(ControlFlow, Events, Communication):
         """
         kind = type(value)
         if kind is ndarray:
-            return Ref(self.value(value, what))
+            return ValueRef(self.value(value, what))
         if is_read(value):
             return value.observe()
         if id(value) in self._objects:
@@ -360,7 +360,7 @@ class Tracer(ControlFlow, Events, Communication):
             if form is None or form == self._form(value):
                 return Extra(instruction)
         if isinstance(value, Tensor):
-            return Ref(self.value(value._array, what))
+            return ValueRef(self.value(value._array, what))
         if isinstance(value, tuple):
             made = [self.tree(v, what, live) for v in value]
             return kind(*made) if hasattr(value, "_fields") else tuple(made)

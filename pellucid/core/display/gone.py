@@ -8,7 +8,7 @@ from typing import Any
 from ... import dtypes
 from ...errors import GraphError
 from .. import source
-from ..tensor import OutputSlot, Tensor, Version
+from ..tensor import OutputSlot, Tensor, VersionCounter
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -39,7 +39,7 @@ references = sys.getrefcount
 
 def _unshared() -> int:
     """`references` of a write counter that a variable and one other object have."""
-    holder = [Version()]
+    holder = [VersionCounter()]
     version = holder[0]
     return references(version)
 

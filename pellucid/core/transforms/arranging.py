@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..modes import local
-from ..primitive import PRIMITIVES, Plan, Primitive
-from ..reverse import Run
+from ..primitive import PRIMITIVES, BackwardPlan, Primitive
+from ..reverse import BackwardPass
 from ..tape import Node, named_type, value_at
 from ..tensor import OutputSlot
 
@@ -30,7 +30,7 @@ def arrange(node: Node) -> None:
 
 
 # ---- several operations for one function ---------------------------------------------------------
-class _Within(Run):
+class _Within(BackwardPass):
     """A traversal of the operations that stand for one function: it ends at the function's own
     arguments, whose hooks and gradients are left to the traversal around it.
     """
@@ -48,7 +48,7 @@ class _Within(Run):
 
 
 @functools.cache
-def _within(kind: type[Run]) -> Any:
+def _within(kind: type[BackwardPass]) -> Any:
     return type("Within", (_Within, kind), {})
 
 
@@ -57,7 +57,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
     inner, edges = s[0]
     around = local.run
     wanted = [e for e in edges if e is not None]
-    kind: Any = Run if around is None else type(around)
+    kind: Any = BackwardPass if around is None else type(around)
     run = _within(kind)(not F.raw and local.grad, True, wanted, [None if F.raw else g])
     run.tensors = run.tensors or not F.raw
     run.F = F if F.raw else run.F
@@ -97,7 +97,7 @@ def _one_for_several(node: Node, edges: tuple[Any, ...]) -> None:
     inner = moved_before(node)
     node.op = _whole(type(node).__name__, len(edges))
     node.inputs, node.params = edges, {}
-    node.plan = Plan([("aux", 0)], _backward, tuple([e is not None for e in edges]))
+    node.plan = BackwardPlan([("aux", 0)], _backward, tuple([e is not None for e in edges]))
     if {id(e) for e in inner.inputs} <= {id(e) for e in edges}:  # a single operation
         node.plan.saves_nothing = inner.plan.saves_nothing
     node.guard = ()

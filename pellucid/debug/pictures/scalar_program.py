@@ -15,7 +15,7 @@ import numpy as np
 from ...core.primitive import PRIMITIVES, _parameters
 from ...core.tape import Node
 from ...core.tensor import Tensor
-from ...ir.formula import Formula, Symbol, Symbols, word
+from ...ir.formula import Formula, Placeholder, Symbols, word
 from ..graph import _node
 from .adapters import TensorGraph
 
@@ -23,7 +23,7 @@ MOST = 400  # operations of a graph for which this is done
 _FLOAT = np.dtype(np.float64)
 
 
-class _Number(Symbol):
+class _Number(Placeholder):
     """A symbol that a gradient rule can ask for what it asks an array for; comparing it makes a
     line, too.
     """
@@ -47,11 +47,11 @@ class _Words(Symbols):
 
     raw = False
 
-    def named(self, name: str) -> Symbol:
+    def named(self, name: str) -> Placeholder:
         return _Number(self, name)
 
-    def put(self, name: str, *operands: Any) -> Symbol:
-        if not all(isinstance(x, (Symbol, bool, int, float)) for x in operands):
+    def put(self, name: str, *operands: Any) -> Placeholder:
+        if not all(isinstance(x, (Placeholder, bool, int, float)) for x in operands):
             raise TypeError(f"{name} takes more than numbers")
         return _Number(self, super().put(name, *operands).name)
 

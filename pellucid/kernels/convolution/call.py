@@ -242,14 +242,14 @@ def _input_grad(
     return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), other
 
 
-Plans = list[tuple[conv_plan.Plan, int]]  # with the first pixel that each is for
+Plans = list[tuple[conv_plan.CorrelationPlan, int]]  # with the first pixel that each is for
 
 
 def _bands(key: ConvGeometry, mirrored: bool) -> Plans | None:
     return conv_plan.band_plans(key, mirrored)
 
 
-def _whole(plan: conv_plan.Plan | None) -> Plans | None:
+def _whole(plan: conv_plan.CorrelationPlan | None) -> Plans | None:
     return None if plan is None else [(plan, 0)]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from . import memory as conv_memory
 from . import plan as conv_plan
 from . import tiles as kernels
@@ -314,10 +314,10 @@ def _emit(module: Module) -> None:
     params = {**dict.fromkeys(("desc", "x", "w", "bias", "out", "scratch"), "ptr"), "images": "i64"}
     f = threads.parallel_export(module, "lanes", params)
 
-    def word(index: int, table: Value = f.desc) -> Value:
+    def word(index: int, table: SSAValue = f.desc) -> SSAValue:
         return f.load("i64", table, index)
 
-    def pointer(index: int, table: Value = f.desc) -> Value:
+    def pointer(index: int, table: SSAValue = f.desc) -> SSAValue:
         return f.load("ptr", f.at(table, index, "i64"))
 
     own = f.at(f.scratch, f.thread * word(_SCRATCH), "i8")
@@ -360,7 +360,9 @@ def _emit(module: Module) -> None:
     f.ret()
 
 
-def _fill(f: Function, result: Value, bias: Value, pixels: Value, vectors: Value) -> None:
+def _fill(
+    f: Function, result: SSAValue, bias: SSAValue, pixels: SSAValue, vectors: SSAValue
+) -> None:
     """Start every pixel's channels from the bias; the rows beyond the last pixel too, which are
     computed and dropped.
     """

@@ -22,10 +22,10 @@ from ...llvm.emit import types_of
 from ..lowered import (
     FLOAT,
     OTHER,
-    Executable,
     Handed,
     InFloat32,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     dense,
@@ -35,10 +35,10 @@ from ..lowered import (
     team,
     value_of,
 )
-from ..pointwise.loop import Access, Loop, Step, Write
+from ..pointwise.loop import Access, Loop, PointwiseOp, Write
 from ..pooling import call as pool
 from ..pooling import direct as pool_direct
-from ..schedule import Place, Schedule
+from ..schedule import Address, Schedule
 from . import call as conv
 from . import lanes as conv_lanes
 from . import tiles as conv_kernels
@@ -67,8 +67,8 @@ def _serves(*values: Any, dtypes: Sequence[str] = tuple(_REALS)) -> bool:
     )
 
 
-def _table(schedule: Schedule, address: int) -> Place:
-    return Place("kept", schedule.keep(address))
+def _table(schedule: Schedule, address: int) -> Address:
+    return Address("kept", schedule.keep(address))
 
 
 def _described(i: Instruction) -> tuple[Any, ...]:
@@ -80,7 +80,7 @@ def _title(what: str, geo: ConvGeometry) -> str:
 
 
 # ---- forward and the gradient in the input -------------------------------------------------------------
-def convolution(i: Instruction, ex: Executable) -> Native | str:
+def convolution(i: Instruction, ex: LoweringContext) -> Native | str:
     """The weights' layout, then one call (or one for each band of pixels)."""
     x, w, bias = i.inputs
     out = i.outputs[0]
@@ -91,7 +91,7 @@ def convolution(i: Instruction, ex: Executable) -> Native | str:
     return _correlation(ex, "convolution", geo, _both(ex, x, w), bias, out, *plans)
 
 
-def input_grad(i: Instruction, ex: Executable) -> Native | str:
+def input_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """As the convolution that it is."""
     g, w = i.inputs
     out = i.outputs[0]
@@ -103,15 +103,15 @@ def input_grad(i: Instruction, ex: Executable) -> Native | str:
     return _correlation(ex, "convolution's input gradient", geo, _both(ex, g, w), None, out, *plans)
 
 
-Operands = Callable[[Schedule], tuple[Place, Place]]
+Operands = Callable[[Schedule], tuple[Address, Address]]
 
 
-def _both(ex: Executable, x: Value, w: Value) -> Operands:
+def _both(ex: LoweringContext, x: Value, w: Value) -> Operands:
     return lambda schedule: (compact(ex, schedule, x), compact(ex, schedule, w))
 
 
 def _correlation(
-    ex: Executable,
+    ex: LoweringContext,
     what: str,
     geo: ConvGeometry,
     given: Operands,
@@ -144,10 +144,10 @@ def _correlation(
 def _by_pixels(
     schedule: Schedule,
     plans: conv.Plans,
-    x: Place,
-    w: Place,
-    bias: Place | None,
-    out: Place,
+    x: Address,
+    w: Address,
+    bias: Address | None,
+    out: Address,
     images: int,
     count: int,
     title: str,
@@ -169,13 +169,13 @@ def _by_pixels(
     size_of_one = plan.zeros.itemsize
     real = "float" if size_of_one == 4 else "double"
     function = jit.address(conv_kernels.driver(real)["correlate"])
-    biased = bias or Place("kept", schedule.keep(plan.zeros))
+    biased = bias or Address("kept", schedule.keep(plan.zeros))
     for plan, first in plans:
         desc = plan.desc
         if split != 1:
             desc = desc.copy()
             desc[conv_kernels.SPLIT] = split
-        described = Place("kept", schedule.keep(desc))
+        described = Address("kept", schedule.keep(desc))
         arrays = [
             described,
             x.at(size_of_one * first),
@@ -190,10 +190,10 @@ def _by_pixels(
 def _by_channels(
     schedule: Schedule,
     plan: conv_lanes.LanesPlan,
-    x: Place,
-    w: Place,
-    bias: Place | None,
-    out: Place,
+    x: Address,
+    w: Address,
+    bias: Address | None,
+    out: Address,
     images: int,
     count: int,
     title: str,
@@ -201,9 +201,9 @@ def _by_channels(
     """Lanes over output channels: what `conv_lanes` does in eager execution."""
     size = plan.weight_bytes + plan.scratch * count
     schedule.plans.append(plan)
-    padded = Place("kept", schedule.keep(plan.zeros))
+    padded = Address("kept", schedule.keep(plan.zeros))
     if bias is not None:  # whole vectors of it are read
-        padded = Place("kept", schedule.keep(plan.zeros.copy()))
+        padded = Address("kept", schedule.keep(plan.zeros.copy()))
         schedule.loop(
             Loop((plan.channels,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)),
             [bias, padded],
@@ -216,7 +216,7 @@ def _by_channels(
         )
     desc, tasks, grain = plan.shared(images, count)
     arrays = [
-        Place("kept", schedule.keep(desc)),
+        Address("kept", schedule.keep(desc)),
         x,
         schedule.work(size),
         padded,
@@ -229,10 +229,10 @@ def _by_channels(
 def _by_winograd(
     schedule: Schedule,
     plan: conv_winograd.WinogradPlan,
-    x: Place,
-    w: Place,
-    bias: Place | None,
-    out: Place,
+    x: Address,
+    w: Address,
+    bias: Address | None,
+    out: Address,
     images: int,
     count: int,
     title: str,
@@ -244,8 +244,8 @@ def _by_winograd(
     size = plan.weight_bytes + plan.scratch * count
     tasks, grain = plan.shared(images, count)
     desc, biased = (
-        Place("kept", schedule.keep(plan.desc)),
-        bias or Place("kept", schedule.keep(plan.zeros)),
+        Address("kept", schedule.keep(plan.desc)),
+        bias or Address("kept", schedule.keep(plan.zeros)),
     )
     arrays = [desc, x, w, biased, out, schedule.work(size), schedule.work(size, plan.weight_bytes)]
     numbers = (images * plan.down, plan.groups, tasks, grain)
@@ -255,7 +255,7 @@ def _by_winograd(
 
 
 # ---- the gradient in the weight ------------------------------------------------------------------------
-def weight_grad(i: Instruction, ex: Executable) -> Native | str:
+def weight_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """What `conv_weight` does in eager execution, call by call."""
     g, x = i.inputs
     out = i.outputs[0]
@@ -276,7 +276,7 @@ def weight_grad(i: Instruction, ex: Executable) -> Native | str:
             return
         schedule.plans.append(other)
         arrays = [
-            Place("kept", schedule.keep(other.desc)),
+            Address("kept", schedule.keep(other.desc)),
             operands[1],
             operands[0],
             operands[2],
@@ -295,9 +295,9 @@ def _weight_by_pixels(
     schedule: Schedule,
     plan: conv_weight.WeightPlan,
     geo: ConvGeometry,
-    g: Place,
-    x: Place,
-    to: Place,
+    g: Address,
+    x: Address,
+    to: Address,
     count: int,
     title: str,
 ) -> None:
@@ -307,7 +307,7 @@ def _weight_by_pixels(
     slices, images = conv_weight.shares(plan, geo.n, count)
     results, size = conv_weight.sizes(plan, slices, images, count)
     desc, result, packed = (
-        Place("kept", schedule.keep(plan.desc)),
+        Address("kept", schedule.keep(plan.desc)),
         schedule.work(size),
         schedule.work(size, results),
     )
@@ -354,7 +354,7 @@ def _weight_by_pixels(
 
 
 # ---- max pooling ---------------------------------------------------------------------------------------
-def max_pool(i: Instruction, ex: Executable) -> Native | str:
+def max_pool(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call; the winners' positions go to the memory that the gradient reads."""
     out = i.outputs[0]
     if len(i.extras) > 1 or set(i.params) - _WINDOW:
@@ -364,7 +364,7 @@ def max_pool(i: Instruction, ex: Executable) -> Native | str:
 
 
 def pooled(
-    ex: Executable,
+    ex: LoweringContext,
     x: Any,
     out: Value | None,
     index: Value | None,
@@ -397,7 +397,7 @@ def pooled(
         schedule.plans.append(plan)
         grain = -(-planes // (2 * count)) if count > 1 else planes
         arrays = [
-            Place("kept", schedule.keep(plan.desc)),
+            Address("kept", schedule.keep(plan.desc)),
             compact(ex, schedule, x),
             schedule.room(4 * size) if out is None else ex.place(out, schedule),
             schedule.room(8 * size) if index is None else ex.place(index, schedule),
@@ -409,7 +409,7 @@ def pooled(
 
 
 def _pooled_directly(
-    ex: Executable,
+    ex: LoweringContext,
     x: Value,
     out: Value | None,
     index: Value | None,
@@ -432,7 +432,7 @@ def _pooled_directly(
         results = [
             schedule.room(8 * size) if v is None else ex.place(v, schedule) for v in (out, index)
         ]
-        arrays = [compact(ex, schedule, x), *results, Place("kept", schedule.keep(table))]
+        arrays = [compact(ex, schedule, x), *results, Address("kept", schedule.keep(table))]
         schedule.native(function, ["team", *arrays, *numbers], title)
 
     return Native(emit, title, x.nbytes + 16 * size, x.size)
@@ -441,7 +441,7 @@ def _pooled_directly(
 _WINDOW = {"kernel", "stride", "padding", "dilation", "ceil_mode"}
 
 
-def max_pool_grad(i: Instruction, ex: Executable) -> Native | str:
+def max_pool_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call."""
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     function = pool.function("max_pool_grad")
@@ -479,8 +479,8 @@ HANDED: dict[str, Handed] = {"max_pool": lambda arrays: arrays[0]}
 def _divided(
     schedule: Schedule,
     dtype: str,
-    origin: Place,
-    target: Place,
+    origin: Address,
+    target: Address,
     shape: tuple[int, ...],
     divisor: Any,
 ) -> None:
@@ -495,9 +495,9 @@ def _divided(
     )
     if np.ndim(divisor):
         reads.append(Access(dtype, (0, *access.strides[1:])))
-        given.append(Place("kept", schedule.keep(divisor.astype(dtype, copy=False))))
+        given.append(Address("kept", schedule.keep(divisor.astype(dtype, copy=False))))
         by = ("in", 1)
-    step = Step("div", (("in", 0), by), dtype)
+    step = PointwiseOp("div", (("in", 0), by), dtype)
     loop = Loop(shape, tuple(reads), (), (step,), (Write(("step", 0), access),))
     schedule.loop(loop, [*given, target], title=f"{math.prod(shape)} means of windows")
 
@@ -522,7 +522,7 @@ def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
     return planes, *shapes, ones, divisor, (geo.stride, pads, (1,) * len(geo.k), 1)
 
 
-def avg_pool(i: Instruction, ex: Executable) -> Native | str:
+def avg_pool(i: Instruction, ex: LoweringContext) -> Native | str:
     """A convolution of each plane with ones, then a division."""
     x, out = i.inputs[0], i.outputs[0]
     if not _serves(x) or not dense(out, dtype=x.dtype) or not out.size:
@@ -534,7 +534,7 @@ def avg_pool(i: Instruction, ex: Executable) -> Native | str:
         ex,
         "average pooling",
         geo,
-        lambda s: (compact(ex, s, x), Place("kept", s.keep(ones))),
+        lambda s: (compact(ex, s, x), Address("kept", s.keep(ones))),
         None,
         out,
         *plans,
@@ -550,7 +550,7 @@ def avg_pool(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, made.title, made.bytes, made.flops)
 
 
-def avg_pool_grad(i: Instruction, ex: Executable) -> Native | str:
+def avg_pool_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """As the gradient of that convolution."""
     g, out = i.inputs[0], i.outputs[0]
     if not _serves(g) or not dense(out, dtype=g.dtype) or not out.size:
@@ -558,12 +558,12 @@ def avg_pool_grad(i: Instruction, ex: Executable) -> Native | str:
     planes, x_shape, g_shape, ones, divisor, described = _pooling(i, out, g)
     geo = conv_geometry(x_shape, ones.shape, *described)
 
-    def given(schedule: Schedule) -> tuple[Place, Place]:
+    def given(schedule: Schedule) -> tuple[Address, Address]:
         share = room(schedule, g.size, g.dtype)
         _divided(
             schedule, g.dtype, compact(ex, schedule, g), share, (planes, *g.shape[2:]), divisor
         )
-        return share, Place("kept", schedule.keep(ones))
+        return share, Address("kept", schedule.keep(ones))
 
     plans = conv.input_grad_plans(_REALS[g.dtype], g_shape, ones.shape, x_shape, *described)
     return _correlation(ex, "average pooling's gradient", geo, given, None, out, *plans)

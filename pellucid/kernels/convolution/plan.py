@@ -197,7 +197,7 @@ def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...], real: str =
 
 
 @dataclass
-class Job:
+class Correlation:
     """One stride-free correlation: taps as (source offset, index of the weight's tap), and its
     output grid.
 
@@ -252,7 +252,7 @@ class Weights:
 
 
 @dataclass
-class Plan:
+class CorrelationPlan:
     """All that a correlation needs beside the data; addresses in `desc` point into `tables`, which
     stay alive here.
     """
@@ -275,11 +275,13 @@ class Plan:
 
 
 @lru_cache(maxsize=256)
-def forward_plan(geo: ConvGeometry) -> Plan | None:
+def forward_plan(geo: ConvGeometry) -> CorrelationPlan | None:
     """The plan of a convolution, or None where its kernels cannot be compiled."""
     direct = _direct(geo)
     layout = direct_layout(geo.x, geo.real) if direct else source_layout(geo)
-    job = Job(forward_taps(geo, layout), cover(geo.out, layout.steps, direct, geo.real), geo.out)
+    job = Correlation(
+        forward_taps(geo, layout), cover(geo.out, layout.steps, direct, geo.real), geo.out
+    )
     block = block_images(len(job.vectors.start), geo.c, layout)
     per_group = geo.c_group * geo.taps
     weights = Weights(per_group, geo.taps, geo.o_group * per_group)
@@ -313,7 +315,7 @@ def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=256)
-def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | None:
+def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[CorrelationPlan, int]] | None:
     """Plans for bands of a large 1x1 convolution (`mirrored`: of its gradient in the input), with
     their first pixels.
 
@@ -334,13 +336,13 @@ def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[Plan, int]] | No
         if mirrored
         else Weights(per_group, 1, geo.o_group * per_group)
     )
-    made: dict[int, Plan | None] = {}
+    made: dict[int, CorrelationPlan | None] = {}
     bands = []
     for first in range(0, pixels, size):
         grid = (min(size, pixels - first),)
         if grid[0] not in made:
             layout = make_layout(grid, (1,), (0,), grid, grid[0], geo.real)
-            job = Job([(0, 0)], cover(grid, layout.steps, False, geo.real), grid)
+            job = Correlation([(0, 0)], cover(grid, layout.steps, False, geo.real), grid)
             sides = Side(source, grid), Side(result, grid)
             made[grid[0]] = _plan(geo.groups, layout, [job], 1, 0, *sides, weights, False, pixels)
         plan = made[grid[0]]
@@ -428,7 +430,7 @@ def _phases(geo: ConvGeometry) -> tuple[Phases, list[int], Layout] | None:
 
 def _phase_job(
     geo: ConvGeometry, phases: Phases, low: list[int], layout: Layout, rho: tuple[int, ...]
-) -> Job:
+) -> Correlation:
     parts = [of_dim[r] for of_dim, r in zip(phases, rho, strict=True)]
     taps = []
     for combination in product(*(part[2] for part in parts)):
@@ -439,13 +441,13 @@ def _phase_job(
         taps.append((offset, index))
     grid = tuple(max(0, last - first + 1) for first, last, _ in parts)
     if not min(grid):
-        return Job(taps, Vectors(*np.zeros((3, 0), np.int64)), grid)
+        return Correlation(taps, Vectors(*np.zeros((3, 0), np.int64)), grid)
     # Positions that no tap reaches are zero, wherever they would lie in the source.
     steps = layout.steps if taps else direct_layout(grid).steps
-    return Job(taps, cover(grid, steps, False, geo.real), grid)
+    return Correlation(taps, cover(grid, steps, False, geo.real), grid)
 
 
-def plain_input_grad(geo: ConvGeometry) -> tuple[Layout, Job]:
+def plain_input_grad(geo: ConvGeometry) -> tuple[Layout, Correlation]:
     """Layout and only job of the gradient in the input of a convolution without strides."""
     made = _phases(geo)
     assert made is not None  # without a stride every tap reaches something
@@ -454,7 +456,7 @@ def plain_input_grad(geo: ConvGeometry) -> tuple[Layout, Job]:
 
 
 @lru_cache(maxsize=256)
-def input_grad_plan(geo: ConvGeometry) -> Plan | None:
+def input_grad_plan(geo: ConvGeometry) -> CorrelationPlan | None:
     """The plan of the gradient in the input, or None where its kernels cannot be compiled."""
     made = _phases(geo)
     if made is None:
@@ -465,7 +467,7 @@ def input_grad_plan(geo: ConvGeometry) -> Plan | None:
     source, result = Side(geo.o, geo.out), Side(geo.c, geo.x)
     if _direct(geo) and geo.taps == 1:
         layout = direct_layout(geo.x, geo.real)
-        only = Job([(0, 0)], cover(geo.x, layout.steps, True, geo.real), geo.x)
+        only = Correlation([(0, 0)], cover(geo.x, layout.steps, True, geo.real), geo.x)
         block = block_images(len(only.vectors.start), geo.o, layout)
         return _plan(geo.groups, layout, [only], block, 0, source, result, weights, True)
     if all(s == 1 for s in geo.stride):
@@ -517,7 +519,7 @@ def _unpack_tables(
 def _plan(
     groups: int,
     layout: Layout,
-    jobs: list[Job],
+    jobs: list[Correlation],
     block: int,
     temp: int,
     source: Side,
@@ -525,7 +527,7 @@ def _plan(
     weights: Weights,
     direct: bool,
     pitch: int = 0,
-) -> Plan | None:
+) -> CorrelationPlan | None:
     """Tables and descriptor; `pitch` is the distance between planes where these are longer than the
     sides' sizes.
     """
@@ -644,4 +646,4 @@ def _plan(
     tiles_total = max(part.tiles for part in parts)
     zeros = np.zeros(result.channels, f"f{itemsize}")
     weight_bytes = -(-weight_total * itemsize // 128) * 128
-    return Plan(desc, keep, gathers, weight_bytes, scratch, block, tiles_total, zeros)
+    return CorrelationPlan(desc, keep, gathers, weight_bytes, scratch, block, tiles_total, zeros)

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from ...llvm import jit, target
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.threads import parallel_export
 
 Natives = Any  # dict[str, Callable]: compiled functions by name; None where they cannot be compiled
@@ -104,15 +104,15 @@ def outer_tiles() -> dict[int, int]:
 DOT_TAPS = 6  # taps of the weight gradient's tile for single output channels
 
 
-def _words(f: Function, table: Value, index: int) -> Value:
+def _words(f: Function, table: SSAValue, index: int) -> SSAValue:
     return f.load("i64", table, index)
 
 
-def _pointer(f: Function, table: Value, index: int) -> Value:
+def _pointer(f: Function, table: SSAValue, index: int) -> SSAValue:
     return f.load("ptr", f.at(table, index, "i64"))
 
 
-def _bytes(f: Function, pointer: Value, offset: Value | int) -> Value:
+def _bytes(f: Function, pointer: SSAValue, offset: SSAValue | int) -> SSAValue:
     return f.at(pointer, offset, "i8")
 
 
@@ -194,7 +194,7 @@ def _emit_pack(module: Module) -> None:
     sources, targets = _pointer(f, f.desc, PACK_SOURCES), _pointer(f, f.desc, PACK_TARGETS)
     phases = _pointer(f, f.desc, PACK_PHASES)
 
-    def each_row(copy: Callable[[Value, Value], None]) -> None:
+    def each_row(copy: Callable[[SSAValue, SSAValue], None]) -> None:
         with f.loop(0, f.images) as n, f.loop(0, f.channels) as c:
             from_plane = f.at(f.src, n * f.image + c * f.channel)
             to_plane = f.at(f.dst, (n * f.channels + c) * f.packed)
@@ -216,7 +216,7 @@ def _emit_pack(module: Module) -> None:
         reach = _max(f, even * 2 - 1, odd * 2)
         most = _max(f, even, odd)
 
-        def copy(src: Value, dst: Value) -> None:
+        def copy(src: SSAValue, dst: SSAValue) -> None:
             src = f.at(src, first)
             with f.loop(0, most, width) as i:
                 a = f.load(kind, src, i * 2, mask=f.tail_mask(reach - i * 2, width))
@@ -237,7 +237,7 @@ def _emit_pack(module: Module) -> None:
         each_row(copy)
 
     def general() -> None:
-        def copy(src: Value, dst: Value) -> None:
+        def copy(src: SSAValue, dst: SSAValue) -> None:
             with f.loop(0, step) as phase:
                 record = f.at(phases, phase * PHASE_WORDS, "i64")
                 first, count, offset = (_words(f, record, i) for i in range(3))
@@ -250,14 +250,14 @@ def _emit_pack(module: Module) -> None:
     f.ret()
 
 
-def _max(f: Function, a: Value, b: Value) -> Value:
+def _max(f: Function, a: SSAValue, b: SSAValue) -> SSAValue:
     return f.larger(a, b)
 
 
-def _copy(f: Function, src: Value, dst: Value, count: Value) -> None:
+def _copy(f: Function, src: SSAValue, dst: SSAValue, count: SSAValue) -> None:
     kind, width = _vector(f.module)
 
-    def body(i: Value, mask: Value | None) -> None:
+    def body(i: SSAValue, mask: SSAValue | None) -> None:
         f.store(f.load(kind, src, i, mask=mask), dst, i, mask=mask)
 
     f.vector_loop(count, width, body)
@@ -283,17 +283,17 @@ def _emit_unpack(module: Module) -> None:
     rows, step = _words(f, f.desc, UNPACK_ROWS), _words(f, f.desc, UNPACK_STEP)
     targets, phases = _pointer(f, f.desc, UNPACK_TARGETS), _pointer(f, f.desc, UNPACK_PHASES)
 
-    def each_row(copy: Callable[[Value, Value], None]) -> None:
+    def each_row(copy: Callable[[SSAValue, SSAValue], None]) -> None:
         with f.loop(0, f.width) as lane, f.loop(0, f.images) as n, f.loop(0, rows) as r:
             to = _bytes(f, f.dst, lane * f.plane + n * f.image)
             copy((lane * f.block + n) * rows + r, f.at(to, f.load("i64", targets, r)))
 
-    def grid(record: Value, row: Value) -> tuple[Value, Value, Value]:
+    def grid(record: SSAValue, row: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
         first, count, offset = (_words(f, record, i) for i in range(3))
         return first, count, f.at(f.temp, offset + row * count)
 
     def plain() -> None:
-        def copy(row: Value, dst: Value) -> None:
+        def copy(row: SSAValue, dst: SSAValue) -> None:
             first, count, src = grid(phases, row)
             _copy(f, src, f.at(dst, first), count)
 
@@ -303,7 +303,7 @@ def _emit_unpack(module: Module) -> None:
         kind, width = _vector(module)
         low = [i // 2 + (i % 2) * width for i in range(width)]
 
-        def copy(row: Value, dst: Value) -> None:
+        def copy(row: SSAValue, dst: SSAValue) -> None:
             _, even, a_row = grid(phases, row)
             _, odd, b_row = grid(f.at(phases, PHASE_WORDS, "i64"), row)
             with f.loop(0, even, width) as i:
@@ -317,7 +317,7 @@ def _emit_unpack(module: Module) -> None:
         each_row(copy)
 
     def general() -> None:
-        def copy(row: Value, dst: Value) -> None:
+        def copy(row: SSAValue, dst: SSAValue) -> None:
             with f.loop(0, step) as phase:
                 first, count, src = grid(f.at(phases, phase * PHASE_WORDS, "i64"), row)
                 with f.loop(0, count) as i:
@@ -342,18 +342,21 @@ def _emit_transpose(module: Module) -> None:
         dst = f.at(f.dst, j0 * f.to_row + i0)
         rows, columns = f.rows - i0, f.columns - j0
 
-        def whole(src: Value = src, dst: Value = dst) -> None:
+        def whole(src: SSAValue = src, dst: SSAValue = dst) -> None:
             square = _turned(f, [f.load(kind, src, f.from_row * i) for i in range(width)])
             for j in range(width):
                 f.store(square[j], dst, f.to_row * j)
 
         def edge(
-            src: Value = src, dst: Value = dst, rows: Value = rows, columns: Value = columns
+            src: SSAValue = src,
+            dst: SSAValue = dst,
+            rows: SSAValue = rows,
+            columns: SSAValue = columns,
         ) -> None:
             in_row, in_column = f.tail_mask(columns, width), f.tail_mask(rows, width)
             none = f.const(0, vector("i1", width))
 
-            def there(count: Value, i: int, mask: Value) -> Value:
+            def there(count: SSAValue, i: int, mask: SSAValue) -> SSAValue:
                 return f.select(f.splat(count.compare("sgt", i), vector("i1", width)), mask, none)
 
             square = _turned(
@@ -370,7 +373,7 @@ def _emit_transpose(module: Module) -> None:
     f.ret()
 
 
-def _turned(f: Function, square: list[Value]) -> list[Value]:
+def _turned(f: Function, square: list[SSAValue]) -> list[SSAValue]:
     """The columns of a square, by shuffles that each are one cheap instruction on x86.
 
     Quarters of registers (four floats) are transposed first, then the quarters themselves.
@@ -380,7 +383,7 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
         return [f.shuffle(square[0], square[1], [i, 2 + i]) for i in range(2)]
     quarters = width // 4
 
-    def within(a: Value, b: Value, pattern: list[int]) -> Value:
+    def within(a: SSAValue, b: SSAValue, pattern: list[int]) -> SSAValue:
         """The same pattern of a (0..3) and b (4..7) in every quarter."""
         return f.shuffle(
             a,
@@ -392,11 +395,11 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
             ],
         )
 
-    def across(a: Value, b: Value, pick: list[int]) -> Value:
+    def across(a: SSAValue, b: SSAValue, pick: list[int]) -> SSAValue:
         """Quarters of a (0 ..) and b (quarters ..)."""
         return f.shuffle(a, b, [4 * p + i for p in pick for i in range(4)])
 
-    turned: list[list[Value]] = []  # by group of four rows: column c of every quarter
+    turned: list[list[SSAValue]] = []  # by group of four rows: column c of every quarter
     for g in range(0, width, 4):
         first, second, third, fourth = square[g : g + 4]
         ab, cd = within(first, second, [0, 4, 1, 5]), within(third, fourth, [0, 4, 1, 5])
@@ -407,7 +410,7 @@ def _turned(f: Function, square: list[Value]) -> list[Value]:
         )
     if quarters == 1:
         return turned[0]
-    columns: list[Value | None] = [None] * width
+    columns: list[SSAValue | None] = [None] * width
     for i in range(4):
         rows = [group[i] for group in turned]
         if quarters == 2:
@@ -465,7 +468,7 @@ def tile(width: int, real: str = "float") -> Natives:
     )
 
 
-def lane_mask(f: Function, table: Value, index: Value) -> tuple[Value, Value]:
+def lane_mask(f: Function, table: SSAValue, index: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Valid lanes of a vector, and as many lanes from the first on."""
     width = lanes(f.module.real)
     bits = f.load("i16", table, index)
@@ -497,7 +500,7 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
     biases = [f.splat(f.load(f.module.real, f.bias, i), kind) for i in range(width)]
     floor = f.splat(f.trunc(f.floor, module.real), kind)
 
-    def body(v: Value, count: int) -> None:
+    def body(v: SSAValue, count: int) -> None:
         xs = [_bytes(f, f.x, f.load("i64", f.base, v + j)) for j in range(count)]
         sums = [[f.var(kind, bias) for _ in range(count)] for bias in biases]
         with f.loop(0, f.k) as k:
@@ -525,7 +528,7 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
     f.ret()
 
 
-def compress(f: Function, value: Value, valid: Value) -> Value:
+def compress(f: Function, value: SSAValue, valid: SSAValue) -> SSAValue:
     """The valid lanes moved together; plans for other processors have them together already."""
     if not compresses():
         return value
@@ -533,14 +536,16 @@ def compress(f: Function, value: Value, valid: Value) -> Value:
     return _intrinsic512(f, "compress", value, zero, valid)
 
 
-def _expand(f: Function, value: Value, valid: Value) -> Value:
+def _expand(f: Function, value: SSAValue, valid: SSAValue) -> SSAValue:
     """The reverse of `compress`; lanes that are not valid become zero."""
     if not compresses():
         return f.select(valid, value, 0.0)
     return _intrinsic512(f, "expand", value, f.const(0, value.ctype), valid)
 
 
-def _intrinsic512(f: Function, name: str, value: Value, other: Value, mask: Value) -> Value:
+def _intrinsic512(
+    f: Function, name: str, value: SSAValue, other: SSAValue, mask: SSAValue
+) -> SSAValue:
     kind = "v16f32" if f.module.real == "float" else "v8f64"
     full = f"llvm.x86.avx512.mask.{name}.{kind}"
     f.module.declarations.add(
@@ -599,7 +604,7 @@ def _emit_correlate(module: Module) -> None:
         },
     )
 
-    def word(index: int) -> Value:
+    def word(index: int) -> SSAValue:
         return _words(f, f.desc, index)
 
     block, split, plane = word(BLOCK_IMAGES), word(SPLIT), word(OUT_PLANE)
@@ -676,13 +681,13 @@ def _emit_correlate(module: Module) -> None:
     f.ret()
 
 
-def clear(f: Function, pointer: Value, count: Value) -> None:
+def clear(f: Function, pointer: SSAValue, count: SSAValue) -> None:
     """Write zeros: `count` bytes from `pointer` on."""
     f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     f.line(f"call void @llvm.memset.p0.i64(ptr {pointer.name}, i8 0, i64 {count.name}, i1 false)")
 
 
-def copy(f: Function, source: Value, target: Value, count: Value) -> None:
+def copy(f: Function, source: SSAValue, target: SSAValue, count: SSAValue) -> None:
     """`count` numbers, a whole number of vectors, to memory before or apart from them."""
     kind, width = _vector(f.module)
     with f.loop(0, count, width) as i:

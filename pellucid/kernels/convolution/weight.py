@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Function, Module, Value
+from ...llvm.emit import Function, Module, SSAValue
 from ...llvm.outputs import empty
 from . import memory as conv_memory
 from . import plan as conv_plan
@@ -256,11 +256,11 @@ def natives(real: str = "float") -> kernels.Natives:
     return kernels.compiled(real, "conv_weight", exports, build)
 
 
-def _word(f: Function, index: int, table: Value | None = None) -> Value:
+def _word(f: Function, index: int, table: SSAValue | None = None) -> SSAValue:
     return f.load("i64", table or f.desc, index)
 
 
-def _pointer(f: Function, index: int, table: Value | None = None) -> Value:
+def _pointer(f: Function, index: int, table: SSAValue | None = None) -> SSAValue:
     return f.load("ptr", f.at(table or f.desc, index, "i64"))
 
 
@@ -323,7 +323,7 @@ def _emit_accumulate(module: Module) -> None:
     f.ret()
 
 
-def _emit_pack(f: Function, n: Value, packed: Value) -> None:
+def _emit_pack(f: Function, n: SSAValue, packed: SSAValue) -> None:
     """Pack image n of the input, where the plan wants that."""
     channels = _word(f, _CHANNELS)
     with f.when(channels.compare("sgt", 0)):
@@ -334,7 +334,9 @@ def _emit_pack(f: Function, n: Value, packed: Value) -> None:
         )
 
 
-def _emit_turn(f: Function, n: Value, start: Value, count: Value, turned: Value) -> None:
+def _emit_turn(
+    f: Function, n: SSAValue, start: SSAValue, count: SSAValue, turned: SSAValue
+) -> None:
     """Transpose `count` pixels of image n's gradient, `start` on, where the plan wants that."""
     row_vectors, pixels, rows = _word(f, _ROW_VECTORS), _word(f, _PIXELS), _word(f, _ROWS)
     with f.when(row_vectors.compare("sgt", 0)), f.loop(0, _word(f, _GROUPS)) as group:
@@ -358,14 +360,14 @@ def _emit_turn(f: Function, n: Value, start: Value, count: Value, turned: Value)
 
 def _emit_task(
     f: Function,
-    t: Value,
-    n: Value,
-    start: Value,
-    row: Value,
-    pixels: Value,
-    packed: Value,
-    turned: Value,
-    result: Value,
+    t: SSAValue,
+    n: SSAValue,
+    start: SSAValue,
+    row: SSAValue,
+    pixels: SSAValue,
+    packed: SSAValue,
+    turned: SSAValue,
+    result: SSAValue,
 ) -> None:
     """Run one task's tiles on a band of image n, from pixel `start` on; its data are the prepared
     ones where there are any.

@@ -34,7 +34,7 @@ from math import prod
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from . import memory as conv_memory
 from . import tiles as kernels
 from . import winograd_range as tame
@@ -339,13 +339,13 @@ class Finite:
         self.f, self.kind = f, vector("float", kernels.lanes())
         self.seen = f.var(self.kind, 0.0)
 
-    def look(self, value: Value, valid: Value) -> None:
+    def look(self, value: SSAValue, valid: SSAValue) -> None:
         """At the `valid` lanes of a result; the others may hold anything."""
         self.seen.set(
             self.f.select(valid, self.f.fma(value, 0.0, self.seen.get()), self.seen.get())
         )
 
-    def tell(self, status: Value) -> None:
+    def tell(self, status: SSAValue) -> None:
         """Store 1 in the word `status` if anything was not finite; several threads may."""
         f, seen, width = self.f, self.seen.get(), kernels.lanes()
         bits = f.bitcast(seen.compare("uno", seen), f"i{width}")
@@ -353,17 +353,17 @@ class Finite:
             f.line(f"store atomic i64 1, ptr {status.name} monotonic, align 8")
 
 
-def word(f: Function, index: int, table: Value | None = None) -> Value:
+def word(f: Function, index: int, table: SSAValue | None = None) -> SSAValue:
     """The 64-bit integer at a place of a table; by default of the descriptor."""
     return f.load("i64", table or f.desc, index)
 
 
-def pointer(f: Function, index: int, table: Value | None = None) -> Value:
+def pointer(f: Function, index: int, table: SSAValue | None = None) -> SSAValue:
     """The pointer at a place of a table; by default of the descriptor."""
     return f.load("ptr", f.at(table or f.desc, index, "i64"))
 
 
-def transpose(f: Function, function: Value, *arguments: Value | int) -> None:
+def transpose(f: Function, function: SSAValue, *arguments: SSAValue | int) -> None:
     """dst[j * to_row + i] = src[i * from_row + j]: src, from_row, dst, to_row, rows, columns."""
     call(f, function.name, *arguments)
 
@@ -452,7 +452,7 @@ def _emit_blocks(module: Module) -> None:
     f.ret()
 
 
-def _emit_block(f: Function, own: Value, start: Value, stop: Value) -> None:
+def _emit_block(f: Function, own: SSAValue, start: SSAValue, stop: SSAValue) -> None:
     """Rows of tiles `start` to `stop`."""
     lanes = kernels.lanes()
     v, m, y, flags, work = (f.at(own, word(f, i), "i8") for i in (_V, _M, _Y, _FLAGS, _MAP_WORK))
@@ -503,7 +503,7 @@ def _emit_block(f: Function, own: Value, start: Value, stop: Value) -> None:
             call(f, "by_definition", f.x, f.w, f.bias, f.out, own, *source, *result, *steps)
 
 
-def products(f: Function, width: Value, *arguments: Value | int) -> None:
+def products(f: Function, width: SSAValue, *arguments: SSAValue | int) -> None:
     """The product for panels of `width` vectors."""
     for known in tiles():
         with f.when(width.compare("eq", known)):
@@ -517,27 +517,27 @@ class Sizes:
     points.
     """
 
-    channels: Value
-    room: Value
-    rows: Value
-    columns: Value
-    top: Value
-    left: Value
-    down: Value
-    across: Value
-    point: Value
+    channels: SSAValue
+    room: SSAValue
+    rows: SSAValue
+    columns: SSAValue
+    top: SSAValue
+    left: SSAValue
+    down: SSAValue
+    across: SSAValue
+    point: SSAValue
 
 
 def data_row(
     f: Function,
-    x: Value,
-    own: Value,
-    v: Value,
-    row: Value,
+    x: SSAValue,
+    own: SSAValue,
+    v: SSAValue,
+    row: SSAValue,
     sizes: Sizes,
-    first: Value,
-    begin: Value,
-    function: Value,
+    first: SSAValue,
+    begin: SSAValue,
+    function: SSAValue,
     seen: tame.Map,
     reach: int = REACH,
 ) -> None:
@@ -607,7 +607,13 @@ def data_row(
 
 
 def _emit_result_row(
-    f: Function, m: Value, y: Value, row: Value, first: Value, channel: Value, width: Value
+    f: Function,
+    m: SSAValue,
+    y: SSAValue,
+    row: SSAValue,
+    first: SSAValue,
+    channel: SSAValue,
+    width: SSAValue,
 ) -> None:
     """The results of a row of tiles for a panel of channels, from m[point][first + tile][channel of
     the panel].

@@ -19,17 +19,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...llvm import target
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 
 A, B = 0.75, 1.5  # the points besides 0 and infinity are ±A and ±B
 TILE = 4  # results of a tile, in each dimension
 REACH = TILE + 2  # source values of a tile, in each dimension; also the points
 POINTS = REACH * REACH
 
-Line = Callable[[Function, Sequence[Value]], list[Value]]
+Line = Callable[[Function, Sequence[SSAValue]], list[SSAValue]]
 
 
-def data_line(f: Function, d: Sequence[Value]) -> list[Value]:
+def data_line(f: Function, d: Sequence[SSAValue]) -> list[SSAValue]:
     """Six source values at the six points: coefficients of x^4 - (A²+B²) x² + A²B² and of its parts
     without one root.
     """
@@ -43,7 +43,7 @@ def data_line(f: Function, d: Sequence[Value]) -> list[Value]:
     return made
 
 
-def taps_line(f: Function, g: Sequence[Value]) -> list[Value]:
+def taps_line(f: Function, g: Sequence[SSAValue]) -> list[SSAValue]:
     """Three or four taps at the six points, divided by what interpolation has to divide by."""
     a2, b2 = A * A, B * B
     made = [g[0] * (1 / (a2 * b2))]
@@ -61,7 +61,7 @@ def taps_line(f: Function, g: Sequence[Value]) -> list[Value]:
 def result_line(count: int) -> Line:
     """Interpolation: products at the six points to `count` (3 or 4) results."""
 
-    def line(f: Function, m: Sequence[Value]) -> list[Value]:
+    def line(f: Function, m: Sequence[SSAValue]) -> list[SSAValue]:
         sums, differences = (m[1] + m[2], m[3] + m[4]), (m[1] - m[2], m[3] - m[4])
         made = [m[0] + (sums[0] + sums[1])]
         for power in range(1, count):
@@ -74,7 +74,7 @@ def result_line(count: int) -> Line:
     return line
 
 
-def square(f: Function, line: Line, rows: Sequence[Sequence[Value]]) -> list[list[Value]]:
+def square(f: Function, line: Line, rows: Sequence[Sequence[SSAValue]]) -> list[list[SSAValue]]:
     """A transform along the columns, then along the rows."""
     columns = [line(f, [row[j] for row in rows]) for j in range(len(rows[0]))]
     return [line(f, [column[i] for column in columns]) for i in range(len(columns[0]))]
@@ -131,7 +131,7 @@ def emit_products(module: Module) -> None:
         )
         f.noinline = True
 
-        def some(i: Value, count: int, f: Function = f, width: int = width) -> None:
+        def some(i: SSAValue, count: int, f: Function = f, width: int = width) -> None:
             sources = [f.at(f.a, (i + r) * f.a_row) for r in range(count)]
             places = [
                 [f.at(f.out, (i + r) * f.out_row + v * lanes) for v in range(width)]
@@ -165,7 +165,7 @@ def emit_products(module: Module) -> None:
         f.ret()
 
 
-def call(f: Function, name: str, *arguments: Value | int) -> None:
+def call(f: Function, name: str, *arguments: SSAValue | int) -> None:
     """Call a function of the module, or at an address (a name with %); numbers are i64."""
     text = [f"i64 {x}" if isinstance(x, int) else f"{x.ctype} {x.name}" for x in arguments]
     f.line(f"call void {name if name.startswith('%') else '@' + name}({', '.join(text)})")

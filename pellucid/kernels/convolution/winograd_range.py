@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.emit import lanes as count
 from . import tiles as kernels
 from .winograd_parts import REACH, TILE
@@ -51,30 +51,30 @@ class Map:
     column on, zeros around.
     """
 
-    at: Value
-    before: Value  # of the row of tiles before this one (or the same memory)
-    pitch: Value
+    at: SSAValue
+    before: SSAValue  # of the row of tiles before this one (or the same memory)
+    pitch: SSAValue
 
 
 def sizes_of_rows(
     f: Function,
     sizes: Map,
-    own: Value,
-    low: Value,
-    high: Value,
-    left: Value,
-    columns: Value,
-    channels: Value,
-    room: Value,
+    own: SSAValue,
+    low: SSAValue,
+    high: SSAValue,
+    left: SSAValue,
+    columns: SSAValue,
+    channels: SSAValue,
+    room: SSAValue,
 ) -> None:
     """Sizes of the pixels of rows `low` to `high`, from `own` in channels last."""
     lanes = kernels.lanes()
     kind = vector("float", lanes)
 
-    def some(line: Value, to: Value, j: Value, pixels: int) -> None:
+    def some(line: SSAValue, to: SSAValue, j: SSAValue, pixels: int) -> None:
         totals = [f.var(kind, 0.0) for _ in range(pixels)]
 
-        def add(c: Value, mask: Value | None) -> None:
+        def add(c: SSAValue, mask: SSAValue | None) -> None:
             for k, total in enumerate(totals):
                 total.set(
                     total.get() + f.fabs(f.load(kind, f.at(line, (j + k) * room), c, mask=mask))
@@ -92,7 +92,7 @@ def sizes_of_rows(
             some(line, to, j, 1)
 
 
-def _sums(f: Function, values: list[Value]) -> Value:
+def _sums(f: Function, values: list[SSAValue]) -> SSAValue:
     """The sums of the lanes of each of some vectors (a power of two), halves added to halves."""
     if len(values) == 1:
         return f.total(values[0])
@@ -113,8 +113,14 @@ def _sums(f: Function, values: list[Value]) -> Value:
 
 
 def mark(
-    f: Function, sizes: Map, rows: Value, columns: Value, across: Value, flags: Value, work: Value
-) -> Value:
+    f: Function,
+    sizes: Map,
+    rows: SSAValue,
+    columns: SSAValue,
+    across: SSAValue,
+    flags: SSAValue,
+    work: SSAValue,
+) -> SSAValue:
     """flags[tile] = 1 for tiles that are not tame; `rows` and `columns` of results count. Returns
     how many there are.
     """
@@ -156,13 +162,13 @@ def mark(
     return found.get()
 
 
-def _uneven(f: Function, largest: Value, bound: Value) -> Value:
+def _uneven(f: Function, largest: SSAValue, bound: SSAValue) -> SSAValue:
     """Whether something is larger than its bound, or too small or too large for the transforms."""
     tiny = largest.compare("olt", SMALLEST) & largest.compare("ogt", 0.0)
     return largest.compare("ugt", bound) | largest.compare("uge", float("inf")) | tiny
 
 
-def tell(f: Function, uneven: Value, status: Value) -> None:
+def tell(f: Function, uneven: SSAValue, status: SSAValue) -> None:
     """Store 1 in the word `status` if any lane is set."""
     width = count(uneven.ctype)
     bits = f.bitcast(uneven, f"i{width}") if width > 1 else uneven
@@ -284,7 +290,9 @@ def emit_by_definition(module: Module) -> None:
 _BOUND, _SIZES, _LARGEST = 9, 10, 12
 
 
-def sums_of_row(f: Function, x: Map, g: Map, across: Value, to: Value, work: Value) -> None:
+def sums_of_row(
+    f: Function, x: Map, g: Map, across: SSAValue, to: SSAValue, work: SSAValue
+) -> None:
     """What the row of tiles adds to the sums that decide about the gradient in the weight: SUMS
     floats.
     """

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Module, Value, vector
+from ...llvm.emit import Module, SSAValue, vector
 from ...llvm.outputs import empty
 from . import memory as conv_memory
 from . import tiles as kernels
@@ -273,7 +273,7 @@ def _emit_rows(module: Module) -> None:
     maps, lines = f.at(f.into, word(f, _MAPS), "i8"), f.at(f.own, word(f, _ROWS), "i8")
     line = f.at(f.at(f.own, word(f, _MAPS), "i8"), word(f, _BLOCK) * REACH * pitch)
 
-    def seen(row: Value) -> tame.Map:
+    def seen(row: SSAValue) -> tame.Map:
         at = f.at(maps, (row - f.first) * REACH * pitch)
         return tame.Map(at, f.at(at, (f.const(0, "i64") - pitch) * REACH), pitch)
 

@@ -23,7 +23,7 @@ from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm import math as functions
 from ...llvm.c_library import HAS_C_FUNCTIONS, through_c
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ..windows.grid import gathered
 
 __all__ = ["cells", "gradient", "losses", "native", "numbers", "room"]
@@ -33,15 +33,15 @@ _LOW = -math.inf
 _NUMBERS = dict.fromkeys(("steps", "batch", "classes", "pitch", "blank", "cells"), "i64")
 
 
-def _exp(f: Function, x: Value) -> Value:
+def _exp(f: Function, x: SSAValue) -> SSAValue:
     return functions.exp(f, x) if "float" in x.ctype else through_c(f, "exp", x)
 
 
-def _log(f: Function, x: Value) -> Value:
+def _log(f: Function, x: SSAValue) -> SSAValue:
     return functions.log(f, x) if "float" in x.ctype else through_c(f, "log", x)
 
 
-def _together(f: Function, *terms: Value) -> Value:
+def _together(f: Function, *terms: SSAValue) -> SSAValue:
     """log(sum of exp)."""
     top = terms[0]
     for x in terms[1:]:
@@ -56,7 +56,7 @@ def _together(f: Function, *terms: Value) -> Value:
 class _Sample:
     """Where a sample's parts lie, and its labels with blanks, once they are written."""
 
-    def __init__(self, f: Function, n: Value, ctype: str) -> None:
+    def __init__(self, f: Function, n: SSAValue, ctype: str) -> None:
         self.f, self.n, self.ctype = f, n, ctype
         self.width = target.host().lanes(ctype)
         self.kind, self.ints = vector(ctype, self.width), vector("i64", self.width)
@@ -89,21 +89,21 @@ class _Sample:
             f.store(f.select(may, f.const(0.0, ctype), f.const(_LOW, ctype)), self.skips, s)
         self.clear(f.at(self.skips, self.states, ctype))
 
-    def clear(self, cells: Value) -> None:
+    def clear(self, cells: SSAValue) -> None:
         """Two cells of minus infinity."""
         for k in range(2):
             self.f.store(self.f.const(_LOW, self.ctype), cells, k)
 
-    def line(self, pointer: Value, t: Value) -> Value:
+    def line(self, pointer: SSAValue, t: SSAValue) -> SSAValue:
         """The classes of a step."""
         return self.f.at(pointer, (t * self.f.batch + self.n) * self.f.classes, self.ctype)
 
-    def alpha(self, t: Value | int) -> Value:
+    def alpha(self, t: SSAValue | int) -> SSAValue:
         """The first state's forward variable of a step."""
         first = self.f.at(self.f.alpha, self.cell * self.f.steps, self.ctype)
-        return self.f.at(first, self.pitch * t + 2 if isinstance(t, Value) else 2, self.ctype)
+        return self.f.at(first, self.pitch * t + 2 if isinstance(t, SSAValue) else 2, self.ctype)
 
-    def emitted(self, line: Value, s: Value, mask: Value | None) -> Value:
+    def emitted(self, line: SSAValue, s: SSAValue, mask: SSAValue | None) -> SSAValue:
         """log_probs of the labels of some states."""
         labels = self.f.load(self.ints, self.labels, s, mask=mask)
         here = mask or self.f.const(1, vector("i1", self.width))
@@ -142,11 +142,11 @@ def _losses(module: Module, ctype: str) -> None:
             one.clear(f.at(here, -2, ctype))
 
             def states(
-                s: Value,
-                mask: Value | None,
-                line: Value = line,
-                before: Value = before,
-                here: Value = here,
+                s: SSAValue,
+                mask: SSAValue | None,
+                line: SSAValue = line,
+                before: SSAValue = before,
+                here: SSAValue = here,
             ) -> None:
                 a, b, c = (f.load(one.kind, before, s - k, mask=mask) for k in range(3))
                 skip = f.load(one.kind, one.skips, s, mask=mask)
@@ -181,7 +181,7 @@ def _gradient(module: Module, ctype: str) -> None:
         with f.loop(used, f.steps) as t:
             line = one.line(f.out, t)
 
-            def clear(c: Value, mask: Value | None, line: Value = line) -> None:
+            def clear(c: SSAValue, mask: SSAValue | None, line: SSAValue = line) -> None:
                 f.store(f.const(0.0, kind), line, c, mask=mask)
 
             f.vector_loop(f.classes, width, clear)
@@ -198,7 +198,9 @@ def _gradient(module: Module, ctype: str) -> None:
                 after.get(),
             )
 
-            def classes(c: Value, mask: Value | None, line: Value = line, out: Value = out) -> None:
+            def classes(
+                c: SSAValue, mask: SSAValue | None, line: SSAValue = line, out: SSAValue = out
+            ) -> None:
                 f.store(
                     _exp(f, f.load(kind, line, c, mask=mask)) * f.splat(g, kind), out, c, mask=mask
                 )
@@ -207,13 +209,13 @@ def _gradient(module: Module, ctype: str) -> None:
             ended = back.compare("eq", 0)
 
             def states(
-                s: Value,
-                mask: Value | None,
-                line: Value = line,
-                alpha: Value = alpha,
-                beta: Value = beta,
-                later: Value = later,
-                ended: Value = ended,
+                s: SSAValue,
+                mask: SSAValue | None,
+                line: SSAValue = line,
+                alpha: SSAValue = alpha,
+                beta: SSAValue = beta,
+                later: SSAValue = later,
+                ended: SSAValue = ended,
             ) -> None:
                 emitted, total = one.emitted(line, s, mask), f.var(kind)
 
@@ -299,7 +301,7 @@ for _ctype in _CTYPES.values():
         f"losses.{_ctype}": "p" + "a" * 7 + "i" * 8,
         f"gradient.{_ctype}": "p" + "a" * 9 + "i" * 8,
     }
-_lib = jit.Library("ctc", _build, _EXPORTS)
+_lib = jit.NativeLibrary("ctc", _build, _EXPORTS)
 
 
 def _kernel(kind: str, dtype: str) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ir import Instruction, Value
 from ..indexing.lower import refusal
-from ..lowered import OTHER, Executable, Lowering, Native, compact, served, value_of
+from ..lowered import OTHER, Lowering, LoweringContext, Native, compact, served, value_of
 from ..schedule import Schedule
 from . import call as ctc
 
@@ -19,7 +19,7 @@ def _parts(i: Instruction) -> list[Any]:
     return [value_of(i.params[name]) for name in ("targets", "used", "lengths")]
 
 
-def check(i: Instruction, ex: Executable) -> Native | str:
+def check(i: Instruction, ex: LoweringContext) -> Native | str:
     """Lengths and labels that are possible."""
     *given, steps, classes = map(value_of, i.params["args"])
     function = ctc.native("fits")
@@ -44,7 +44,7 @@ def check(i: Instruction, ex: Executable) -> Native | str:
 
 
 def _native(
-    i: Instruction, ex: Executable, kind: str, values: list[Value], outputs: list[Value]
+    i: Instruction, ex: LoweringContext, kind: str, values: list[Value], outputs: list[Value]
 ) -> Native | str:
     x, parts = values[-1] if kind == "losses" else values[1], _parts(i)
     function = ctc.native(kind, x.dtype)
@@ -73,14 +73,14 @@ def _native(
     return Native(emit, title, moved, 40 * x.shape[0] * ctc.cells(targets.size, batch))
 
 
-def losses(i: Instruction, ex: Executable) -> Native | str:
+def losses(i: Instruction, ex: LoweringContext) -> Native | str:
     """The losses, and the forward variables for the gradient."""
     if len(i.extras) != 1:
         return OTHER
     return _native(i, ex, "losses", [i.inputs[0]], [i.outputs[0], i.extras[0]])
 
 
-def gradient(i: Instruction, ex: Executable) -> Native | str:
+def gradient(i: Instruction, ex: LoweringContext) -> Native | str:
     """The gradient of log_probs."""
     return _native(i, ex, "gradient", list(i.inputs), [i.outputs[0]])
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, threads
-from ...llvm.emit import Module, Value, types_of
+from ...llvm.emit import Module, SSAValue, types_of
 
 __all__ = ["gather_along", "scatter_along"]
 
@@ -36,7 +36,7 @@ def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None
     f = threads.parallel_export(module, name, params)
     f.scalar = True
 
-    def move(here: Value, there: Value) -> None:
+    def move(here: SSAValue, there: SSAValue) -> None:
         if kind == "gather":
             f.store(f.load(ctype, f.x, there), f.out, here)
         elif kind == "put":
@@ -68,7 +68,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "along",
     _build,
     {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["gather_rows", "scatter_add_rows"]
@@ -35,7 +35,7 @@ def _build(name: str) -> str:
             out = f.at(f.out, r * f.columns, ctype)
 
             def copy(
-                i: Value, mask: Value | None, f: Function = f, here=here, out=out, kind=kind
+                i: SSAValue, mask: SSAValue | None, f: Function = f, here=here, out=out, kind=kind
             ) -> None:
                 f.store(f.load(kind, here, i, mask=mask), out, i, mask=mask)
 
@@ -59,7 +59,7 @@ def _build(name: str) -> str:
                 out = f.at(f.out, where * f.columns + f.begin, ctype)
 
                 def add(
-                    i: Value, mask: Value | None, f: Function = f, row=row, out=out, kind=kind
+                    i: SSAValue, mask: SSAValue | None, f: Function = f, row=row, out=out, kind=kind
                 ) -> None:
                     total = f.load(kind, out, i, mask=mask) + f.load(kind, row, i, mask=mask)
                     f.store(total, out, i, mask=mask)
@@ -74,7 +74,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "embedding",
     _build,
     {

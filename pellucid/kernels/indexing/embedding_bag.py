@@ -12,7 +12,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import Module, Value, types_of, vector
+from ...llvm.emit import Module, SSAValue, types_of, vector
 from . import embedding
 
 __all__ = ["bags", "native", "share", "winners"]
@@ -65,7 +65,7 @@ def _bags(module: Module, ctype: str) -> None:
         with f.when(f.padding.compare("sge", 0)):
             padded.set(f.load("i64", f.index, i).compare("eq", f.padding))
 
-        def left_out(i: Value = i) -> None:
+        def left_out(i: SSAValue = i) -> None:
             f.store(f.n, f.bag, i)
 
         def counted() -> None:
@@ -100,7 +100,9 @@ def _winners(module: Module, ctype: str) -> None:
             f.at(p, b * f.width + f.begin, t) for p, t in ((f.best, ctype), (f.winner, "i64"))
         )
 
-        def clear(i: Value, mask: Value | None, best: Value = best, winner: Value = winner) -> None:
+        def clear(
+            i: SSAValue, mask: SSAValue | None, best: SSAValue = best, winner: SSAValue = winner
+        ) -> None:
             f.store(f.const(-float("inf"), kind), best, i, mask=mask)
             f.store(f.const(-1, ints), winner, i, mask=mask)
 
@@ -114,12 +116,12 @@ def _winners(module: Module, ctype: str) -> None:
             )
 
             def look(
-                i: Value,
-                mask: Value | None,
-                row: Value = row,
-                best: Value = best,
-                winner: Value = winner,
-                r: Value = r,
+                i: SSAValue,
+                mask: SSAValue | None,
+                row: SSAValue = row,
+                best: SSAValue = best,
+                winner: SSAValue = winner,
+                r: SSAValue = r,
             ) -> None:
                 x, known, place = (
                     f.load(t, p, i, mask=mask)
@@ -139,7 +141,7 @@ def _winners(module: Module, ctype: str) -> None:
         some = f.load("i64", winner).compare("sge", 0)
         f.store(f.emit(f"zext i1 {some.name} to i8", "i8"), f.filled, b)
 
-        def settle(i: Value, mask: Value | None, winner: Value = winner) -> None:
+        def settle(i: SSAValue, mask: SSAValue | None, winner: SSAValue = winner) -> None:
             place = f.load(ints, winner, i, mask=mask)
             f.store(f.larger(place, 0), winner, i, mask=mask)
 
@@ -162,7 +164,7 @@ _EXPORTS |= {
     for name, kinds in (("bags", "aaaaiii"), ("winners", "paaaaaiiiii"))
     for c in _CTYPES.values()
 }
-_lib = jit.Library("bags", _build, _EXPORTS)
+_lib = jit.NativeLibrary("bags", _build, _EXPORTS)
 
 
 def native(name: str, dtype: str = "float32") -> int | None:

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass, replace
 
 from ...llvm import target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ..pointwise.values import available, is_half, pack, unpack
 
 __all__ = ["Index", "Pick", "emit", "emit_check", "serves"]
@@ -130,10 +130,12 @@ def emit(module: Module, name: str, pick: Pick) -> None:
     zero = f.const(0, "i64")
     last = len(pick.shape) - 1
 
-    def moved(at: Value, i: Value, stride: int) -> Value:
+    def moved(at: SSAValue, i: SSAValue, stride: int) -> SSAValue:
         return at if not stride else at + (i if stride == 1 else i * stride)
 
-    def nest(d: int, table: Value, values: Value, places: list[Value], open_: list[int]) -> None:
+    def nest(
+        d: int, table: SSAValue, values: SSAValue, places: list[SSAValue], open_: list[int]
+    ) -> None:
         """What is inside of dimension `d`: offsets so far, and index arrays that are not read yet."""
         rest = []
         for k in open_:
@@ -164,7 +166,7 @@ def emit(module: Module, name: str, pick: Pick) -> None:
     f.ret()
 
 
-def _position(f: Function, index: Index, pointer: Value, at: Value) -> Value:
+def _position(f: Function, index: Index, pointer: SSAValue, at: SSAValue) -> SSAValue:
     where = f.load("i64" if index.dtype == "int64" else "i32", pointer, at)
     if index.dtype != "int64":
         where = f.extend(where, "i64")
@@ -175,7 +177,7 @@ def _position(f: Function, index: Index, pointer: Value, at: Value) -> Value:
     )
 
 
-def _combined(f: Function, pick: Pick, old: Value, new: Value) -> Value:
+def _combined(f: Function, pick: Pick, old: SSAValue, new: SSAValue) -> SSAValue:
     """What both make, rounded to the dtype each time."""
     kind = pick.kind
     if is_half(pick.dtype):
@@ -193,7 +195,7 @@ def _combined(f: Function, pick: Pick, old: Value, new: Value) -> Value:
     return f.select(better, new, old)
 
 
-def _move(f: Function, pick: Pick, ctype: str, table: Value, values: Value) -> None:
+def _move(f: Function, pick: Pick, ctype: str, table: SSAValue, values: SSAValue) -> None:
     if pick.kind == "take":
         f.store(f.load(ctype, f.table, table), f.values, values)
         return
@@ -213,11 +215,11 @@ def _vectors(pick: Pick, ctype: str) -> bool:
     )
 
 
-def _row(f: Function, pick: Pick, ctype: str, table: Value, values: Value) -> None:
+def _row(f: Function, pick: Pick, ctype: str, table: SSAValue, values: SSAValue) -> None:
     width = target.host().lanes("double" if ctype in ("double", "i64") else "float")
     kind = vector(ctype, width)
 
-    def move(i: Value, mask: Value | None) -> None:
+    def move(i: SSAValue, mask: SSAValue | None) -> None:
         if pick.kind == "take":
             f.store(f.load(kind, table, i, mask=mask), values, i, mask=mask)
             return
@@ -247,14 +249,14 @@ def emit_check(module: Module, name: str, shape: tuple[int, ...], index: Index) 
     # of positions as unsigned numbers: negative ones are greater than any size
     largest = f.var(kind, f.const(0, kind))
 
-    def look(at: Value, mask: Value | None) -> None:
+    def look(at: SSAValue, mask: SSAValue | None) -> None:
         x = f.load(kind if whole else ctype, f.index, at, mask=mask)
         x = f.extend(x, "i64") if ctype == "i32" else x
         x = x + shift if shift else x
         known = largest.get()
         largest.set(f.select(x.compare("ugt", known), x, known))
 
-    def nest(d: int, at: Value) -> None:
+    def nest(d: int, at: SSAValue) -> None:
         if d == len(dims):
             look(at, None)
             return

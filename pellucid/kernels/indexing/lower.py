@@ -11,9 +11,9 @@ import numpy as np
 
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE
-from ..lowered import OTHER, Executable, Lowering, Native, compact, steps, value_of
+from ..lowered import OTHER, Lowering, LoweringContext, Native, compact, steps, value_of
 from ..pointwise.loop import Access, Loop, Write
-from ..schedule import Place, Schedule
+from ..schedule import Address, Schedule
 from . import embedding, embedding_bag, gather_scatter
 from .gather_scatter import Index, Pick
 
@@ -27,7 +27,7 @@ def plain(*values: Any) -> bool:
     )
 
 
-def refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
+def refusal(i: Instruction, ex: LoweringContext) -> Callable[[], None]:
     """Runs the instruction again, in Python, on the arrays of the call that was refused: it raises."""
 
     def refuse() -> None:
@@ -37,7 +37,7 @@ def refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
     return refuse
 
 
-def copy(schedule: Schedule, ex: Executable, origin: Value, target: Value) -> None:
+def copy(schedule: Schedule, ex: LoweringContext, origin: Value, target: Value) -> None:
     """Copy a value to another of the same shape."""
     loop = Loop(
         target.shape,
@@ -54,7 +54,11 @@ def copy(schedule: Schedule, ex: Executable, origin: Value, target: Value) -> No
 
 
 def check(
-    schedule: Schedule, at: Place, shape: tuple[int, ...], index: Index, refuse: Callable[[], None]
+    schedule: Schedule,
+    at: Address,
+    shape: tuple[int, ...],
+    index: Index,
+    refuse: Callable[[], None],
 ) -> None:
     """End the schedule where a position lies outside."""
     symbol = schedule.function(
@@ -66,7 +70,12 @@ def check(
 
 
 def pick(
-    schedule: Schedule, p: Pick, table: Place, values: Place, indices: Sequence[Place], title: str
+    schedule: Schedule,
+    p: Pick,
+    table: Address,
+    values: Address,
+    indices: Sequence[Address],
+    title: str,
 ) -> None:
     """Move what a pick says; its positions are known to be inside."""
     p = p.merged()
@@ -101,7 +110,7 @@ def along(index: Value, shape: tuple[int, ...], dim: int, table: Value, wrap: bo
 
 def native(
     i: Instruction,
-    ex: Executable,
+    ex: LoweringContext,
     p: Pick,
     table: Value,
     values: Value,
@@ -144,7 +153,7 @@ def _without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 
 # ---- along one dimension, element by element ---------------------------------------------------------
-def gather(i: Instruction, ex: Executable) -> Native | str:
+def gather(i: Instruction, ex: LoweringContext) -> Native | str:
     """gather, and take_along (which counts negative positions from the end)."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -171,7 +180,7 @@ _KINDS = {"scatter": "put", "scatter_add": "add", "put_along": "put"}
 _REDUCED = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
-def scatter(i: Instruction, ex: Executable) -> Native | str:
+def scatter(i: Instruction, ex: LoweringContext) -> Native | str:
     """scatter, scatter_add and scatter_reduce with the old values."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -193,7 +202,7 @@ def scatter(i: Instruction, ex: Executable) -> Native | str:
     return native(i, ex, p, out, source, [index], x)
 
 
-def put_along(i: Instruction, ex: Executable) -> Native | str:
+def put_along(i: Instruction, ex: LoweringContext) -> Native | str:
     """Zeros with values added at positions along a dimension; with `unique` they are put there."""
     source, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -225,7 +234,7 @@ def _line(index: Value, shape: tuple[int, ...], dim: int, table: Value) -> Index
     )
 
 
-def index_select(i: Instruction, ex: Executable) -> Native | str:
+def index_select(i: Instruction, ex: LoweringContext) -> Native | str:
     """Slices at positions."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -247,7 +256,7 @@ def index_select(i: Instruction, ex: Executable) -> Native | str:
     return native(i, ex, p, x, out, [index])
 
 
-def index_add(i: Instruction, ex: Executable) -> Native | str:
+def index_add(i: Instruction, ex: LoweringContext) -> Native | str:
     """A copy with slices added or put (index_copy) at positions."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -272,7 +281,7 @@ def index_add(i: Instruction, ex: Executable) -> Native | str:
     return native(i, ex, p, out, source, [index], x)
 
 
-def index_fill(i: Instruction, ex: Executable) -> Native | str:
+def index_fill(i: Instruction, ex: LoweringContext) -> Native | str:
     """A copy with one number at positions."""
     x, index, value = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
@@ -319,7 +328,7 @@ def _advanced(
     return (*strides[:first], *(0,) * len(picked), *strides[first:]), tuple(made)
 
 
-def index(i: Instruction, ex: Executable) -> Native | str:
+def index(i: Instruction, ex: LoweringContext) -> Native | str:
     """Elements at index arrays."""
     x, *indices = i.inputs
     out = i.outputs[0]
@@ -333,7 +342,7 @@ def index(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def index_grad(i: Instruction, ex: Executable) -> Native | str:
+def index_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """Zeros with values added at index arrays."""
     g, *indices = i.inputs
     out = i.outputs[0]
@@ -347,7 +356,7 @@ def index_grad(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def index_put(i: Instruction, ex: Executable) -> Native | str:
+def index_put(i: Instruction, ex: LoweringContext) -> Native | str:
     """A copy with values put, or added, at index arrays; they are broadcast to what the index
     arrays pick.
     """
@@ -374,7 +383,7 @@ def index_put(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- rows of a table -----------------------------------------------------------------------------------
-def rows(i: Instruction, ex: Executable) -> Native | str:
+def rows(i: Instruction, ex: LoweringContext) -> Native | str:
     """An embedding whose table or index has gaps."""
     table, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(table, at, out) or at.dtype not in _WHOLE or len(table.shape) != 2:
@@ -393,7 +402,7 @@ def rows(i: Instruction, ex: Executable) -> Native | str:
     return native(i, ex, p, table, out, [at])
 
 
-def rows_grad(i: Instruction, ex: Executable) -> Native | str:
+def rows_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """Its gradient."""
     g, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if (
@@ -416,7 +425,7 @@ def rows_grad(i: Instruction, ex: Executable) -> Native | str:
     return native(i, ex, p, out, g, [at], "zeros")
 
 
-def check_rows(i: Instruction, ex: Executable) -> Native | str:
+def check_rows(i: Instruction, ex: LoweringContext) -> Native | str:
     """All indices inside of the table, where they have gaps."""
     _, at, count = i.params["args"]
     at = value_of(at)
@@ -430,7 +439,7 @@ def check_rows(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "check of indices", at.nbytes, at.size)
 
 
-def check_fits(i: Instruction, ex: Executable) -> Native | str:
+def check_fits(i: Instruction, ex: LoweringContext) -> Native | str:
     """All positions of index arrays inside of what they index, before it is written to; shapes and
     dtypes are the program's.
     """
@@ -470,7 +479,7 @@ def _whole(*values: Any) -> bool:
     return plain(*values) and all(v.dtype == "int64" for v in values)
 
 
-def check_offsets(i: Instruction, ex: Executable) -> Native | str:
+def check_offsets(i: Instruction, ex: LoweringContext) -> Native | str:
     """The first bag begins at the beginning, and none behind the indices."""
     starts, size = map(value_of, i.params["args"])
     function = embedding_bag.native("offsets")
@@ -488,7 +497,7 @@ def check_offsets(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "check of offsets", starts.nbytes, starts.size)
 
 
-def bags(i: Instruction, ex: Executable) -> Native | str:
+def bags(i: Instruction, ex: LoweringContext) -> Native | str:
     """The bag of each index, and how many each bag has."""
     starts, index, padding, _ = map(value_of, i.params["args"])
     bag, counts = i.record[1]
@@ -508,7 +517,7 @@ def bags(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "bags", starts.nbytes + 3 * bag.nbytes, bag.size)
 
 
-def winners(i: Instruction, ex: Executable) -> Native | str:
+def winners(i: Instruction, ex: LoweringContext) -> Native | str:
     """Where the largest elements of each bag stand."""
     rows, bag, count = map(value_of, i.params["args"])
     winner, filled = i.record[1]

@@ -39,7 +39,7 @@ def _build(name: str) -> str:
     return module.text()
 
 
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "reversed copies", _build, {f"reverse_{name}": "paaiii" for name in _TYPES.values()}
 )
 

@@ -62,7 +62,7 @@ def _build(name: str) -> str:
     return module.text()
 
 
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "transposed copies", _build, {f"copy_{name}": "paaaiiiiiiii" for name in _TYPES.values()}
 )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Module, Value, vector
+from ...llvm.emit import Module, SSAValue, vector
 from ...llvm.outputs import empty
 
 __all__ = ["triangle"]
@@ -39,7 +39,7 @@ def _build(ctype: str) -> str:
         lower = f.lower.compare("ne", 0)
         first, last = f.select(lower, f.const(0, "i64"), cut), f.select(lower, cut, f.columns)
 
-        def zeros(begin: Value, end: Value, out: Value = out) -> None:
+        def zeros(begin: SSAValue, end: SSAValue, out: SSAValue = out) -> None:
             with f.loop(begin, end, width) as i:
                 f.store(none, out, i, mask=f.tail_mask(end - i, width))
 
@@ -52,7 +52,7 @@ def _build(ctype: str) -> str:
     return module.text()
 
 
-_lib = jit.Library("triangles", _build, dict.fromkeys(_TYPES.values(), "paaiiiiii"))
+_lib = jit.NativeLibrary("triangles", _build, dict.fromkeys(_TYPES.values(), "paaiiiiii"))
 
 
 def triangle(x: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | None:

@@ -46,7 +46,7 @@ _VARIABLES = {
 
 
 @dataclass(frozen=True)
-class Library:
+class BLAS:
     """A BLAS that this process loaded, with functions that say and set how many threads it uses."""
 
     kind: str
@@ -63,7 +63,7 @@ class Library:
         self.put(min(count, int(text)) if text.isdecimal() and int(text) > 0 else count)
 
 
-def libraries() -> tuple[Library, ...]:
+def libraries() -> tuple[BLAS, ...]:
     """Every BLAS in this process whose number of threads can be set. SciPy brings one of its own,
     from its first use on.
     """
@@ -71,7 +71,7 @@ def libraries() -> tuple[Library, ...]:
 
 
 @functools.cache
-def _libraries(scipy_loaded: bool) -> tuple[Library, ...]:
+def _libraries(scipy_loaded: bool) -> tuple[BLAS, ...]:
     from threadpoolctl import ThreadpoolController
 
     from ...llvm import threads  # here, so that `import pellucid` stays quick
@@ -88,7 +88,7 @@ def _libraries(scipy_loaded: bool) -> tuple[Library, ...]:
     return tuple(found)
 
 
-def _library(controller: Any) -> Library:
+def _library(controller: Any) -> BLAS:
     function = (
         _openblas_functions(controller.dynlib) if controller.internal_api == "openblas" else None
     )
@@ -101,7 +101,7 @@ def _library(controller: Any) -> Library:
             None,
             (ctypes.c_int,),
         )
-    return Library(
+    return BLAS(
         controller.internal_api,
         controller.filepath,
         controller.version or "unknown",
@@ -118,7 +118,7 @@ def _openblas_functions(library: ctypes.CDLL) -> Callable[[str], Any] | None:
     return None
 
 
-def openblas() -> Library | None:
+def openblas() -> BLAS | None:
     """The OpenBLAS that NumPy uses; None where it uses another library."""
     found = [library for library in libraries() if library.function is not None]
     return next(

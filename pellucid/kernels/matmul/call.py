@@ -26,7 +26,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value
+from ...llvm.emit import Function, Module, SSAValue
 from ..pointwise.ufunc import restore_flags, save_flags
 from . import blas
 from .micro import ACCUMULATE, BIAS, PACKED, RELU, emit_any, emit_finish, emit_micro, micro_name
@@ -145,23 +145,23 @@ def ready(packed: bool, rows: int, vectors: int) -> None:
 _JOB = "a b out bias packed m n depth a_row a_step b_step b_column pitch flags panels".split()
 
 
-class Job:
+class BlockArguments:
     """The description of one block's work in memory, for the team."""
 
-    def __init__(self, f: Function, block: Value) -> None:
+    def __init__(self, f: Function, block: SSAValue) -> None:
         self.f, self.block = f, block
 
-    def set(self, name: str, value: Value) -> None:
+    def set(self, name: str, value: SSAValue) -> None:
         """Write a field of the job, by name."""
         self.f.store(value, self.f.at(self.block, _JOB.index(name), "i64"))
 
-    def get(self, name: str) -> Value:
+    def get(self, name: str) -> SSAValue:
         """Read a field of the job, by name."""
         kind = "ptr" if name in ("a", "b", "out", "bias", "packed") else "i64"
         return self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
 
 
-def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value]:
+def _panel(f: Function, p: SSAValue, m: SSAValue, panels: SSAValue) -> tuple[SSAValue, SSAValue]:
     """First row and height of panel p: `m` rows cut into `panels` of nearly the same height."""
     low, more = m / panels, m % panels
     return p * low + f.smaller(p, more), low + f.extend(
@@ -172,7 +172,7 @@ def _panel(f: Function, p: Value, m: Value, panels: Value) -> tuple[Value, Value
 def _emit_pack_a(module: Module) -> None:
     f = module.function("pack_a", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
-    job = Job(f, f.args)
+    job = BlockArguments(f, f.args)
     a, packed, m, depth, row, step, panels = map(
         job.get, ("a", "packed", "m", "depth", "a_row", "a_step", "panels")
     )
@@ -211,7 +211,7 @@ def _emit_pack_a(module: Module) -> None:
     f.ret()
 
 
-def _lies_ready(f: Function, row: Value, n: Value) -> Value:
+def _lies_ready(f: Function, row: SSAValue, n: SSAValue) -> SSAValue:
     """Whether A can be read where it is although its steps do not lie side by side: the rows of a
     step do, and few columns of B do not repay packing. What it costs to wait for the second cache
     is hidden behind the arithmetic.
@@ -220,8 +220,8 @@ def _lies_ready(f: Function, row: Value, n: Value) -> Value:
 
 
 def _panel_of_a(
-    f: Function, job: dict[str, Value], top: Value, height: Value
-) -> tuple[Value, Value]:
+    f: Function, job: dict[str, SSAValue], top: SSAValue, height: SSAValue
+) -> tuple[SSAValue, SSAValue]:
     """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how
     far its steps are apart.
     """
@@ -241,7 +241,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
         thread="i64",
     )
     f.driver = True
-    job = Job(f, f.args)
+    job = BlockArguments(f, f.args)
     values = {name: job.get(name) for name in _JOB}
     m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
     buffer = f.buffer("float", DEPTH * t.columns)
@@ -302,7 +302,7 @@ def _emit_pack_b(module: Module) -> None:
     t = tile()
     f = module.function("pack_b", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
-    job = Job(f, f.args)
+    job = BlockArguments(f, f.args)
     b, packed, n, depth, step, column = map(
         job.get, ("b", "packed", "n", "depth", "b_step", "b_column")
     )
@@ -328,7 +328,7 @@ def _emit_rows(module: Module, t: Tile) -> None:
         "rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
     )
     f.driver = True
-    job = Job(f, f.args)
+    job = BlockArguments(f, f.args)
     a, b, out, bias, m, n, depth = map(job.get, ("a", "packed", "out", "bias", "m", "n", "depth"))
     row, step, pitch, flags, panels = map(job.get, ("a_row", "a_step", "pitch", "flags", "panels"))
     buffer = f.buffer("float", DEPTH * t.rows)
@@ -378,13 +378,13 @@ def _emit_rows(module: Module, t: Tile) -> None:
     f.ret()
 
 
-def _kernel(f: Function, packed: bool, height: Value, vectors: Value) -> Value:
+def _kernel(f: Function, packed: bool, height: SSAValue, vectors: SSAValue) -> SSAValue:
     """The address of a micro-kernel, null where it has not been compiled."""
     t = tile() if packed else plain_tile()
     return _entry(f, (vectors - 1) * t.rows + height + (_place(packed, 1, 1) - 1))
 
 
-def _entry(f: Function, which: Value) -> Value:
+def _entry(f: Function, which: SSAValue) -> SSAValue:
     # Others may be writing it.
     slot = f.emit(f"getelementptr ptr, ptr @pellucid_matmul, i64 {which.name}", "ptr")
     return f.emit(f"load atomic ptr, ptr {slot.name} acquire, align 8", "ptr")
@@ -399,7 +399,7 @@ def _emit_ready(module: Module) -> None:
     taller = f.select(more.compare("ne", 0), height + 1, height)
     packed = f.packed.compare("ne", 0)
 
-    def chosen(of: Callable[[bool], int]) -> Value:
+    def chosen(of: Callable[[bool], int]) -> SSAValue:
         return f.select(packed, f.const(of(True), "i64"), of(False))
 
     tiles = {True: tile(), False: plain_tile()}
@@ -434,7 +434,7 @@ def _emit_gemm(module: Module) -> None:
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
     f.driver = True
-    job = Job(f, f.buffer("i64", len(_JOB), align=8))
+    job = BlockArguments(f, f.buffer("i64", len(_JOB), align=8))
     for name in "packed a_row a_step b_step b_column pitch".split():
         job.set(name, getattr(f, name))
     passes = (f.depth + (DEPTH - 1)) / DEPTH
@@ -450,7 +450,11 @@ def _emit_gemm(module: Module) -> None:
         job.set("flags", start | f.select(last, f.epilogue, 0))
 
         def place(
-            row: Value | int, rows: Value, column: Value | int, columns: Value, k: Value = k
+            row: SSAValue | int,
+            rows: SSAValue,
+            column: SSAValue | int,
+            columns: SSAValue,
+            k: SSAValue = k,
         ) -> None:
             job.set("m", rows)
             job.set("n", columns)
@@ -459,20 +463,20 @@ def _emit_gemm(module: Module) -> None:
             job.set("out", f.at(f.out, f.pitch * row + column))
             job.set("bias", f.at(f.bias, column))
 
-        def panels_of(rows: Value, columns: Value, packed: bool) -> Value:
+        def panels_of(rows: SSAValue, columns: SSAValue, packed: bool) -> SSAValue:
             t = tile() if packed else plain_tile()
             panels = (rows + (t.rows - 1)) / t.rows
             job.set("panels", panels)
             f.call("ready", rows, panels, columns, f.const(int(packed), "i64"))
             return panels
 
-        def start_team(kernel: str, tasks: Value, work: int, each: Value) -> None:
+        def start_team(kernel: str, tasks: SSAValue, work: int, each: SSAValue) -> None:
             """A chunk is worth at least some microseconds: `work`, of tasks of `each`."""
             threads.start_team(
                 f, f.team, kernel, job.block, tasks, f.larger(f.const(work, "i64") / each, 1)
             )
 
-        def by_columns(packed: bool, steps: Value = steps) -> None:
+        def by_columns(packed: bool, steps: SSAValue = steps) -> None:
             """Blocks of A, and panels of B."""
             t = tile() if packed else plain_tile()
             height = f.larger(f.const(BLOCK, "i64") / depth, tile().rows)
@@ -491,7 +495,7 @@ def _emit_gemm(module: Module) -> None:
                     rows * steps * t.columns,
                 )
 
-        def by_rows(steps: Value = steps) -> None:
+        def by_rows(steps: SSAValue = steps) -> None:
             """Blocks of B, and panels of A: then the smaller operand is the one that is packed
             beforehand.
             """

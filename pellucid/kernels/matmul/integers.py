@@ -16,7 +16,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import BYTES, Module, Value, Var, types_of, vector
+from ...llvm.emit import BYTES, Module, SSAValue, Var, types_of, vector
 
 __all__ = ["multiply", "times_vector"]
 
@@ -41,7 +41,7 @@ def _rows_times_vector(name: str, ctype: str) -> str:
         sums = [f.var(kind, f.const(0, kind)) for _ in range(ROWS)]
         whole = f.terms - f.terms % (width * ROWS)
 
-        def add(total: Var, i: Value, mask: Value | None, line: Value = line) -> None:
+        def add(total: Var, i: SSAValue, mask: SSAValue | None, line: SSAValue = line) -> None:
             x, y = f.load(kind, line, i, mask=mask), f.load(kind, f.b, i, mask=mask)
             total.set(total.get() + x * y)
 
@@ -74,7 +74,7 @@ def _matrices(name: str, ctype: str) -> str:
         lines = [f.at(f.a, row * f.terms, ctype) for row in rows]
         b = f.at(f.b, batch * f.terms * f.columns, ctype)
 
-        def columns(j: Value, masks: list[Value | None], rows=rows, lines=lines, b=b) -> None:
+        def columns(j: SSAValue, masks: list[SSAValue | None], rows=rows, lines=lines, b=b) -> None:
             sums = [[f.var(kind, f.const(0, kind)) for _ in masks] for _ in rows]
             with f.loop(0, f.terms) as p:
                 at = p * f.columns + j
@@ -98,7 +98,7 @@ def _matrices(name: str, ctype: str) -> str:
 
 
 _EACH = sorted(set(_CTYPES.values()))
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "products of integers",
     _build,
     {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...llvm import target
-from ...llvm.emit import Function, Module, Value, lanes, vector
+from ...llvm.emit import Function, Module, SSAValue, lanes, vector
 
 __all__ = [
     "Tile",
@@ -76,11 +76,11 @@ def emit_pack_copy(module: Module) -> None:
     f.noinline = True
 
     def copy(
-        step: Value, v: Value | int, used: int, mask: Value | None, room: Value | None
+        step: SSAValue, v: SSAValue | int, used: int, mask: SSAValue | None, room: SSAValue | None
     ) -> None:
         src, dst = f.at(f.src, step * f.pitch), f.at(f.dst, step * f.stride)
         for w in range(used):
-            at = v if isinstance(v, Value) else f.const((v + w) * t.lanes, "i64")
+            at = v if isinstance(v, SSAValue) else f.const((v + w) * t.lanes, "i64")
             f.store(f.load(kind, src, at, mask=mask), dst, at, mask=room)
 
     def whole(used: int) -> None:
@@ -107,7 +107,7 @@ def emit_pack_copy(module: Module) -> None:
     f.ret()
 
 
-def exchanged(f: Function, rows: list[Value], distance: int = 1) -> list[Value]:
+def exchanged(f: Function, rows: list[SSAValue], distance: int = 1) -> list[SSAValue]:
     """A step to the transpose for each row at an index that is a power of two: blocks of `distance`
     lanes are exchanged between neighbors, then twice as many ... All steps from 1 on, over as many
     rows as they have lanes, give the transpose.
@@ -176,12 +176,12 @@ def emit_pack_transpose(module: Module) -> None:
 
 def pack(
     f: Function,
-    src: Value,
-    step: Value,
-    across: Value,
-    dst: Value,
-    depth: Value,
-    count: Value,
+    src: SSAValue,
+    step: SSAValue,
+    across: SSAValue,
+    dst: SSAValue,
+    depth: SSAValue,
+    count: SSAValue,
     stride,
 ) -> None:
     """Pack elements `across` apart within a step and `step` apart between steps; one of the two is

@@ -29,7 +29,7 @@ import ml_dtypes
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from . import call
 from .call import BLOCK, DEPTH
 from .micro import BIAS, RELU
@@ -131,11 +131,11 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
     f.ret()
 
 
-def _widened(f: Function, x: Value) -> Value:
+def _widened(f: Function, x: SSAValue) -> SSAValue:
     return f.bitcast(f._convert("zext", x, vector("i32", LANES)) << 16, _SUMS)
 
 
-def _narrowed(f: Function, x: Value) -> Value:
+def _narrowed(f: Function, x: SSAValue) -> SSAValue:
     return f.bitcast(f._convert("fptrunc", x, vector("bfloat", LANES)), vector("i16", LANES))
 
 
@@ -159,7 +159,7 @@ def _emit_finish(module: Module) -> None:
             with f.when(first.compare("eq", False)):
                 total.set(total.get() + f.load(_SUMS, f.sums, between, mask=mask))
 
-            def done(i: Value = i, j: Value = j, mask: Value = mask) -> None:
+            def done(i: SSAValue = i, j: SSAValue = j, mask: SSAValue = mask) -> None:
                 with f.when(biased):
                     total.set(total.get() + bias.get())
                 with f.when(added):
@@ -169,7 +169,7 @@ def _emit_finish(module: Module) -> None:
                     total.set(f.select(total.get().compare("olt", 0.0), 0.0, total.get()))
                 f.store(_narrowed(f, total.get()), f.out, i * f.pitch + j, mask=mask)
 
-            def later(between: Value = between, mask: Value = mask) -> None:
+            def later(between: SSAValue = between, mask: SSAValue = mask) -> None:
                 f.store(total.get(), f.sums, between, mask=mask)
 
             f.branch(last, done, later)
@@ -238,7 +238,9 @@ def _emit_pack_copy(module: Module) -> None:
     f.noinline = True
     words, units = vector("i16", LANES), vector("i32", LANES)
 
-    def unit(k: Value, at: Value | int, mask: Value | None, room: Value | None, both: bool) -> None:
+    def unit(
+        k: SSAValue, at: SSAValue | int, mask: SSAValue | None, room: SSAValue | None, both: bool
+    ) -> None:
         src = f.at(f.src, k * f.pitch, "i16")
         low = f._convert("zext", f.load(words, src, at, mask=mask), units)
         if both:
@@ -319,13 +321,13 @@ def _emit_pack_transpose(module: Module) -> None:
 
 def _pack(
     f: Function,
-    src: Value,
-    step: Value,
-    across: Value,
-    dst: Value,
-    depth: Value,
-    count: Value,
-    stride: Value,
+    src: SSAValue,
+    step: SSAValue,
+    across: SSAValue,
+    dst: SSAValue,
+    depth: SSAValue,
+    count: SSAValue,
+    stride: SSAValue,
 ) -> None:
     """Pack elements `across` apart within a step and `step` apart between steps; one of the two is
     1.
@@ -348,14 +350,14 @@ _JOB = (*_POINTERS, *"m n depth a_row a_step b_step b_column pitch between flags
 class _Job:
     """The description of a block's work in memory, for the team."""
 
-    def __init__(self, f: Function, block: Value) -> None:
+    def __init__(self, f: Function, block: SSAValue) -> None:
         self.f, self.block = f, block
 
-    def set(self, **values: Value) -> None:
+    def set(self, **values: SSAValue) -> None:
         for name, value in values.items():
             self.f.store(value, self.f.at(self.block, _JOB.index(name), "i64"))
 
-    def read(self) -> dict[str, Value]:
+    def read(self) -> dict[str, SSAValue]:
         kinds = {name: "ptr" if name in _POINTERS else "i64" for name in _JOB}
         return {
             name: self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
@@ -363,13 +365,15 @@ class _Job:
         }
 
 
-def _task(module: Module, name: str) -> tuple[Function, dict[str, Value]]:
+def _task(module: Module, name: str) -> tuple[Function, dict[str, SSAValue]]:
     f = module.function(name, internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     f.driver = True
     return f, _Job(f, f.args).read()
 
 
-def _pack_rows(f: Function, job: dict[str, Value], p: Value, dst: Value) -> tuple[Value, Value]:
+def _pack_rows(
+    f: Function, job: dict[str, SSAValue], p: SSAValue, dst: SSAValue
+) -> tuple[SSAValue, SSAValue]:
     """Pack panel p of A; its first row and height."""
     top = p * job["height"]
     height = f.smaller(job["m"] - top, job["height"])
@@ -386,7 +390,7 @@ def _pack_rows(f: Function, job: dict[str, Value], p: Value, dst: Value) -> tupl
     return top, height
 
 
-def _pack_columns(f: Function, job: dict[str, Value], j: Value, dst: Value) -> None:
+def _pack_columns(f: Function, job: dict[str, SSAValue], j: SSAValue, dst: SSAValue) -> None:
     """Pack panel j of B."""
     first = j * COLUMNS
     valid = f.smaller(job["n"] - first, COLUMNS)
@@ -396,12 +400,12 @@ def _pack_columns(f: Function, job: dict[str, Value], j: Value, dst: Value) -> N
 
 def _multiply(
     f: Function,
-    job: dict[str, Value],
-    a: Value,
-    top: Value,
-    height: Value,
-    b: Value,
-    j: Value,
+    job: dict[str, SSAValue],
+    a: SSAValue,
+    top: SSAValue,
+    height: SSAValue,
+    b: SSAValue,
+    j: SSAValue,
     ahead: Any,
 ) -> None:
     """A packed panel of A times a packed panel of B."""
@@ -421,14 +425,14 @@ def _multiply(
 
 def _ahead(
     f: Function,
-    source: Value,
-    row: Value,
-    step: Value,
-    more: Value,
-    part: Value,
-    parts: Value,
+    source: SSAValue,
+    row: SSAValue,
+    step: SSAValue,
+    more: SSAValue,
+    part: SSAValue,
+    parts: SSAValue,
     count: int,
-    other: Value,
+    other: SSAValue,
 ) -> Any:
     """What the micro-kernels are to fetch while they multiply: of the next panel that is packed,
     `part` of so many `parts`; where it begins, and how far apart the lines are.
@@ -505,7 +509,7 @@ def _emit_gemm(module: Module) -> None:
     job.set(a_row=f.a_row, a_step=f.a_step, b_step=f.b_step, b_column=f.b_column, pitch=f.pitch)
     job.set(packed=f.packed, height=height, between=f.n)
 
-    def start(task: str, tasks: Value, work: int, each: Value) -> None:
+    def start(task: str, tasks: SSAValue, work: int, each: SSAValue) -> None:
         threads.start_team(
             f, f.team, f"@pairs.{task}", job.block, tasks, f.larger(f.const(work, "i64") / each, 1)
         )
@@ -517,7 +521,9 @@ def _emit_gemm(module: Module) -> None:
         ends = f.select((k + depth).compare("sge", f.depth), f.const(LAST, "i64"), 0)
         job.set(depth=steps, flags=begins | ends | f.epilogue)
 
-        def place(row: Any, rows: Value, column: Any, columns: Value, k: Value = k) -> None:
+        def place(
+            row: Any, rows: SSAValue, column: Any, columns: SSAValue, k: SSAValue = k
+        ) -> None:
             row, column = f.as_value(row, "i64"), f.as_value(column, "i64")
             job.set(
                 m=rows,
@@ -529,7 +535,7 @@ def _emit_gemm(module: Module) -> None:
                 sums=f.at(sums.get(), f.n * row + column),
             )
 
-        def by_columns(units: Value = units) -> None:
+        def by_columns(units: SSAValue = units) -> None:
             block = f.larger(f.const(BLOCK // 2, "i64") / units / height, 1) * height
             with f.loop(0, f.m, block) as i:
                 rows = f.smaller(f.m - i, block)
@@ -537,7 +543,7 @@ def _emit_gemm(module: Module) -> None:
                 start("pack_a", (rows + height - 1) / height, 1 << 15, units * height)
                 start("columns", (f.n + (COLUMNS - 1)) / COLUMNS, 1 << 20, rows * units * COLUMNS)
 
-        def by_rows(units: Value = units) -> None:
+        def by_rows(units: SSAValue = units) -> None:
             width = f.larger(f.const(BLOCK // 2, "i64") / units / COLUMNS, 1) * COLUMNS
             with f.loop(0, f.n, width) as j:
                 columns = f.smaller(f.n - j, width)

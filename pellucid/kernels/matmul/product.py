@@ -7,7 +7,7 @@ import functools
 from dataclasses import dataclass
 
 from ...llvm import target
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from . import call as matmul
 from . import pairs
 
@@ -108,11 +108,11 @@ def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
         )
 
         def rows(
-            i: Value,
+            i: SSAValue,
             count: int,
             start: int = start,
-            mask: Value | None = mask,
-            first: Value = first,
+            mask: SSAValue | None = mask,
+            first: SSAValue = first,
         ) -> None:
             totals = [f.var(kind, first) for _ in range(count)]
             with f.loop(0, p.k) as k:
@@ -144,7 +144,7 @@ def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
         row, column = i * p.a[0], j * p.b[1]
         total = f.var(kind, f.const(0.0, kind))
 
-        def add(k: Value, mask: Value | None) -> None:
+        def add(k: SSAValue, mask: SSAValue | None) -> None:
             if width > 1:
                 x, y = (
                     f.load(kind, f.a, row + k, mask=mask),

@@ -9,9 +9,9 @@ from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE
 from ..lowered import (
     OTHER,
-    Executable,
     InFloat32,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     copied,
@@ -23,7 +23,7 @@ from ..lowered import (
     value_of,
 )
 from ..pointwise.loop import Access
-from ..schedule import Place, Schedule
+from ..schedule import Address, Schedule
 from . import order, scan, search, select
 
 
@@ -61,7 +61,7 @@ def _in_memory(dim: int, *values: Any) -> tuple[Any, ...]:
     ]
 
 
-def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) -> Native | str:
+def _ordered(i: Instruction, ex: LoweringContext, dim: int, k: int, largest: bool) -> Native | str:
     """The first `k` in order, with their places: by selection where they are few, else by sorting."""
     dim, x, values, index = _in_memory(dim % len(i.inputs[0].shape), i.inputs[0], *i.outputs)
     how = i.params["how"]
@@ -92,7 +92,7 @@ def _ordered(i: Instruction, ex: Executable, dim: int, k: int, largest: bool) ->
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + values.nbytes + index.nbytes, 0)
 
 
-def sort(i: Instruction, ex: Executable) -> Native | str:
+def sort(i: Instruction, ex: LoweringContext) -> Native | str:
     """All in order."""
     x = i.inputs[0]
     if not isinstance(x, Value) or not x.shape:
@@ -100,7 +100,7 @@ def sort(i: Instruction, ex: Executable) -> Native | str:
     return _ordered(i, ex, i.params["dim"], x.shape[i.params["dim"]], bool(i.params["descending"]))
 
 
-def topk(i: Instruction, ex: Executable) -> Native | str:
+def topk(i: Instruction, ex: LoweringContext) -> Native | str:
     """The first few."""
     x = i.inputs[0]
     if not isinstance(x, Value) or not x.shape:
@@ -108,7 +108,7 @@ def topk(i: Instruction, ex: Executable) -> Native | str:
     return _ordered(i, ex, i.params["dim"], i.params["k"], bool(i.params["largest"]))
 
 
-def kth(i: Instruction, ex: Executable) -> Native | str:
+def kth(i: Instruction, ex: LoweringContext) -> Native | str:
     """The k-th in order along a dimension: the last of the first k, arranged as far as PyTorch
     does.
     """
@@ -137,7 +137,7 @@ def kth(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, title, x.nbytes + 12 * count, x.size)
 
 
-def extreme(i: Instruction, ex: Executable) -> Native | str:
+def extreme(i: Instruction, ex: LoweringContext) -> Native | str:
     """max, min, argmax and argmin along a dimension, or argmax of all."""
     x, dim, largest = i.inputs[0], i.params["dim"], "max" in i.op
     if not _serves(x, *i.outputs):
@@ -171,7 +171,7 @@ def extreme(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, f"{i.op} of {count} lines", x.nbytes + 12 * count, x.size)
 
 
-def chosen(i: Instruction, ex: Executable) -> Native | str:
+def chosen(i: Instruction, ex: LoweringContext) -> Native | str:
     """median and nanmedian along a dimension; the medians of all elements, whose place
     nobody wants.
     """
@@ -204,7 +204,7 @@ def chosen(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, title, 3 * x.nbytes + sum(out.nbytes for out in i.outputs), 4 * x.size)
 
 
-def places(i: Instruction, ex: Executable) -> Native | str:
+def places(i: Instruction, ex: LoweringContext) -> Native | str:
     """searchsorted and bucketize."""
     sequences, values, right, _ = map(value_of, i.params["args"])
     out = i.record[1][0]
@@ -236,12 +236,12 @@ def places(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def running(i: Instruction, ex: Executable) -> Native | str:
+def running(i: Instruction, ex: LoweringContext) -> Native | str:
     """Running sums and products."""
     return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
 
 
-def cumprod_vjp(i: Instruction, ex: Executable) -> Native | str:
+def cumprod_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
     """The gradient of running products."""
     x, made = (value_of(v) for v in i.params["s"][:2])
     return _running(
@@ -250,7 +250,7 @@ def cumprod_vjp(i: Instruction, ex: Executable) -> Native | str:
 
 
 def _running(
-    i: Instruction, ex: Executable, name: str, values: list[Any], dim: int
+    i: Instruction, ex: LoweringContext, name: str, values: list[Any], dim: int
 ) -> Native | str:
     out = i.outputs[0]
     if len(i.outputs) != 1 or not out.shape or not out.size or not served(*values, out):
@@ -264,7 +264,7 @@ def _running(
         return OTHER
 
     def emit(schedule: Schedule) -> None:
-        arrays: list[Place] = [compact(ex, schedule, v) for v in values]
+        arrays: list[Address] = [compact(ex, schedule, v) for v in values]
         numbers = scan.numbers(name, shape, dim)
         to = ex.place(out, schedule) if out.contiguous else schedule.room(out.nbytes)
         schedule.native(

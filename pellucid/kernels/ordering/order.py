@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
+from ...llvm.emit import BYTES, Function, Module, SSAValue, types_of, vector
 from . import FEW, unstable
 
 __all__ = ["KINDS", "MOST", "extreme", "first", "native", "numbers", "scratch", "sort"]
 
 
-class Kind(NamedTuple):
+class KeyType(NamedTuple):
     """What one dtype is in registers."""
 
     ctype: str
@@ -105,7 +105,9 @@ _PARAMS = {
 }
 
 
-def _packed(f: Function, kind: Kind, x: Value, place: Value, flip: Value, nan: Value) -> Value:
+def _packed(
+    f: Function, kind: KeyType, x: SSAValue, place: SSAValue, flip: SSAValue, nan: SSAValue
+) -> SSAValue:
     """An element and its place as one number; `flip` is -1 for descending order, and `nan` where
     NaN stands first, else 0.
     """
@@ -121,12 +123,12 @@ def _packed(f: Function, kind: Kind, x: Value, place: Value, flip: Value, nan: V
     return (f.extend(key, kind.item) << kind.bits) | f.extend(place, kind.item)
 
 
-def _place(f: Function, kind: Kind, items: Value, j: Value) -> Value:
+def _place(f: Function, kind: KeyType, items: SSAValue, j: SSAValue) -> SSAValue:
     """The place in an item."""
     return f.trunc(f.load(kind.item, items, j), "i64") & 0xFFFFFFFF
 
 
-def _insert(f: Function, kind: str, items: Value, count: Value, item: Value) -> None:
+def _insert(f: Function, kind: str, items: SSAValue, count: SSAValue, item: SSAValue) -> None:
     """Put an item to its place among `count` sorted ones, with room for one more."""
     at = f.var("i64", count)
     with f.loop_while() as go_on:
@@ -138,12 +140,12 @@ def _insert(f: Function, kind: str, items: Value, count: Value, item: Value) -> 
     f.store(item, items, at.get())
 
 
-def _lines(f: Function, line: Value, length: Value) -> Value:
+def _lines(f: Function, line: SSAValue, length: SSAValue) -> SSAValue:
     """Where a line of an array (outer, length, inner) begins."""
     return line // f.inner * length * f.inner + line % f.inner
 
 
-def _equal(f: Function, kind: Kind, items: Value, count: Value) -> Value:
+def _equal(f: Function, kind: KeyType, items: SSAValue, count: SSAValue) -> SSAValue:
     """Whether there are equals among sorted items, and the line is to be arranged once more."""
     found = f.var("i1", 0)
     with f.when(f.how.compare("ne", unstable.STABLE)), f.loop(1, count) as j:
@@ -152,11 +154,11 @@ def _equal(f: Function, kind: Kind, items: Value, count: Value) -> Value:
     return found.get()
 
 
-def _arranged(f: Function, kind: Kind, line: Value, room: Value) -> None:
+def _arranged(f: Function, kind: KeyType, line: SSAValue, room: SSAValue) -> None:
     """The items of a line in PyTorch's order."""
     base = _lines(f, line, f.length)
 
-    def item(place: Value) -> Value:
+    def item(place: SSAValue) -> SSAValue:
         return _packed(
             f, kind, f.load(kind.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
         )
@@ -183,7 +185,9 @@ def _arranged(f: Function, kind: Kind, line: Value, room: Value) -> None:
     f.branch(heap, by_heap, whole)
 
 
-def _deliver(f: Function, kind: Kind, items: Value, count: Value, base: Value, to: Value) -> None:
+def _deliver(
+    f: Function, kind: KeyType, items: SSAValue, count: SSAValue, base: SSAValue, to: SSAValue
+) -> None:
     """Elements and places of sorted items."""
     with f.loop(0, count) as j:
         place = _place(f, kind, items, j)
@@ -191,7 +195,7 @@ def _deliver(f: Function, kind: Kind, items: Value, count: Value, base: Value, t
         f.store(place, f.index, to + j * f.inner)
 
 
-def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
+def _emit_first(module: Module, name: str, own: KeyType, largest: bool) -> None:
     f = threads.parallel_export(module, name, _PARAMS)
     f.scalar = True
     width, better = own.width, own.better(largest)
@@ -207,7 +211,7 @@ def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
         have = f.var("i64", 0)
         bound = f.var(own.ctype, 0)  # the worst of those that were found
 
-        def offer(place: Value) -> None:
+        def offer(place: SSAValue) -> None:
             x = f.load(own.ctype, f.x, base + place * f.inner)
             item = _packed(f, own, x, place, f.flip, f.nan)
             free = have.get().compare("slt", many)
@@ -245,7 +249,7 @@ def _emit_first(module: Module, name: str, own: Kind, largest: bool) -> None:
     f.ret()
 
 
-def _emit_sort(module: Module, name: str, own: Kind) -> None:
+def _emit_sort(module: Module, name: str, own: KeyType) -> None:
     f = threads.parallel_export(module, name, _PARAMS)
     f.scalar = True
     room = f.at(f.scratch, f.thread * f.length * 2, own.item)
@@ -253,7 +257,7 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
     with f.loop(f.begin, f.end) as line:
         base, to = _lines(f, line, f.length), _lines(f, line, f.k)
 
-        def item(place: Value, base: Value = base) -> Value:
+        def item(place: SSAValue, base: SSAValue = base) -> SSAValue:
             return _packed(
                 f, own, f.load(own.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
             )
@@ -296,14 +300,20 @@ def _emit_sort(module: Module, name: str, own: Kind) -> None:
 
 
 def _merge(
-    f: Function, kind: str, items: Value, out: Value, left: Value, middle: Value, end: Value
+    f: Function,
+    kind: str,
+    items: SSAValue,
+    out: SSAValue,
+    left: SSAValue,
+    middle: SSAValue,
+    end: SSAValue,
 ) -> None:
     """Two sorted runs to one. Those of one length are merged from both ends at once: neither end
     comes to the end of a run before it is done.
     """
     i, j = f.var("i64", left), f.var("i64", middle)
 
-    def least(to: Value) -> None:
+    def least(to: SSAValue) -> None:
         a, b = f.load(kind, items, i.get()), f.load(kind, items, j.get())
         second = b.compare("slt", a)
         f.store(f.select(second, b, a), out, to)
@@ -336,7 +346,7 @@ def _merge(
     f.branch((end - middle).compare("eq", middle - left), both, one)
 
 
-def _emit_across(module: Module, name: str, own: Kind, largest: bool) -> None:
+def _emit_across(module: Module, name: str, own: KeyType, largest: bool) -> None:
     """The extreme of each column of (outer, length, inner), vectors running along `inner`."""
     f = threads.parallel_export(
         module, name, {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"}
@@ -347,7 +357,9 @@ def _emit_across(module: Module, name: str, own: Kind, largest: bool) -> None:
     with f.loop(f.begin, f.end) as o:
         base, to = f.at(f.x, o * f.length * f.inner, own.ctype), o * f.inner
 
-        def column(i: Value, mask: Value | None, base: Value = base, to: Value = to) -> None:
+        def column(
+            i: SSAValue, mask: SSAValue | None, base: SSAValue = base, to: SSAValue = to
+        ) -> None:
             best, place = (
                 f.var(elements, f.load(elements, base, i, mask=mask)),
                 f.var(ints, f.const(0, ints)),
@@ -369,7 +381,7 @@ def _emit_across(module: Module, name: str, own: Kind, largest: bool) -> None:
 def _build(name: str) -> str:
     module = Module()
     for dtype, ctype in KINDS.items():
-        own = Kind(ctype)
+        own = KeyType(ctype)
         for side in ("largest", "smallest"):
             _emit_first(module, f"{side}.{dtype}", own, side == "largest")
             _emit_across(module, f"{side}_across.{dtype}", own, side == "largest")
@@ -379,7 +391,7 @@ def _build(name: str) -> str:
 
 _SIGNATURES = {"largest": "paaaiiiiiiaii", "sort": "paaaiiiiiiaii", "largest_across": "paaaiiii"}
 _SIGNATURES |= {name.replace("largest", "smallest"): types for name, types in _SIGNATURES.items()}
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "order",
     _build,
     {f"{name}.{dtype}": types for name, types in _SIGNATURES.items() for dtype in KINDS},

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, lanes, types_of, vector
+from ...llvm.emit import MEMORY, REGISTER, Function, Module, SSAValue, lanes, types_of, vector
 from ...llvm.outputs import empty
 from ..matmul.pack import exchanged
 from ..pointwise.values import available, convert, is_float, is_half, pack, unpack
@@ -44,7 +44,9 @@ class _Elements:
         self.held, self.result = held, _PARTS.get(result, result)
         self.memory = _PARTS.get(memory, memory)
 
-    def read(self, f: Function, base: Value, at: Value, n: int, mask: Value | None) -> list[Value]:
+    def read(
+        self, f: Function, base: SSAValue, at: SSAValue, n: int, mask: SSAValue | None
+    ) -> list[SSAValue]:
         """Elements as they lie in memory, part by part."""
         kind = vector(MEMORY[self.memory], n * self.parts)
         if self.parts == 1:
@@ -54,18 +56,23 @@ class _Elements:
         both = f.load(kind, base, at * 2, mask=_twice(f, mask))
         return [f.shuffle(both, both, list(range(part, 2 * n, 2))) for part in (0, 1)]
 
-    def wide(self, f: Function, x: Value) -> Value:
+    def wide(self, f: Function, x: SSAValue) -> SSAValue:
         """A part as it is computed with."""
         return convert(f, unpack(f, x, self.memory), self.memory, self.held)
 
-    def narrow(self, f: Function, x: Value) -> Value:
+    def narrow(self, f: Function, x: SSAValue) -> SSAValue:
         """A part as it lies in memory: doubles are rounded to float32 before two-byte floats."""
         if is_float(self.result):
             x = f.trunc(x, vector(REGISTER[self.result], lanes(x.ctype)))
         return pack(f, x, self.result)
 
     def write(
-        self, f: Function, parts: list[Value], base: Value, at: Value, mask: Value | None
+        self,
+        f: Function,
+        parts: list[SSAValue],
+        base: SSAValue,
+        at: SSAValue,
+        mask: SSAValue | None,
     ) -> None:
         """Write elements of which the parts are as they lie in memory."""
         n = lanes(parts[0].ctype)
@@ -79,7 +86,7 @@ class _Elements:
             f.store(both, base, at * 2, mask=_twice(f, mask))
 
 
-def _twice(f: Function, mask: Value | None) -> Value | None:
+def _twice(f: Function, mask: SSAValue | None) -> SSAValue | None:
     if mask is None:
         return None
     return f.shuffle(mask, mask, [k // 2 for k in range(2 * lanes(mask.ctype))])
@@ -87,7 +94,7 @@ def _twice(f: Function, mask: Value | None) -> Value | None:
 
 # What is known of a line so far: `step(x, i)` takes the next elements of `n` lines, the results
 # follow from what it returns, a list of parts for each array that is written.
-_Step = Callable[[list[Value], Value], list[list[Value]]]
+_Step = Callable[[list[SSAValue], SSAValue], list[list[SSAValue]]]
 
 
 def _accumulating(f: Function, kind: str, e: _Elements, n: int) -> _Step:
@@ -95,7 +102,7 @@ def _accumulating(f: Function, kind: str, e: _Elements, n: int) -> _Step:
     held = vector(REGISTER[e.held], n)
     totals = [f.var(held, f.const(first if k == 0 else 0, held)) for k in range(e.parts)]
 
-    def step(x: list[Value], i: Value) -> list[list[Value]]:
+    def step(x: list[SSAValue], i: SSAValue) -> list[list[SSAValue]]:
         old, new = [t.get() for t in totals], [e.wide(f, part) for part in x]
         if kind == "cumsum":
             made = [a + b for a, b in zip(old, new)]
@@ -124,7 +131,7 @@ def _extreme(f: Function, kind: str, e: _Elements, n: int) -> _Step:
     how += "ge" if kind == "cummax" else "le"
     best, place = f.var(held, f.const(lowest, held)), f.var(places, f.const(0, places))
 
-    def step(x: list[Value], i: Value) -> list[list[Value]]:
+    def step(x: list[SSAValue], i: SSAValue) -> list[list[SSAValue]]:
         new = e.wide(f, x[0])
         wins = new.compare(how, best.get())
         if floating:
@@ -167,7 +174,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_Arrays = list[tuple[_Elements, Value]]
+_Arrays = list[tuple[_Elements, SSAValue]]
 
 
 def _across(
@@ -176,7 +183,7 @@ def _across(
     with f.loop(f.begin, f.end) as o:
         base = o * f.length * f.inner
 
-        def column(i: Value, mask: Value | None) -> None:
+        def column(i: SSAValue, mask: SSAValue | None) -> None:
             step = start(n)
             with f.loop(0, f.length) as j:
                 at = base + j * f.inner + i
@@ -193,19 +200,19 @@ def _along(
     lines, whose sums do not wait for each other. A line that is left goes alone.
     """
 
-    def single(line: Value) -> None:
+    def single(line: SSAValue) -> None:
         step = start(1)
         base = line * f.length
         with f.loop(0, f.length) as i:
             for (kind, to), made in zip(arrays, step(e.read(f, f.x, base + i, 1, None), i)):
                 kind.write(f, made, to, base + i, None)
 
-    def together(first: Value, last: Value) -> None:
+    def together(first: SSAValue, last: SSAValue) -> None:
         step = start(n)
         # the last line again where there are fewer
         lines = [f.smaller(first + u, last) * f.length for u in range(n)]
 
-        def square(i: Value, mask: Value | None) -> None:
+        def square(i: SSAValue, mask: SSAValue | None) -> None:
             rows = [e.read(f, f.x, line + i, n, mask) for line in lines]
             columns = [exchanged(f, [row[part] for row in rows]) for part in range(e.parts)]
             made = [step([column[j] for column in columns], i + j) for j in range(n)]
@@ -249,7 +256,7 @@ def _cumprod_backward(module: Module, dtype: str) -> None:
     f.ret()
 
 
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "scan",
     _build,
     {

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...llvm import target, threads
-from ...llvm.emit import Function, Module, Value, element, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, element, types_of, vector
 from ..windows.grid import gathered
 
 __all__ = ["Search", "emit", "share"]
@@ -34,7 +34,7 @@ class Search:
         return self.dtype in _CTYPES and self.result in ("int64", "int32")
 
 
-def _less(f: Function, a: Value, b: Value) -> Value:
+def _less(f: Function, a: SSAValue, b: SSAValue) -> SSAValue:
     """NaN is larger than all others."""
     if element(a.ctype).startswith("i"):
         return a.compare("slt", b)
@@ -52,14 +52,14 @@ def emit(module: Module, name: str, s: Search) -> None:
     width = target.host().lanes("double")
     kind, ints = vector(ctype, width), vector("i64", width)
 
-    def find(sequence: Value, first: Value, count: Value | int) -> None:
+    def find(sequence: SSAValue, first: SSAValue, count: SSAValue | int) -> None:
         values, out = f.at(f.values, first, ctype), f.at(f.out, first, result)
 
-        def some(i: Value, mask: Value | None) -> None:
+        def some(i: SSAValue, mask: SSAValue | None) -> None:
             x, low = f.load(kind, values, i, mask=mask), f.var(ints, f.const(0, ints))
             known = mask or f.const(1, vector("i1", width))
 
-            def behind(by: Value | int) -> Value:
+            def behind(by: SSAValue | int) -> SSAValue:
                 at = low.get() + (by if isinstance(by, int) else f.splat(by, ints))
                 middle = gathered(f, sequence, at, known, ctype, width)
                 return (

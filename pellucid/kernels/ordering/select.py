@@ -19,7 +19,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, threads
-from ...llvm.emit import Function, Module, Value, Var
+from ...llvm.emit import Function, Module, SSAValue, Var
 
 __all__ = ["native", "numbers", "scratch", "select"]
 
@@ -33,7 +33,7 @@ _CTYPES = {
 _WAYS = ("kth", "median", "nanmedian")
 
 
-def _key(f: Function, x: Value, whole: str) -> Value:
+def _key(f: Function, x: SSAValue, whole: str) -> SSAValue:
     """An element as a number of the same order; -0.0 is 0.0."""
     if x.ctype == whole:
         return x
@@ -43,14 +43,14 @@ def _key(f: Function, x: Value, whole: str) -> Value:
     return f.select(x.compare("uno", x), f.const((1 << (size - 1)) - 1, whole), key)
 
 
-def _partition(f: Function, keys: Value, whole: str, rank: Value, n: Value) -> None:
+def _partition(f: Function, keys: SSAValue, whole: str, rank: SSAValue, n: SSAValue) -> None:
     """Bring the element of a rank to its place, smaller ones before it and larger ones behind.
     Source: Hoare, "FIND", 1961.
     """
     low, high = f.var("i64", 0), f.var("i64", n - 1)
     i, j = f.var("i64"), f.var("i64")
 
-    def walk(at: Var, how: str, pivot: Value, step: int) -> None:
+    def walk(at: Var, how: str, pivot: SSAValue, step: int) -> None:
         with f.loop_while() as go_on:
             go_on(f.load(whole, keys, at.get()).compare(how, pivot))
             at.set(at.get() + step)
@@ -119,7 +119,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_lib = jit.Library("select", _build, {ctype: "paaaaiiiiii" for ctype, _ in _CTYPES.values()})
+_lib = jit.NativeLibrary("select", _build, {ctype: "paaaaiiiiii" for ctype, _ in _CTYPES.values()})
 
 
 def native(dtype: str) -> int | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...llvm.emit import Function, Module, Value, Var
+from ...llvm.emit import Function, Module, SSAValue, Var
 from . import FEW
 
 # what is asked for; "choice" is the k-th element alone
@@ -174,7 +174,7 @@ class _Line:
 
 
 # ---- as native code -----------------------------------------------------------------------------
-class Names(NamedTuple):
+class SortFunctions(NamedTuple):
     """Functions on items: `whole(items, n, k, how)` does what `arranged` does; the others are parts."""
 
     whole: str
@@ -183,9 +183,9 @@ class Names(NamedTuple):
     sift: str
 
 
-def emit(module: Module, item: str) -> Names:
+def emit(module: Module, item: str) -> SortFunctions:
     """Put the functions for items of a type into a module, once."""
-    made = Names(*[f"{part}_{item}" for part in Names._fields])
+    made = SortFunctions(*[f"{part}_{item}" for part in SortFunctions._fields])
     if all(f.name != made.whole for f in module.functions):
         _Code(module, item).whole(made.whole)
     return made
@@ -209,26 +209,26 @@ class _Code:
         f.scalar = f.noinline = True
         return f
 
-    def call(self, f: Function, name: str, *args: Value | int) -> Value | None:
-        values = [a if isinstance(a, Value) else f.const(a, "i64") for a in args]
+    def call(self, f: Function, name: str, *args: SSAValue | int) -> SSAValue | None:
+        values = [a if isinstance(a, SSAValue) else f.const(a, "i64") for a in args]
         returns = "i64" if name == "partition" else "void"
         return f.call(f"{name}_{self.item}", f.items, *values, returns=returns)
 
-    def load(self, f: Function, i: Value) -> Value:
+    def load(self, f: Function, i: SSAValue) -> SSAValue:
         return f.load(self.item, f.items, i)
 
-    def key(self, f: Function, what: Value) -> Value:
+    def key(self, f: Function, what: SSAValue) -> SSAValue:
         return f.trunc(what >> self.bits, f"i{self.bits}")
 
-    def less(self, f: Function, i: Value, j: Value) -> Value:
+    def less(self, f: Function, i: SSAValue, j: SSAValue) -> SSAValue:
         return self.key(f, self.load(f, i)).compare("slt", self.key(f, self.load(f, j)))
 
-    def swap(self, f: Function, i: Value, j: Value) -> None:
+    def swap(self, f: Function, i: SSAValue, j: SSAValue) -> None:
         a, b = self.load(f, i), self.load(f, j)
         f.store(b, f.items, i)
         f.store(a, f.items, j)
 
-    def walk(self, f: Function, at: Var, step: int, pivot: Value) -> None:
+    def walk(self, f: Function, at: Var, step: int, pivot: SSAValue) -> None:
         """Go on while elements are on their side of the pivot."""
         with f.loop_while() as go_on:
             key = self.key(f, self.load(f, at.get()))
@@ -289,7 +289,7 @@ class _Code:
         f.store(f.what, f.items, f.first + hole.get())
         f.ret()
 
-    def pop(self, f: Function, n: Value, to: Value) -> None:
+    def pop(self, f: Function, n: SSAValue, to: SSAValue) -> None:
         what = self.load(f, to)
         f.store(self.load(f, f.first), f.items, to)
         self.call(f, "sift", f.first, 0, n, what)
@@ -309,7 +309,7 @@ class _Code:
             self.pop(f, end - f.first, end)
         f.ret()
 
-    def depth(self, f: Function, n: Value) -> Value:
+    def depth(self, f: Function, n: SSAValue) -> SSAValue:
         zeros = f.emit(f"call i64 @llvm.ctlz.i64(i64 {n.name}, i1 false)", "i64")
         self.module.declarations.add("declare i64 @llvm.ctlz.i64(i64, i1)")
         return (63 - zeros) * 2
@@ -317,7 +317,7 @@ class _Code:
     def sort(self, f: Function) -> None:
         stack, height = f.buffer("i64", 3 * 132), f.var("i64", 0)
 
-        def push(*values: Value) -> None:
+        def push(*values: SSAValue) -> None:
             for k, value in enumerate(values):
                 f.store(value, stack, height.get() + k)
             height.set(height.get() + 3)
@@ -376,7 +376,7 @@ class _Code:
     def choose(self, f: Function) -> None:
         low, high = f.var("i64", 0), f.var("i64", f.n - 1)
 
-        def ordered(i: Value, j: Value) -> None:
+        def ordered(i: SSAValue, j: SSAValue) -> None:
             with f.when(self.less(f, j, i)):
                 self.swap(f, i, j)
 

@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value
+from ...llvm.emit import Function, Module, SSAValue
 from .nest import Nest
 from .passes import Passes
-from .plan import Operand, Plan, bytes_of, make_plan
+from .plan import LoopPlan, Operand, bytes_of, make_plan
 from .reduction import Gather, combine_slots, fill, gather_of, write_empty
 from .steps import costly, supports
 from .values import MEMORY, itemsize
@@ -40,7 +40,7 @@ __all__ = [
     "Kernel",
     "Loop",
     "Reduce",
-    "Step",
+    "PointwiseOp",
     "Write",
     "compile",
     "emit",
@@ -64,7 +64,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Step:
+class PointwiseOp:
     """One element-wise operation: a record's name, arguments, the result's dtype, and (name, value)
     parameters.
     """
@@ -112,7 +112,7 @@ class Loop:
     shape: tuple[int, ...]
     reads: tuple[Access, ...]
     scalars: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PointwiseOp, ...]
     writes: tuple[Write, ...]
     reduces: tuple[Reduce, ...] = ()
 
@@ -264,10 +264,14 @@ def _operand(loop: Loop, r: Reduce) -> Operand:
 
 
 def _pointers(
-    f: Function, plan: Plan, gathers: list[Gather], places: dict[int, int], task: Value | None
-) -> dict[tuple[str, int], Value]:
+    f: Function,
+    plan: LoopPlan,
+    gathers: list[Gather],
+    places: dict[int, int],
+    task: SSAValue | None,
+) -> dict[tuple[str, int], SSAValue]:
     """Where each operand begins; for partial results the slot of the task."""
-    pointers: dict[tuple[str, int], Value] = {}
+    pointers: dict[tuple[str, int], SSAValue] = {}
     for letter, operands in (("r", plan.reads), ("w", plan.writes), ("a", plan.reduces)):
         for k, o in enumerate(operands):
             pointer = getattr(f, f"{letter}{k}", None)

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...llvm.emit import Function, Value, vector
+from ...llvm.emit import Function, SSAValue, vector
 from ..matmul.pack import exchanged
 from .passes import Passes
-from .plan import Plan
+from .plan import LoopPlan
 from .reduction import Gather
 from .steps import compute, costly
 from .values import MEMORY, Mask, Num, Weak, pack, static_mask, store, unpack
@@ -24,7 +24,7 @@ KEPT = 8192  # elements of a row up to which values are kept for another pass ov
 STRAIGHT = 8  # vectors of a short dimension that are written out without a loop
 BODIES = 16  # vectors whose computation is written out at the most
 
-Pointers = dict[tuple[str, int], Value]
+Pointers = dict[tuple[str, int], SSAValue]
 Fixed = tuple[dict[int, Num], dict[int, Num]]  # reads and steps
 
 
@@ -38,9 +38,9 @@ class Nest:
         self,
         f: Function,
         loop: Any,
-        plan: Plan,
+        plan: LoopPlan,
         gathers: list[Gather],
-        numbers: list[Value],
+        numbers: list[SSAValue],
         width: int,
     ) -> None:
         self.f, self.loop, self.plan, self.gathers, self.width = f, loop, plan, gathers, width
@@ -121,7 +121,7 @@ class Nest:
 
     # Tasks.
 
-    def task(self, pointers: Pointers, number: Value | None) -> None:
+    def task(self, pointers: Pointers, number: SSAValue | None) -> None:
         """All iterations of task `number`; the whole loop if None."""
         plan = self.plan
         self.bounds: dict[int, tuple[Any, Any]] = {d: (0, n) for d, n in enumerate(plan.sizes)}
@@ -139,7 +139,7 @@ class Nest:
         buffers = {("t", i): self.f.buffer(MEMORY[kind], room) for i, kind in self.kept.items()}
         self._level(0, pointers | buffers, plan.sizes[-1])
 
-    def _moved(self, pointers: Pointers, d: int, by: Value | int) -> Pointers:
+    def _moved(self, pointers: Pointers, d: int, by: SSAValue | int) -> Pointers:
         moved = dict(pointers)
         for key, pointer in pointers.items():
             stride = self.strides[key][d]
@@ -149,7 +149,7 @@ class Nest:
                 )
         return moved
 
-    def _level(self, d: int, pointers: Pointers, inner: Value | int) -> None:
+    def _level(self, d: int, pointers: Pointers, inner: SSAValue | int) -> None:
         """Dimensions from `d` on; rows of several passes are taken as often."""
         plan = self.plan
         for at in range(self.passes.count) if d == plan.row_level else (self.now,):
@@ -162,11 +162,11 @@ class Nest:
             for k in mine:
                 self._end(k, pointers, inner)
 
-    def _walk(self, d: int, pointers: Pointers, inner: Value | int) -> None:
+    def _walk(self, d: int, pointers: Pointers, inner: SSAValue | int) -> None:
         plan = self.plan
         begin, end = self.bounds[d]
         if d == plan.last:
-            if isinstance(end, Value):
+            if isinstance(end, SSAValue):
                 even = plan.sizes[d] % plan.rows == 0
                 self._inner([self._moved(pointers, d, begin)], plan.rows if even else end - begin)
             else:
@@ -183,7 +183,7 @@ class Nest:
 
     # Reductions: beginning and end of a run.
 
-    def _begin(self, k: int, inner: Value | int) -> None:
+    def _begin(self, k: int, inner: SSAValue | int) -> None:
         g, f, m = self.gathers[k], self.f, self.m
         if k in self.along:
             if self._short(k):
@@ -215,7 +215,7 @@ class Nest:
             self.m, g.total, count, self.resident
         )
 
-    def _for_line(self, inner: Value | int, body: Callable[[Any], None]) -> None:
+    def _for_line(self, inner: SSAValue | int, body: Callable[[Any], None]) -> None:
         """`body(offset)` for each vector of a line, a partial one included."""
         if self.resident:
             for known in range(0, self.plan.sizes[-1], self.width):
@@ -224,7 +224,7 @@ class Nest:
         with self.f.loop(0, inner, self.width) as offset:
             body(offset)
 
-    def _end(self, k: int, pointers: Pointers, inner: Value | int) -> None:
+    def _end(self, k: int, pointers: Pointers, inner: SSAValue | int) -> None:
         g, f, m = self.gathers[k], self.f, self.m
         where, kind = pointers.get(("a", k)), MEMORY[g.total]
         if k in self.along:
@@ -266,14 +266,14 @@ class Nest:
         else:
             with f.loop(0, whole, self.width) as offset:
                 finish(offset, None)
-        if isinstance(inner, Value):
+        if isinstance(inner, SSAValue):
             with f.when((inner - whole).compare("ne", 0)):
                 finish(whole, Mask(f.tail_mask(inner - whole, self.width), None))
         elif inner - whole:
             finish(whole, static_mask(f, self.width, inner - whole))
 
     def _add_to_memory(
-        self, k: int, where: Value, offset: Any, value: Num, mask: Mask | None
+        self, k: int, where: SSAValue, offset: Any, value: Num, mask: Mask | None
     ) -> None:
         g, f, m = self.gathers[k], self.f, self.m
         kind = vector(MEMORY[g.total], self.width)
@@ -283,16 +283,20 @@ class Nest:
 
     # Rows of vectors that are added up.
 
-    def _rows(self, d: int, pointers: Pointers, begin: Any, end: Any, inner: Value | int) -> None:
+    def _rows(
+        self, d: int, pointers: Pointers, begin: Any, end: Any, inner: SSAValue | int
+    ) -> None:
         f = self.f
-        many = isinstance(end, Value) or end - begin > SUM_ROWS
+        many = isinstance(end, SSAValue) or end - begin > SUM_ROWS
         if not many:
             self._block(d, pointers, begin, end, inner)
             return
         with f.loop(begin, end, SUM_ROWS) as first:
             self._block(d, pointers, first, f.smaller(first + SUM_ROWS, end), inner)
 
-    def _block(self, d: int, pointers: Pointers, begin: Any, end: Any, inner: Value | int) -> None:
+    def _block(
+        self, d: int, pointers: Pointers, begin: Any, end: Any, inner: SSAValue | int
+    ) -> None:
         f, m = self.f, self.m
         active = [
             k
@@ -324,7 +328,7 @@ class Nest:
             whole = end - (end - begin) % together
             with f.loop(begin, whole, together) as i:
                 rows(i, together)
-            if isinstance(whole, Value) or whole < end:
+            if isinstance(whole, SSAValue) or whole < end:
                 with f.loop(whole, end) as i:
                     rows(i, 1)
         for k in active:
@@ -344,7 +348,7 @@ class Nest:
         columns = self.plan.sizes[last]
         whole, across = end - (end - begin) % width, columns - columns % width
 
-        def one_row(i: Value, first: int) -> None:
+        def one_row(i: SSAValue, first: int) -> None:
             self._segment([self._moved(self._moved(pointers, d, i), last, first)], columns - first)
 
         with f.loop(begin, whole, width) as i:
@@ -364,7 +368,7 @@ class Nest:
             if across < columns:
                 with f.loop(i, i + width) as row:
                     one_row(row, across)
-        if isinstance(whole, Value) or whole < end:
+        if isinstance(whole, SSAValue) or whole < end:
             with f.loop(whole, end) as row:
                 one_row(row, 0)
 
@@ -374,11 +378,11 @@ class Nest:
         """The reductions along the vectors in this pass."""
         return [k for k in self.along if self.passes.of_reduce[k] == self.now]
 
-    def _inner(self, rows: list[Pointers], count: Value | int) -> None:
+    def _inner(self, rows: list[Pointers], count: SSAValue | int) -> None:
         """All vectors of one row, or of several rows together."""
         block = SUM_TERMS * self.unroll * self.width
         gathers = [self.gathers[k] for k in self._summed()]
-        long = isinstance(count, Value) or count > block
+        long = isinstance(count, SSAValue) or count > block
         if not (long and any(g.part == "float32" and g.total == "float64" for g in gathers)):
             self._segment(rows, count)
             return
@@ -388,7 +392,11 @@ class Nest:
             self._segment(rows, self.f.smaller(count - first, block), first, whole)
 
     def _segment(
-        self, rows: list[Pointers], count: Value | int, start: Value | int = 0, whole: bool = False
+        self,
+        rows: list[Pointers],
+        count: SSAValue | int,
+        start: SSAValue | int = 0,
+        whole: bool = False,
     ) -> None:
         """`count` elements from `start` on; `whole` says that vectors, as many as are unrolled,
         make it up.
@@ -400,7 +408,7 @@ class Nest:
             g = self.gathers[k]
             several = (
                 self.unroll
-                if isinstance(count, Value)
+                if isinstance(count, SSAValue)
                 else max(1, min(self.unroll, count // width))
             )
             parts[k] = [f.var(m.ctype(g.part), g.identity(m, g.part).value) for _ in range(several)]
@@ -593,7 +601,7 @@ class Nest:
 
     # Memory.
 
-    def _load(self, k: int, pointer: Value, offset: Any, mask: Mask | None) -> Num:
+    def _load(self, k: int, pointer: SSAValue, offset: Any, mask: Mask | None) -> Num:
         o, f = self.plan.reads[k], self.f
         kind, stride = MEMORY[o.kind], o.strides[-1]
         wide = vector(kind, self.width)
@@ -615,7 +623,7 @@ class Nest:
         return Num(self.m, unpack(f, got, o.kind), o.kind)
 
     def _store(
-        self, what: str, k: int, pointer: Value, offset: Any, value: Value, mask: Mask | None
+        self, what: str, k: int, pointer: SSAValue, offset: Any, value: SSAValue, mask: Mask | None
     ) -> None:
         f, kind = self.f, self.memory[what, k]
         stride = self.strides[what, k][-1]
@@ -629,7 +637,7 @@ class Nest:
                 one = f.emit(f"extractelement {value.ctype} {value.name}, i32 {i}", kind)
                 f.store(one, pointer, (offset + i) * stride)
 
-    def _addresses(self, pointer: Value, offset: Any, stride: int, kind: str) -> Value:
+    def _addresses(self, pointer: SSAValue, offset: Any, stride: int, kind: str) -> SSAValue:
         f = self.f
         places = vector("i64", self.width)
         index = (f.iota(places) + f.splat(f.as_value(offset, "i64"), places)) * stride

@@ -22,7 +22,7 @@ import numpy as np
 from ...ir.formula import DOUBLE, Formula, word
 from ...llvm import jit, threads
 from ...llvm.emit import Module
-from .ufunc import HALVES, Later, Signature, assemble, independent, signature_of
+from .ufunc import HALVES, LazyLoop, Signature, assemble, independent, signature_of
 
 __all__ = ["chunked", "conversion", "extended"]
 
@@ -88,17 +88,17 @@ def extended(function: np.ufunc) -> np.ufunc:
         if kind and kind not in done:
             own = signature_of(formula, kind)
             first.append(
-                (numbers, Later(own, kind, name, formula, True, found), threads.cell_address())
+                (numbers, LazyLoop(own, kind, name, formula, True, found), threads.cell_address())
             )
             done.add(kind)
         elif chars == {"F"} and name == "negative":
             signs = signature_of(_BOTH_SIGNS, "int64")
-            flip = Later(signs, "int64", "negative of complex64", _BOTH_SIGNS, True, found)
+            flip = LazyLoop(signs, "int64", "negative of complex64", _BOTH_SIGNS, True, found)
             first.append((numbers, flip, threads.cell_address()))
         elif name in _SLOW and chars <= _NARROW.keys():
             kind = _NARROW[min(chars)]
             own = signature_of(formula, kind)
-            narrow = Later(own, kind, name, formula, True, found)
+            narrow = LazyLoop(own, kind, name, formula, True, found)
             first.append((numbers, narrow, threads.cell_address()))
         elif chars <= _KEPT and not kind:
             first.append((numbers, *found))
@@ -106,11 +106,11 @@ def extended(function: np.ufunc) -> np.ufunc:
     for kind in HALVES if "h" in formula.kinds else ():
         plain = signature_of(formula, kind)
         if kind == "bfloat16":
-            loops[plain] = Later(plain, kind, name, formula, True)
+            loops[plain] = LazyLoop(plain, kind, name, formula, True)
         if name in ("multiply", "true_divide"):
             for inputs in ((kind, "float32"), ("float32", kind)):
                 mixed = Signature(inputs, plain.outputs)
-                loops[mixed] = Later(mixed, kind, name, formula, True)
+                loops[mixed] = LazyLoop(mixed, kind, name, formula, True)
     # NumPy's numbers for them: 0, 1, -1 for no identity, -2 where the order does not matter all the
     # same.
     identity = {0: 0, 1: 1}.get(
@@ -259,5 +259,5 @@ def conversion(source: str, wanted: str) -> np.ufunc:
     [1.0, inf]
     """
     signature = Signature((source,), (wanted,))
-    loop = Later(signature, "float32", "conversion", _SAME, True)
+    loop = LazyLoop(signature, "float32", "conversion", _SAME, True)
     return assemble(f"{source} as {wanted}", {signature: loop})[0]

@@ -36,7 +36,7 @@ class Operand:
 
 
 @dataclass
-class Plan:
+class LoopPlan:
     """Dimensions from the outermost to the innermost, which runs in vectors.
 
     Attributes:
@@ -121,14 +121,14 @@ def make_plan(
     work: int,
     width: int,
     row: int | None = None,
-) -> Plan:
+) -> LoopPlan:
     """The plan for a loop without empty dimensions; `work` is about the cost of one element in
     plain operations.
 
     `row` is a reduction whose result is used in the loop: its dimensions are the inner ones, and
     never cut.
     """
-    plan = Plan(list(shape), reads, writes, reduces)
+    plan = LoopPlan(list(shape), reads, writes, reduces)
     for o in reads + writes:
         o.reduced = [False] * len(shape)
     within = reduces[row].reduced if row is not None else [False] * len(shape)
@@ -189,13 +189,13 @@ def make_plan(
     return plan
 
 
-def _pick(plan: Plan, order: list[int]) -> None:
+def _pick(plan: LoopPlan, order: list[int]) -> None:
     plan.sizes = [plan.sizes[d] for d in order]
     for o in plan.operands:
         o.strides, o.reduced = [o.strides[d] for d in order], [o.reduced[d] for d in order]
 
 
-def _flip(plan: Plan) -> None:
+def _flip(plan: LoopPlan) -> None:
     """Run backwards along dimensions in which most operands have negative strides."""
     for d, n in enumerate(plan.sizes):
         signs = [o.strides[d] for o in plan.operands]
@@ -205,7 +205,7 @@ def _flip(plan: Plan) -> None:
                 o.strides[d] = -o.strides[d]
 
 
-def _merge(plan: Plan) -> None:
+def _merge(plan: LoopPlan) -> None:
     """Make one dimension of neighbors that lie one after the other for every operand."""
     d = 0
     while d + 1 < len(plan.sizes):
@@ -229,7 +229,7 @@ def _run(reduced: list[bool]) -> int:
     return d
 
 
-def _tile(plan: Plan) -> None:
+def _tile(plan: LoopPlan) -> None:
     """Where columns are summed over rows, take the columns in tiles."""
     runs = [run for run, row in zip(plan.runs, plan.row) if not row and run < plan.last]
     if not runs or plan.inner <= TILE:
@@ -243,7 +243,7 @@ def _tile(plan: Plan) -> None:
     plan.runs = [_run(o.reduced) for o in plan.reduces]
 
 
-def _cut(plan: Plan, work: int, width: int) -> None:
+def _cut(plan: LoopPlan, work: int, width: int) -> None:
     """Cut one dimension into tasks of a size that is worth a thread's while."""
     total = math.prod(plan.sizes)
     wanted = max(1024, TASK * 8 // max(8, work))

@@ -24,7 +24,7 @@ from ...llvm.emit import (
     REGISTER,
     Function,
     Module,
-    Value,
+    SSAValue,
     Var,
     element,
     lanes,
@@ -48,7 +48,7 @@ _TRUTH = ("any", "all")
 _NARROW = 1 << 14  # terms that integers of one or two bytes add in 32 bits
 
 
-class Kind:
+class ReductionType:
     """How vectors of a dtype are read, reduced and written: two-byte floats are float32 in
     registers, integers are added in 64 bits (of one and two bytes in 32, for a while), complex
     numbers part by part.
@@ -71,18 +71,18 @@ class Kind:
         self.width = target.host().vector_bits // (8 * BYTES[self.scalar])
         self.vector, self.totals = (vector(c, self.width) for c in (self.scalar, self.total))
 
-    def at(self, f: Function, pointer: Value, index: Value) -> Value:
+    def at(self, f: Function, pointer: SSAValue, index: SSAValue) -> SSAValue:
         """The address of an element, or of a part."""
         return f.at(pointer, index, self.memory)
 
     def load(
         self,
         f: Function,
-        pointer: Value,
-        index: Value,
-        mask: Value | None = None,
+        pointer: SSAValue,
+        index: SSAValue,
+        mask: SSAValue | None = None,
         other: float = 0,
-    ) -> Value:
+    ) -> SSAValue:
         """A vector, with `other` in the lanes that a mask leaves out."""
         if self.memory == self.scalar:
             return f.load(self.vector, pointer, index, mask=mask, other=other)
@@ -94,7 +94,12 @@ class Kind:
         return read if mask is None or not other else f.select(mask, read, other)
 
     def store(
-        self, f: Function, value: Value, pointer: Value, index: Value, mask: Value | None = None
+        self,
+        f: Function,
+        value: SSAValue,
+        pointer: SSAValue,
+        index: SSAValue,
+        mask: SSAValue | None = None,
     ) -> None:
         """Round what is wider (a scalar or a vector), and write it."""
         if self.floating and value.ctype != "i8":
@@ -102,7 +107,7 @@ class Kind:
             value = pack(f, value, self.dtype)
         f.store(value, pointer, index, mask=mask)
 
-    def better(self, f: Function, name: str) -> Callable[[Value, Value], Value]:
+    def better(self, f: Function, name: str) -> Callable[[SSAValue, SSAValue], SSAValue]:
         """The larger or smaller one of two vectors, which of floats are not NaN."""
         if self.unsigned:
             how = "ugt" if name == "max" else "ult"
@@ -118,25 +123,25 @@ class Kind:
         info = np.iinfo(self.dtype)
         return info.min if name == "max" else info.max
 
-    def true(self, v: Value) -> Value:
+    def true(self, v: SSAValue) -> SSAValue:
         """Which lanes are not zero."""
         return v.compare("une" if self.floating else "ne", 0)
 
-    def folded(self, f: Function, v: Value, combine: Callable[..., Value]) -> list[Value]:
+    def folded(self, f: Function, v: SSAValue, combine: Callable[..., SSAValue]) -> list[SSAValue]:
         """The lanes of a vector as one, of the real and the imaginary parts each."""
         if self.parts == 1:
             return [f.fold(v, combine)]
         return [f.fold(part, combine) for part in _split(f, v)]
 
 
-def _split(f: Function, v: Value) -> list[Value]:
+def _split(f: Function, v: SSAValue) -> list[SSAValue]:
     """Real and imaginary parts that lie in turn."""
     if lanes(v.ctype) == 2:
         return [_lanes(f, v, part, 1) for part in (0, 1)]
     return [f.shuffle(v, v, list(range(part, lanes(v.ctype), 2))) for part in (0, 1)]
 
 
-def _joined(f: Function, parts: list[Value]) -> Value:
+def _joined(f: Function, parts: list[SSAValue]) -> SSAValue:
     n = lanes(parts[0].ctype)
     if n == 1:
         pair = vector(parts[0].ctype, 2)
@@ -153,7 +158,9 @@ def _pairwise(values: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
 # Rows: inner == 1. A piece [start, stop) of a row is reduced to one total for each part.
 
 
-def _sum_piece(f: Function, k: Kind, x: Value, length: Value, term=None) -> list[Value]:
+def _sum_piece(
+    f: Function, k: ReductionType, x: SSAValue, length: SSAValue, term=None
+) -> list[SSAValue]:
     kind, width = k.vector, k.width
     totals = [f.var(k.total, 0) for _ in range(k.parts)]
     parts = [f.var(kind) for _ in range(UNROLL)]
@@ -165,7 +172,7 @@ def _sum_piece(f: Function, k: Kind, x: Value, length: Value, term=None) -> list
             part.set(0)
         whole = count - count % (width * UNROLL)
 
-        def add(part, i: Value, mask: Value | None, here=here) -> None:
+        def add(part, i: SSAValue, mask: SSAValue | None, here=here) -> None:
             v = k.load(f, here, i, mask)
             v = v if term is None else term(v)
             part.set(part.get() + (v if mask is None else f.select(mask, v, 0)))
@@ -184,23 +191,25 @@ def _sum_piece(f: Function, k: Kind, x: Value, length: Value, term=None) -> list
     return [total.get() for total in totals]
 
 
-def _plus(a: Value, b: Value) -> Value:
+def _plus(a: SSAValue, b: SSAValue) -> SSAValue:
     return a + b
 
 
-def _times(a: list[Value], b: list[Value]) -> list[Value]:
+def _times(a: list[SSAValue], b: list[SSAValue]) -> list[SSAValue]:
     """Products of numbers of one part or two."""
     if len(a) == 1:
         return [a[0] * b[0]]
     return [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 
 
-def _number(f: Function, v: Value) -> Value:
+def _number(f: Function, v: SSAValue) -> SSAValue:
     """The elements, 0 for NaN."""
     return f.select(v.compare("uno", v), f.const(0.0, v.ctype), v)
 
 
-def _factors(f: Function, k: Kind, x: Value, i: Value, mask: Value | None = None) -> list[Value]:
+def _factors(
+    f: Function, k: ReductionType, x: SSAValue, i: SSAValue, mask: SSAValue | None = None
+) -> list[SSAValue]:
     """Elements as they are multiplied, part by part; ones in the lanes that a mask leaves out."""
     v = f.extend(k.load(f, x, i, mask, 1), k.totals)
     if k.parts == 1:
@@ -211,17 +220,17 @@ def _factors(f: Function, k: Kind, x: Value, i: Value, mask: Value | None = None
     return [real, imag]
 
 
-def _ones(f: Function, k: Kind) -> list[Var]:
+def _ones(f: Function, k: ReductionType) -> list[Var]:
     held = vector(k.total, k.width // k.parts)
     return [f.var(held, f.const(int(part == 0), held)) for part in range(k.parts)]
 
 
-def _multiply(product: list[Var], by: list[Value]) -> None:
+def _multiply(product: list[Var], by: list[SSAValue]) -> None:
     for part, value in zip(product, _times([part.get() for part in product], by)):
         part.set(value)
 
 
-def _flush(f: Function, k: Kind, products: list[list[Var]]) -> None:
+def _flush(f: Function, k: ReductionType, products: list[list[Var]]) -> None:
     """Zeros for doubles that lost digits to underflow: numbers of four bytes and fewer are below
     that long since, and the processor takes a hundred times as long for each product of such.
     """
@@ -234,7 +243,7 @@ def _flush(f: Function, k: Kind, products: list[list[Var]]) -> None:
             part.set(f.select(f.fabs(v).compare("olt", 2.0**-1022), none, v))
 
 
-def _product_piece(f: Function, k: Kind, x: Value, length: Value) -> list[Value]:
+def _product_piece(f: Function, k: ReductionType, x: SSAValue, length: SSAValue) -> list[SSAValue]:
     """The product, multiplied in double."""
     width = k.width
     products = [_ones(f, k) for _ in range(UNROLL)]
@@ -253,14 +262,16 @@ def _product_piece(f: Function, k: Kind, x: Value, length: Value) -> list[Value]
     return values
 
 
-def _lanes(f: Function, v: Value, first: int, count: int) -> Value:
+def _lanes(f: Function, v: SSAValue, first: int, count: int) -> SSAValue:
     """Neighboring lanes of a vector; a scalar for one."""
     if count > 1:
         return f.shuffle(v, v, list(range(first, first + count)))
     return f.emit(f"extractelement {v.ctype} {v.name}, i32 {first}", element(v.ctype))
 
 
-def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, name: str) -> list[Value]:
+def _extreme_piece(
+    f: Function, k: ReductionType, x: SSAValue, length: SSAValue, name: str
+) -> list[SSAValue]:
     """The largest or smallest element, NaN if there is one (floats: as a double)."""
     kind, width = k.vector, k.width
     better, worst = k.better(f, name), k.worst(name)
@@ -290,17 +301,19 @@ def _extreme_piece(f: Function, k: Kind, x: Value, length: Value, name: str) -> 
     return [f.extend(f.select(nan, f.const(pymath.nan, k.scalar), found), "double")]
 
 
-def _bits(f: Function, flags: Value) -> Value:
+def _bits(f: Function, flags: SSAValue) -> SSAValue:
     return f.bitcast(flags, f"i{lanes(flags.ctype)}")
 
 
-def _truth_piece(f: Function, k: Kind, x: Value, length: Value, name: str) -> list[Value]:
+def _truth_piece(
+    f: Function, k: ReductionType, x: SSAValue, length: SSAValue, name: str
+) -> list[SSAValue]:
     """Whether any element, or all of them, are not zero, as a byte."""
     width, start = k.width, int(name == "all")
     flags = [f.var(vector("i1", width), start) for _ in range(UNROLL)]
     whole = length - length % (width * UNROLL)
 
-    def gather(flag: Var, v: Value) -> None:
+    def gather(flag: Var, v: SSAValue) -> None:
         flag.set(flag.get() & k.true(v) if start else flag.get() | k.true(v))
 
     with f.loop(0, whole, width * UNROLL) as i:
@@ -314,7 +327,9 @@ def _truth_piece(f: Function, k: Kind, x: Value, length: Value, name: str) -> li
     return [f._convert("zext", answer, "i8")]
 
 
-def _store(f: Function, k: Kind, values: list[Value], p: Value, root: bool = False) -> None:
+def _store(
+    f: Function, k: ReductionType, values: list[SSAValue], p: SSAValue, root: bool = False
+) -> None:
     def rounded() -> None:
         for part, value in enumerate(values):
             if value.ctype == "double":
@@ -328,7 +343,9 @@ def _store(f: Function, k: Kind, values: list[Value], p: Value, root: bool = Fal
     f.branch(f.direct.compare("ne", 0), rounded, whole)
 
 
-def _piece(f: Function, k: Kind, name: str, x: Value, length: Value) -> list[Value]:
+def _piece(
+    f: Function, k: ReductionType, name: str, x: SSAValue, length: SSAValue
+) -> list[SSAValue]:
     if name in _KEPT:
         return _extreme_piece(f, k, x, length, name)
     if name in _TRUTH:
@@ -344,7 +361,7 @@ def _build_rows(dtype: str, name: str) -> str:
     combined by `finish`; or, where `direct` says that rows are whole, the scaled result. Lengths
     count the parts of complex numbers.
     """
-    module, k = Module(), Kind(dtype, name)
+    module, k = Module(), ReductionType(dtype, name)
     if name in ("finish", "finish_norm"):
         _finish(module, k, name)
         return module.text(name)
@@ -366,7 +383,7 @@ def _build_rows(dtype: str, name: str) -> str:
     return module.text(name)
 
 
-def _finish(module: Module, k: Kind, name: str) -> None:
+def _finish(module: Module, k: ReductionType, name: str) -> None:
     """Combine pieces of floats, scale and round."""
     f = module.function(name, x="ptr", out="ptr", rows="i64", pieces="i64", scale="double")
     with f.loop(0, f.rows) as r:
@@ -383,7 +400,7 @@ def _finish(module: Module, k: Kind, name: str) -> None:
 
 
 def _build_columns(dtype: str, name: str) -> str:
-    module, k = Module(), Kind(dtype, name)
+    module, k = Module(), ReductionType(dtype, name)
     width = k.width
     pointers = ["x", "mean", "out"] if name == "deviations" else ["x", "out"]
     sizes = {"length": "i64", "inner": "i64", "blocks": "i64", "scale": "double"}
@@ -414,7 +431,12 @@ def _build_columns(dtype: str, name: str) -> str:
 
 
 def _columns(
-    f: Function, k: Kind, name: str, x: Value, place: Value, masks: list[Value | None]
+    f: Function,
+    k: ReductionType,
+    name: str,
+    x: SSAValue,
+    place: SSAValue,
+    masks: list[SSAValue | None],
 ) -> None:
     kind, width = k.vector, k.width
     offsets = [u * width for u in range(UNROLL)]
@@ -482,7 +504,7 @@ def _columns(
 
 
 @functools.cache
-def _libraries(dtype: str) -> tuple[jit.Library, jit.Library]:
+def _libraries(dtype: str) -> tuple[jit.NativeLibrary, jit.NativeLibrary]:
     """Reductions of rows and of columns."""
     plain = ("sum", "norm", "nansum", "prod", *_KEPT, *_TRUTH)
     rows = {
@@ -493,8 +515,10 @@ def _libraries(dtype: str) -> tuple[jit.Library, jit.Library]:
     }
     columns = {**dict.fromkeys(plain, "paaiiidii"), "deviations": "paaaiiidii"}
     return (
-        jit.Library(f"row reductions of {dtype}", functools.partial(_build_rows, dtype), rows),
-        jit.Library(
+        jit.NativeLibrary(
+            f"row reductions of {dtype}", functools.partial(_build_rows, dtype), rows
+        ),
+        jit.NativeLibrary(
             f"column reductions of {dtype}", functools.partial(_build_columns, dtype), columns
         ),
     )
@@ -550,9 +574,9 @@ def _grain(work: int) -> int:
 
 
 @functools.cache
-def _kind(dtype: np.dtype[Any], name: str) -> tuple[Kind, Any, Any]:
+def _kind(dtype: np.dtype[Any], name: str) -> tuple[ReductionType, Any, Any]:
     """How a reduction takes a dtype; the dtypes of its totals and of its results."""
-    kind = Kind(KINDS[dtype], name)
+    kind = ReductionType(KINDS[dtype], name)
     if name in _TRUTH:
         return kind, np.dtype(np.uint8), np.dtype(np.bool_)
     if kind.floating:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...llvm.emit import Function, Value, lanes, vector
-from .plan import Plan
+from ...llvm.emit import Function, SSAValue, lanes, vector
+from .plan import LoopPlan
 from .values import (
     MEMORY,
     Maker,
@@ -105,7 +105,7 @@ def _identity(kind: str, dtype: str) -> Any:
 
 
 def combine_slots(
-    f: Function, plan: Plan, k: int, g: Gather, scratch: Value, out: Value, width: int
+    f: Function, plan: LoopPlan, k: int, g: Gather, scratch: SSAValue, out: SSAValue, width: int
 ) -> None:
     """Add up the partial results of reduction `k`, in their order, and write the result."""
     kept = plan.kept(k) or [(1, 0)]
@@ -116,7 +116,7 @@ def combine_slots(
         strides *= n
     (n, _, stride), outer = dims[0], dims[1:][::-1]
 
-    def vectors(at: Value | int, place: Value | int, m: Maker, mask: Mask | None) -> None:
+    def vectors(at: SSAValue | int, place: SSAValue | int, m: Maker, mask: Mask | None) -> None:
         kind = vector(MEMORY[g.total], m.width)
         total = f.var(m.ctype(g.total), g.identity(m, g.total).value)
         with f.loop(0, plan.slots[k]) as p:
@@ -148,14 +148,14 @@ def combine_slots(
     nest(outer, 0, 0)
 
 
-def fill(f: Function, where: Value, count: int, g: Gather, width: int) -> None:
+def fill(f: Function, where: SSAValue, count: int, g: Gather, width: int) -> None:
     """Partial results at the beginning."""
     m = Maker(f, width)
     start = pack(f, g.identity(m, g.total).value, g.total)
     each_vector(f, count, width, lambda i, mask: store(f, start, where, i, mask))
 
 
-def write_empty(f: Function, kept: list[tuple[int, int]], g: Gather, out: Value) -> None:
+def write_empty(f: Function, kept: list[tuple[int, int]], g: Gather, out: SSAValue) -> None:
     """The result of a reduction over nothing."""
     one = Maker(f, 1)
     nothing = one.number(0, g.total) if g.kind in ("sum", "mean") else g.identity(one, g.total)

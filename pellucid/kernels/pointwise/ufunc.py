@@ -27,12 +27,12 @@ import numpy as np
 
 from ...ir.formula import DOUBLE, ELEMENTARY, Formula
 from ...llvm import jit, math, target, threads
-from ...llvm.emit import BYTES, Function, Module, Value, vector
+from ...llvm.emit import BYTES, Function, Module, SSAValue, vector
 from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
 __all__ = [
-    "Later",
+    "LazyLoop",
     "Signature",
     "assemble",
     "independent",
@@ -106,7 +106,7 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
     ):
         if available(kind):
             own = signature_of(formula, kind)
-            loops[own] = Later(own, kind, name, formula, named)
+            loops[own] = LazyLoop(own, kind, name, formula, named)
     threads.team_cell()
     return assemble(name, loops, doc)[0]
 
@@ -114,10 +114,10 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
 def make_half(name: str, formula: Formula, kind: str) -> np.ufunc:
     """A ufunc with one loop, for two-byte floats."""
     own = signature_of(formula, kind)
-    return assemble(name, {own: Later(own, kind, name, formula, True)})[0]
+    return assemble(name, {own: LazyLoop(own, kind, name, formula, True)})[0]
 
 
-class Later:
+class LazyLoop:
     """A loop that few programs use: its first call compiles it and puts it into its place.
 
     `otherwise` computes where it cannot be compiled: a loop's address and its data, or None for the
@@ -211,12 +211,12 @@ def assemble(
     _alive.append((arguments, labels))  # NumPy keeps the pointers
     made = _functions()[0](*arguments, count, *operands, identity, *labels, 0)
     for k, loop in enumerate([*[loop for _, loop, _ in first], *[loops[s] for s in builtin]]):
-        if isinstance(loop, Later):
+        if isinstance(loop, LazyLoop):
             loop.put = functools.partial(_place, arguments, k)
     for s in loops:
         if s not in builtin:
             register = functools.partial(_register, made, s)
-            if isinstance(loops[s], Later):
+            if isinstance(loops[s], LazyLoop):
                 loops[s].put = register
             register(_address(loops[s]), cell)
     return made, (*arguments[:2], len(first), sum(operands))
@@ -228,7 +228,7 @@ def _place(tables: Any, k: int, loop: int, data: int | None) -> None:
 
 
 def _address(loop: Any) -> int:
-    return loop.address if isinstance(loop, Later) else loop
+    return loop.address if isinstance(loop, LazyLoop) else loop
 
 
 def _register(made: np.ufunc, signature: Signature, loop: int, data: int | None) -> None:
@@ -296,7 +296,7 @@ def _conversion(source: str, wanted: str) -> np.ufunc | None:
     if not target.available() or not available(source) or not available(wanted):
         return None
     signature = Signature((source,), (wanted,))
-    loop = Later(signature, "float32", "conversion", Formula(lambda m, x: x), True)
+    loop = LazyLoop(signature, "float32", "conversion", Formula(lambda m, x: x), True)
     return assemble(f"{source} as {wanted}", {signature: loop})[0]
 
 
@@ -399,7 +399,9 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
     return module.text()
 
 
-def independent(f: Function, n: Value, inputs: Iterable[Any], outputs: Iterable[Any]) -> Value:
+def independent(
+    f: Function, n: SSAValue, inputs: Iterable[Any], outputs: Iterable[Any]
+) -> SSAValue:
     """Whether no element of a loop of NumPy's reads what another one writes: elements may be
     computed in any order. The operands go by place.
 
@@ -407,7 +409,7 @@ def independent(f: Function, n: Value, inputs: Iterable[Any], outputs: Iterable[
     `accumulate` pass the result as an operand: without a step, or one element behind.
     """
 
-    def span(k: Any) -> tuple[Value, ...]:
+    def span(k: Any) -> tuple[SSAValue, ...]:
         start, step = f.load("i64", f.args, k), f.load("i64", f.steps, k)
         end = start + step * (n - 1)
         # an element has at most so many bytes, or stands alone
@@ -462,7 +464,7 @@ def _emit_range(
 
     exact = formula.words() <= _EXACT and {*signature.inputs, *signature.outputs} <= {kind, "bool"}
 
-    def body(i: Value, tail: Value | None) -> None:
+    def body(i: SSAValue, tail: SSAValue | None) -> None:
         given = []
         for base, move, memory, name_of in zip(bases[:inputs], moves, kinds, signature.inputs):
             value = unpack(f, f.load(vector(memory, width), base, i * move, mask=tail), name_of)
@@ -483,7 +485,7 @@ def _emit_range(
     f.ret()
 
 
-def save_flags(f: Function) -> Value | None:
+def save_flags(f: Function) -> SSAValue | None:
     """The processor's record of floating-point exceptions, which NumPy turns into warnings after
     the loop.
 
@@ -498,7 +500,7 @@ def save_flags(f: Function) -> Value | None:
     return slot
 
 
-def restore_flags(f: Function, slot: Value | None) -> None:
+def restore_flags(f: Function, slot: SSAValue | None) -> None:
     """Restore the flags of floating-point errors from where they were kept."""
     if slot is not None:
         f.module.declarations.add("declare void @llvm.x86.sse.ldmxcsr(ptr)")

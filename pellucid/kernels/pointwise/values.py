@@ -19,7 +19,7 @@ from ...llvm import math as functions
 from ...llvm import math64 as doubles
 from ...llvm import target
 from ...llvm.c_library import through_c
-from ...llvm.emit import BYTES, MEMORY, REGISTER, Function, Value, element, lanes, vector
+from ...llvm.emit import BYTES, MEMORY, REGISTER, Function, SSAValue, element, lanes, vector
 
 __all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", "numpy_dtype"]
 
@@ -49,13 +49,13 @@ class Num:
 
     __slots__ = ("kind", "make", "value")
 
-    def __init__(self, make: Maker, value: Value, kind: str) -> None:
+    def __init__(self, make: Maker, value: SSAValue, kind: str) -> None:
         self.make, self.value, self.kind = make, value, kind
 
-    def _pair(self, other: Any) -> tuple[Value, Value]:
+    def _pair(self, other: Any) -> tuple[SSAValue, SSAValue]:
         return self.value, self.make.cast(other, self.kind).value
 
-    def _made(self, value: Value) -> Num:
+    def _made(self, value: SSAValue) -> Num:
         return self.make.rounded(value, self.kind)
 
     def __add__(self, other: Any) -> Num:
@@ -180,7 +180,7 @@ class Maker:
             return self.number(x, kind)
         return x if x.kind == kind else Num(self, convert(self.f, x.value, x.kind, kind), kind)
 
-    def rounded(self, value: Value, kind: str) -> Num:
+    def rounded(self, value: SSAValue, kind: str) -> Num:
         """A result in float32 that stands for a two-byte float."""
         return Num(self, _round(self.f, value, kind) if is_half(kind) else value, kind)
 
@@ -266,7 +266,7 @@ class Maker:
         return self.rounded(f.trunc(value, self.ctype(kind)), kind)
 
 
-def _rest(f: Function, x: Value, y: Value) -> Value:
+def _rest(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
     """`fmod`. Up to a quotient of 2**51, what its product with y leaves of x is exact in one fused
     step; the quotient is one too large where it was rounded up to a whole number. Other lanes are
     the C library's.
@@ -294,7 +294,7 @@ def _rest(f: Function, x: Value, y: Value) -> Value:
 # Conversions.
 
 
-def convert(f: Function, x: Value, source: str, wanted: str) -> Value:
+def convert(f: Function, x: SSAValue, source: str, wanted: str) -> SSAValue:
     """A register of one dtype as a register of another, as `astype` does it."""
     to = vector(REGISTER[wanted], lanes(x.ctype))
     if wanted == "bool":
@@ -326,7 +326,7 @@ def convert(f: Function, x: Value, source: str, wanted: str) -> Value:
     return f._convert("zext" if unsigned else "sext", x, to)
 
 
-def _to_integer(f: Function, x: Value, wanted: str) -> Value:
+def _to_integer(f: Function, x: SSAValue, wanted: str) -> SSAValue:
     """Towards zero; beyond the range what x86 processors give, as NumPy does there (C leaves it
     open).
     """
@@ -342,7 +342,7 @@ def _to_integer(f: Function, x: Value, wanted: str) -> Value:
     return f.trunc(made, vector(REGISTER[wanted], count))
 
 
-def _to_odd(f: Function, x: Value) -> Value:
+def _to_odd(f: Function, x: SSAValue) -> SSAValue:
     """Doubles as floats with the last bit set where something was lost, so that another rounding
     sees it.
     """
@@ -354,17 +354,17 @@ def _to_odd(f: Function, x: Value) -> Value:
     return f.bitcast(f.select(back.compare("one", x), bits | 1, bits), near.ctype)
 
 
-def _round(f: Function, x: Value, kind: str) -> Value:
+def _round(f: Function, x: SSAValue, kind: str) -> SSAValue:
     """A float32 register rounded to a two-byte float, as float32."""
     return unpack(f, pack(f, x, kind), kind)
 
 
-def _upper(f: Function, bits: Value) -> Value:
+def _upper(f: Function, bits: SSAValue) -> SSAValue:
     """The upper half of 32 bits."""
     return f.emit(f"lshr {bits.ctype} {bits.name}, {f.const(16, bits.ctype).name}", bits.ctype)
 
 
-def pack(f: Function, x: Value, kind: str, exact: bool = False) -> Value:
+def pack(f: Function, x: SSAValue, kind: str, exact: bool = False) -> SSAValue:
     """Registers as they lie in memory; `exact` says that two-byte floats need no rounding."""
     count = lanes(x.ctype)
     words = vector("i16", count)
@@ -381,7 +381,7 @@ def pack(f: Function, x: Value, kind: str, exact: bool = False) -> Value:
     return x
 
 
-def unpack(f: Function, x: Value, kind: str) -> Value:
+def unpack(f: Function, x: SSAValue, kind: str) -> SSAValue:
     """The registers for what lies in memory."""
     count = lanes(x.ctype)
     if kind == "bool":
@@ -396,17 +396,19 @@ def unpack(f: Function, x: Value, kind: str) -> Value:
 class Mask(NamedTuple):
     """Lanes of a last, partial vector: an IR mask, and how many they are where that is known."""
 
-    value: Value
+    value: SSAValue
     known: int | None
 
 
 def static_mask(f: Function, width: int, count: int) -> Mask:
     """The first `count` lanes."""
     ones = ", ".join(f"i1 {'true' if i < count else 'false'}" for i in range(width))
-    return Mask(Value(f, f"<{ones}>", vector("i1", width)), count)
+    return Mask(SSAValue(f, f"<{ones}>", vector("i1", width)), count)
 
 
-def store(f: Function, value: Value, pointer: Value, index: Value | int, mask: Mask | None) -> None:
+def store(
+    f: Function, value: SSAValue, pointer: SSAValue, index: SSAValue | int, mask: Mask | None
+) -> None:
     """Write the lanes of a mask."""
     if mask is not None and mask.known == 1 and lanes(value.ctype) > 1:
         # Not through a mask: of a truncated vector LLVM (22, on x86) would store the lane as wide

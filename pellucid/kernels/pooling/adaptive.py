@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, threads
-from ...llvm.emit import Function, Module, Value, types_of
+from ...llvm.emit import Function, Module, SSAValue, types_of
 
 __all__ = ["adaptive_max", "native", "numbers"]
 
@@ -23,7 +23,7 @@ _CTYPES = types_of("float32 float64")
 _SIZES = [f"{kind}{d}" for kind in ("n", "out") for d in range(3)]
 
 
-def _window(f: Function, d: int, i: Value) -> tuple[Value, Value]:
+def _window(f: Function, d: int, i: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Where the window of an output begins and ends along a dimension."""
     n, out = getattr(f, f"n{d}"), getattr(f, f"out{d}")
     return i * n // out, ((i + 1) * n + out - 1) // out
@@ -56,7 +56,9 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_lib = jit.Library("adaptive pooling", _build, dict.fromkeys(_CTYPES.values(), "paaaiiiiiiii"))
+_lib = jit.NativeLibrary(
+    "adaptive pooling", _build, dict.fromkeys(_CTYPES.values(), "paaaiiiiiiii")
+)
 
 
 def native(dtype: str) -> int | None:

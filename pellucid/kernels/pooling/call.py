@@ -19,7 +19,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import Module, Value, vector
+from ...llvm.emit import Module, SSAValue, vector
 from ...llvm.outputs import empty
 from ..convolution import call as conv
 from ..convolution import memory as conv_memory
@@ -402,10 +402,10 @@ def _emit_max(module: Module) -> None:
     width = conv_kernels.lanes()
     kind, whole = vector("float", width), vector("i32", width)
 
-    def word(i: int) -> Value:
+    def word(i: int) -> SSAValue:
         return f.load("i64", f.desc, i)
 
-    def pointer(i: int) -> Value:
+    def pointer(i: int) -> SSAValue:
         return f.load("ptr", f.at(f.desc, i, "i64"))
 
     own = f.at(f.scratch, f.thread * word(_SCRATCH), "i8")
@@ -421,7 +421,7 @@ def _emit_max(module: Module) -> None:
             "i64 1, i64 0, i64 1, i64 0, i64 0)"
         )
 
-        def body(v: Value, count: int, plane: Value = plane) -> None:
+        def body(v: SSAValue, count: int, plane: SSAValue = plane) -> None:
             xs = [f.at(own, f.load("i64", starts, v + j), "i8") for j in range(count)]
             best = [f.var(kind, lowest) for _ in xs]
             index = [f.var(whole, _NEVER) for _ in xs]
@@ -448,11 +448,13 @@ def _emit_max(module: Module) -> None:
                 )
                 flat = f.select(bits.compare("eq", _NEVER), initial, bits + base)
 
-                def store_wide(flat: Value = flat, to: Value = to, prefix: Value = prefix) -> None:
+                def store_wide(
+                    flat: SSAValue = flat, to: SSAValue = to, prefix: SSAValue = prefix
+                ) -> None:
                     f.store(f.extend(flat, vector("i64", width)), f.index, to, mask=prefix)
 
                 def store_narrow(
-                    flat: Value = flat, to: Value = to, prefix: Value = prefix
+                    flat: SSAValue = flat, to: SSAValue = to, prefix: SSAValue = prefix
                 ) -> None:
                     f.store(flat, f.index, to, mask=prefix)
 
@@ -482,7 +484,9 @@ def _emit_max_grad(module: Module) -> None:
         conv_kernels.clear(f, out, f.size * 4)
         g = f.at(f.g, plane * f.windows)
 
-        def scatter(ctype: str, plane: Value = plane, out: Value = out, g: Value = g) -> None:
+        def scatter(
+            ctype: str, plane: SSAValue = plane, out: SSAValue = out, g: SSAValue = g
+        ) -> None:
             index = f.at(f.index, plane * f.windows, ctype)
             with f.loop(0, f.windows) as i:
                 place = f.at(out, f.extend(f.load(ctype, index, i), "i64"))

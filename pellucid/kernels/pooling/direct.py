@@ -23,7 +23,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import BYTES, Function, Module, Value, types_of, vector
+from ...llvm.emit import BYTES, Function, Module, SSAValue, types_of, vector
 from ...shapes import moved
 from ..convolution.geometry import PoolGeometry, pool_geometry
 
@@ -43,14 +43,14 @@ def _floating(ctype: str) -> bool:
 class _Window:
     """The running maximum and its place, or the running sum, of a vector of windows."""
 
-    def __init__(self, f: Function, ctype: str, width: int, place: Value | None) -> None:
+    def __init__(self, f: Function, ctype: str, width: int, place: SSAValue | None) -> None:
         self.f, self.kind, self.places = f, vector(ctype, width), vector("i64", width)
         self.floating = _floating(ctype)
         lowest = -math.inf if self.floating else -(1 << 63)
         self.best = f.var(self.kind, f.const(0 if place is None else lowest, self.kind))
         self.place = None if place is None else f.var(self.places, place)
 
-    def take(self, value: Value, at: Value, live: Value | None = None) -> None:
+    def take(self, value: SSAValue, at: SSAValue, live: SSAValue | None = None) -> None:
         f, best = self.f, self.best.get()
         if self.place is None:
             self.best.set(
@@ -65,7 +65,7 @@ class _Window:
         self.best.set(f.select(wins, value, best))
         self.place.set(f.select(wins, at, self.place.get()))
 
-    def deliver(self, to: Value, mask: Value | None, divisor: Value | None) -> None:
+    def deliver(self, to: SSAValue, mask: SSAValue | None, divisor: SSAValue | None) -> None:
         """What was found; the mean where a divisor is given."""
         f, best = self.f, self.best.get()
         f.store(best if divisor is None else best / divisor, f.out, to, mask=mask)
@@ -91,20 +91,20 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
         x = f.at(f.x, task // rows * f.d * f.h * f.w * f.inner, ctype)
         to, cell = task * f.out_w * f.inner, rest * f.out_w
 
-        def line(t: Value, u: Value, d0: Value = d0, h0: Value = h0) -> Value:
+        def line(t: SSAValue, u: SSAValue, d0: SSAValue = d0, h0: SSAValue = h0) -> SSAValue:
             return ((d0 + t * f.step_d) * f.h + h0 + u * f.step_h) * f.w
 
         first = (d0 * f.h + h0) * f.w
 
         def along(
-            j: Value,
-            mask: Value | None,
-            x: Value = x,
-            to: Value = to,
-            cell: Value = cell,
-            first: Value = first,
-            nd: Value = nd,
-            nh: Value = nh,
+            j: SSAValue,
+            mask: SSAValue | None,
+            x: SSAValue = x,
+            to: SSAValue = to,
+            cell: SSAValue = cell,
+            first: SSAValue = first,
+            nd: SSAValue = nd,
+            nh: SSAValue = nh,
             line: Any = line,
         ) -> None:
             w0 = f.load(places, f.table, first_w + j, mask=mask)
@@ -127,13 +127,13 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
             )
 
         def side_by_side(
-            j: Value,
-            x: Value = x,
-            to: Value = to,
-            cell: Value = cell,
-            first: Value = first,
-            nd: Value = nd,
-            nh: Value = nh,
+            j: SSAValue,
+            x: SSAValue = x,
+            to: SSAValue = to,
+            cell: SSAValue = cell,
+            first: SSAValue = first,
+            nd: SSAValue = nd,
+            nh: SSAValue = nh,
             line: Any = line,
         ) -> None:
             w0, nw = (
@@ -142,7 +142,7 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
             )
             divisor = None if maximum else f.splat(f.load(ctype, f.divisors, cell + j), kind)
 
-            def channels(i: Value, mask: Value | None) -> None:
+            def channels(i: SSAValue, mask: SSAValue | None) -> None:
                 window = _Window(f, ctype, width, f.splat(first + w0, places) if maximum else None)
                 with f.loop(0, nd) as t, f.loop(0, nh) as u, f.loop(0, nw) as v:
                     at = line(t, u) + w0 + v * f.step_w
@@ -221,7 +221,7 @@ def _build(name: str) -> str:
 
 
 _FORWARD = "paaaa" + "i" * (len(_SIZES) + 2)
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "pooling",
     _build,
     {

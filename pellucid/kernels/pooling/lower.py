@@ -14,21 +14,21 @@ from ..indexing.gather_scatter import Index, Pick
 from ..indexing.lower import native, plain
 from ..lowered import (
     OTHER,
-    Executable,
     Handed,
     InFloat32,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     served,
     steps,
     value_of,
 )
-from ..schedule import Place, Schedule
+from ..schedule import Address, Schedule
 from . import adaptive as pool_adaptive
 
 
-def adaptive(i: Instruction, ex: Executable) -> Native | str:
+def adaptive(i: Instruction, ex: LoweringContext) -> Native | str:
     """The largest elements, and where they stand."""
     x, out = i.inputs[0], i.outputs[0]
     return _adaptive(
@@ -36,7 +36,7 @@ def adaptive(i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def adaptive_places(i: Instruction, ex: Executable) -> Native | str:
+def adaptive_places(i: Instruction, ex: LoweringContext) -> Native | str:
     """Where they stand."""
     x, size = map(value_of, i.params["args"])
     return _adaptive(i, ex, x, None, i.record[1][0], tuple(size))
@@ -44,7 +44,7 @@ def adaptive_places(i: Instruction, ex: Executable) -> Native | str:
 
 def _adaptive(
     i: Instruction,
-    ex: Executable,
+    ex: LoweringContext,
     x: Any,
     out: Value | None,
     index: Value | None,
@@ -64,7 +64,7 @@ def _adaptive(
     title = f"{i.op} of {'x'.join(map(str, x.shape))}"
 
     def emit(schedule: Schedule) -> None:
-        def place(v: Value | None, item: int) -> Place:
+        def place(v: Value | None, item: int) -> Address:
             return schedule.room(count * item) if v is None else ex.place(v, schedule)
 
         arrays = [compact(ex, schedule, x), place(out, ITEMSIZE[x.dtype]), place(index, 8)]
@@ -73,14 +73,14 @@ def _adaptive(
     return Native(emit, title, x.nbytes + count * (8 + ITEMSIZE[x.dtype]), x.size)
 
 
-def places(i: Instruction, ex: Executable) -> Native | str:
+def places(i: Instruction, ex: LoweringContext) -> Native | str:
     """Where the maxima of `max_pool` stand: its kernel once more."""
     x, *window = map(value_of, i.params["args"])
     index = i.record[1][0]
     return pooled(ex, x, None, index, index.shape, window)
 
 
-def grad(i: Instruction, ex: Executable) -> Native | str:
+def grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """The gradient of maxima, at their positions: by the kernel of eager execution, or for doubles
     as values that are added up.
     """
@@ -97,7 +97,7 @@ def grad(i: Instruction, ex: Executable) -> Native | str:
     return _flat(i, ex, "add", out, g, index, "zeros")
 
 
-def at_places(i: Instruction, ex: Executable) -> Native | str:
+def at_places(i: Instruction, ex: LoweringContext) -> Native | str:
     """Values at flat positions of the spatial dimensions, and values put there (`max_unpool`)."""
     x, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     put = i.op == "max_unpool"
@@ -117,7 +117,7 @@ def at_places(i: Instruction, ex: Executable) -> Native | str:
 
 def _flat(
     i: Instruction,
-    ex: Executable,
+    ex: LoweringContext,
     kind: str,
     table: Value,
     values: Value,

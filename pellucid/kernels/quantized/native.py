@@ -18,7 +18,7 @@ import functools
 from typing import Any
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 
 VECTORS = 2
 COPY, QUANTIZE, PATCHES = 0, 1, 2  # where rows come from
@@ -147,11 +147,11 @@ def _emit_finish(module: Module) -> None:
 
 
 # ---- rows -----------------------------------------------------------------------------------------
-def _do(f: Function, name: str, *args: Value) -> None:
+def _do(f: Function, name: str, *args: SSAValue) -> None:
     f.call(name, *args)
 
 
-def _copy(f: Function, src: Value, dst: Value, count: Value) -> None:
+def _copy(f: Function, src: SSAValue, dst: SSAValue, count: SSAValue) -> None:
     """Bytes from one place to another."""
     if shape()[0] == 16:
         f.call("bytes.copy", src, dst, count)
@@ -182,8 +182,8 @@ def _emit_fill(module: Module) -> None:
 
 
 def rounded(
-    f: Function, x: Value, inverse: Value, zero: Value, low: int, high: int, lanes: int
-) -> Value:
+    f: Function, x: SSAValue, inverse: SSAValue, zero: SSAValue, low: int, high: int, lanes: int
+) -> SSAValue:
     """Floats as integers of 32 bits: round(x * inverse + zero), the product not rounded, within
     low..high; NaN is the highest.
     """
@@ -206,7 +206,7 @@ def _emit_quantize_row(module: Module) -> None:
         zero="float",
     )
 
-    def body(i: Value, mask: Value | None) -> None:
+    def body(i: SSAValue, mask: SSAValue | None) -> None:
         x = f.load(vector("float", lanes), f.src, i, mask=mask)
         f.store(
             f.trunc(rounded(f, x, f.inverse, f.zero, 0, 255, lanes), vector("i8", lanes)),
@@ -241,7 +241,7 @@ def _emit_patch(module: Module) -> None:
         inside = y.compare("sge", 0) & y.compare("slt", f.height)
         source = f.at(f.a, (image * f.height + y) * f.width * f.channels + f.offset, "i8")
 
-        def within(here: Value = here, source: Value = source) -> None:
+        def within(here: SSAValue = here, source: SSAValue = source) -> None:
             def at_once() -> None:
                 with f.when(first.compare("sgt", 0)):
                     _do(f, "bytes.fill", here, first * f.used, f.a_zero)
@@ -272,7 +272,7 @@ def _emit_patch(module: Module) -> None:
 
             f.branch(together, at_once, by_tap)
 
-        def without(here: Value = here) -> None:
+        def without(here: SSAValue = here) -> None:
             f.call("bytes.fill", here, line, f.a_zero)
 
         f.branch(inside, within, without)
@@ -280,7 +280,7 @@ def _emit_patch(module: Module) -> None:
 
 
 # ---- the loops around them ----------------------------------------------------------------------
-def _job(f: Function, block: Value) -> dict[str, Value]:
+def _job(f: Function, block: SSAValue) -> dict[str, SSAValue]:
     kinds = {
         **dict.fromkeys(JOB, "i64"),
         **dict.fromkeys(POINTERS, "ptr"),
@@ -316,7 +316,7 @@ def _emit_panels(module: Module) -> None:
             with f.loop(0, count) as i:
                 dst = f.at(rows, i * pitch, "i8")
 
-                def rest(i: Value = i, dst: Value = dst) -> None:
+                def rest(i: SSAValue = i, dst: SSAValue = dst) -> None:
                     f.branch(
                         job["source"].compare("eq", QUANTIZE),
                         lambda: _do(
@@ -333,7 +333,7 @@ def _emit_panels(module: Module) -> None:
                         ),
                     )
 
-                def as_it_is(i: Value = i, dst: Value = dst) -> None:
+                def as_it_is(i: SSAValue = i, dst: SSAValue = dst) -> None:
                     _copy(f, f.at(job["a"], (top + i) * job["pitch"], "i8"), dst, job["k"])
 
                 f.branch(job["source"].compare("eq", COPY), as_it_is, rest)
@@ -347,7 +347,7 @@ def _emit_panels(module: Module) -> None:
             valid = f.smaller(job["n"] - first, columns)
             b = f.at(job["b"], j * units * columns, "i32")
 
-            def tiles(which: int = 0, b: Value = b) -> None:
+            def tiles(which: int = 0, b: SSAValue = b) -> None:
                 def this() -> None:
                     f.call(f"bytes.micro.{heights[which]}", rows, b, tile, units, pitch)
 
@@ -469,8 +469,8 @@ def _emit_convert(module: Module) -> None:
         inverse, zero = f.trunc(f.inverse, "float"), f.trunc(f.zero, "float")
 
         def body(
-            i: Value,
-            mask: Value | None,
+            i: SSAValue,
+            mask: SSAValue | None,
             f: Any = f,
             inverse: Any = inverse,
             zero: Any = zero,
@@ -491,8 +491,8 @@ def _emit_convert(module: Module) -> None:
         widen = "zext" if name == "unsigned" else "sext"
 
         def back(
-            i: Value,
-            mask: Value | None,
+            i: SSAValue,
+            mask: SSAValue | None,
             f: Any = f,
             scale: Any = scale,
             zero: Any = zero,
@@ -508,7 +508,7 @@ def _emit_convert(module: Module) -> None:
     f = module.function("bytes.range", x="ptr", out="ptr", n="i64")
     least, most = f.var(floats, float("inf")), f.var(floats, float("-inf"))
 
-    def seen(i: Value, mask: Value | None) -> None:
+    def seen(i: SSAValue, mask: SSAValue | None) -> None:
         x = f.load(floats, f.x, i, mask=mask)
         lower, upper = f.smaller(x, least.get()), f.larger(x, most.get())
         if mask is not None:

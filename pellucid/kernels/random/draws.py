@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target
-from ...llvm.emit import Function, Module, Value
+from ...llvm.emit import Function, Module, SSAValue
 from .twister import SIZE, fresh_block
 
 __all__ = ["draws"]
@@ -43,7 +43,7 @@ def _word(module: Module) -> None:
     y = f.load("i32", f.state, f.extend(position.get(), "i64"))
     f.store(position.get() + 1, f.state, SIZE)
 
-    def shifted(op: str, by: int) -> Value:
+    def shifted(op: str, by: int) -> SSAValue:
         return f.emit(f"{op} i32 {y.name}, {by}", "i32")
 
     y = y ^ shifted("lshr", 11)
@@ -62,7 +62,7 @@ def _uniform(module: Module) -> None:
     f.ret(f.to_float(((high << 32) | low) & ((1 << 53) - 1), "double") * 2.0**-53)
 
 
-def _of(f: Function, name: str, *args: Value) -> Value:
+def _of(f: Function, name: str, *args: SSAValue) -> SSAValue:
     """A function of the C library."""
     f.module.declarations.add(
         f"declare double @pellucid_{name}({', '.join(['double'] * len(args))})"
@@ -72,7 +72,7 @@ def _of(f: Function, name: str, *args: Value) -> Value:
     return made
 
 
-def _draw(f: Function, name: str = "uniform") -> Value:
+def _draw(f: Function, name: str = "uniform") -> SSAValue:
     arguments = (f.state, f.kept) if name == "normal" else (f.state,)
     made = f.call(name, *arguments, returns="double")
     assert made is not None
@@ -111,7 +111,11 @@ def _gammas(module: Module, name: str, real: str) -> None:
         made = f.var("double", 0.0)
 
         def draw(
-            d: Value = d, c: Value = c, power: Value = power, small: Value = small, made: Any = made
+            d: SSAValue = d,
+            c: SSAValue = c,
+            power: SSAValue = power,
+            small: SSAValue = small,
+            made: Any = made,
         ) -> None:
             scale = f.var("double", 1.0)
             with f.when(small):
@@ -158,7 +162,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_library = jit.Library(
+_library = jit.NativeLibrary(
     "serial draws", _build, {"normals": "paai", "gammas32": "paaai", "gammas64": "paaai"}
 )
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 import math
 
 from ...llvm import target, threads
-from ...llvm.emit import Function, Module, Value, Var, vector
-from ...llvm.jit import Library
+from ...llvm.emit import Function, Module, SSAValue, Var, vector
+from ...llvm.jit import NativeLibrary
 
 __all__ = ["library"]
 
@@ -41,11 +41,11 @@ _COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
 _QUARTER_PI = [-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8]
 
 
-def _uniform(f: Function, words: Value) -> Value:
+def _uniform(f: Function, words: SSAValue) -> SSAValue:
     return f.to_float(words & 0xFFFFFF, _FLOATS) * 2.0**-24
 
 
-def _log(f: Function, x: Value) -> Value:
+def _log(f: Function, x: SSAValue) -> SSAValue:
     """ln x of normal positive numbers: x = fraction * 2^exponent, fraction in [sqrt(1/2), sqrt(2))."""
     bits = f.bitcast(x, _INTS)
     exponent = f.to_float((bits >> 23) - 126, _FLOATS)
@@ -60,7 +60,7 @@ def _log(f: Function, x: Value) -> Value:
     return f.fma(exponent, 0.693359375, fraction + value)
 
 
-def _sine_and_cosine(f: Function, angle: Value) -> tuple[Value, Value]:
+def _sine_and_cosine(f: Function, angle: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Of an angle that is not negative, reduced to within pi / 4 of a multiple of pi / 2."""
     octant = (f.to_int(angle * 1.27323954473516, _INTS) + 1) & ~1
     turns = f.to_float(octant, _FLOATS)
@@ -72,7 +72,7 @@ def _sine_and_cosine(f: Function, angle: Value) -> tuple[Value, Value]:
     swap = (octant & 2).compare("ne", 0)
     sine, cosine = f.select(swap, cosine, sine), f.select(swap, sine, cosine)
 
-    def signed(value: Value, quadrant: Value) -> Value:
+    def signed(value: SSAValue, quadrant: SSAValue) -> SSAValue:
         return f.bitcast(f.bitcast(value, _INTS) ^ ((quadrant & 4) << 29), _FLOATS)
 
     return signed(sine, octant), signed(cosine, octant + 2)
@@ -106,7 +106,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-def _transform(f: Function, begin: Value | int, end: Value) -> None:
+def _transform(f: Function, begin: SSAValue | int, end: SSAValue) -> None:
     """The blocks from `begin` to `end`."""
     mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
     with f.loop(begin, end) as block:
@@ -129,7 +129,7 @@ def _exponential(module: Module) -> None:
     kind, ints = vector("double", width), vector("i64", width)
     factor = f.splat(f.factor, kind)
 
-    def convert(i: Value, mask: Value | None) -> None:
+    def convert(i: SSAValue, mask: SSAValue | None) -> None:
         x = 1.0 - f.load(kind, f.u, i, mask=mask)  # exact: u has at most 53 bits behind the point
         bits = f.bitcast(x, ints)
         exponent = f.to_float((bits >> 52) - 1022, kind)
@@ -173,7 +173,11 @@ def _weights(module: Module, ctype: str) -> None:
         )
 
         def look(
-            i: Value, mask: Value | None, p: Value = p, largest: Var = largest, wrong: Var = wrong
+            i: SSAValue,
+            mask: SSAValue | None,
+            p: SSAValue = p,
+            largest: Var = largest,
+            wrong: Var = wrong,
         ) -> None:
             x = f.load(kind, p, i, mask=mask)
             fine = x.compare("oge", 0.0) & x.compare("olt", math.inf)
@@ -232,7 +236,7 @@ def _argmax(module: Module, ctype: str) -> None:
 
 
 _CHOICES = {"weights": "aii>i", "search": "aaaaiii", "argmax": "aaii"}
-library = Library(
+library = NativeLibrary(
     "random numbers",
     _build,
     {

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...llvm import target
-from ...llvm.emit import Function, Module, Value, vector
-from ...llvm.jit import Library
+from ...llvm.emit import Function, Module, SSAValue, vector
+from ...llvm.jit import NativeLibrary
 
 __all__ = ["library"]
 
@@ -33,7 +33,10 @@ def fresh_block(module: Module, width: int) -> None:
     f = module.function("twist", internal=True, key="ptr")
 
     def step(
-        at: Value | int, far: Value | int, mask: Value | None, following: Value | None = None
+        at: SSAValue | int,
+        far: SSAValue | int,
+        mask: SSAValue | None,
+        following: SSAValue | None = None,
     ) -> None:
         at, far = f.as_value(at, "i64"), f.as_value(far, "i64")
         own = f.load(kind, f.key, at, mask=mask)
@@ -67,7 +70,7 @@ def _words(module: Module, width: int) -> None:
     position = f.var("i64", f.extend(f.load("i32", f.state, SIZE), "i64"))
     done = f.var("i64", 0)
 
-    def shifted(value: Value, op: str, by: int) -> Value:
+    def shifted(value: SSAValue, op: str, by: int) -> SSAValue:
         return f.emit(f"{op} {kind} {value.name}, {f.const(by, kind).name}", kind)
 
     with f.loop_while() as go_on:
@@ -78,7 +81,9 @@ def _words(module: Module, width: int) -> None:
         count = f.smaller(SIZE - position.get(), f.n - done.get())
         source, out = f.at(f.state, position.get(), "i32"), f.at(f.out, done.get(), "i32")
 
-        def temper(i: Value, mask: Value | None, source: Value = source, out: Value = out) -> None:
+        def temper(
+            i: SSAValue, mask: SSAValue | None, source: SSAValue = source, out: SSAValue = out
+        ) -> None:
             y = f.load(kind, source, i, mask=mask)
             y = y ^ shifted(y, "lshr", 11)
             y = y ^ (shifted(y, "shl", 7) & (0x9D2C5680 - (1 << 32)))
@@ -96,7 +101,7 @@ def _in_blocks(
     module: Module,
     name: str,
     per: int,
-    body: Callable[[Function, Value, Value, Value], None],
+    body: Callable[[Function, SSAValue, SSAValue, SSAValue], None],
     **extra: str,
 ) -> None:
     """A function that turns blocks of words into `n` numbers of `per` words each: body(f, words,
@@ -119,8 +124,8 @@ def _build(name: str) -> str:
     fresh_block(module, width)
     _words(module, width)
 
-    def uniform24(f: Function, words: Value, first: Value, count: Value) -> None:
-        def convert(i: Value, mask: Value | None) -> None:
+    def uniform24(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
+        def convert(i: SSAValue, mask: SSAValue | None) -> None:
             number = (
                 f.to_float(f.load(vector("i32", width), words, i, mask=mask) & 0xFFFFFF, floats)
                 * 2.0**-24
@@ -129,25 +134,25 @@ def _build(name: str) -> str:
 
         f.vector_loop(count, width, convert)
 
-    def draw(f: Function, words: Value, i: Value, mask: Value | None) -> Value:
+    def draw(f: Function, words: SSAValue, i: SSAValue, mask: SSAValue | None) -> SSAValue:
         pair = f.load(wide, words, i, mask=mask)
         by = f.const(32, wide)
         low = f.emit(f"lshr {wide} {pair.name}, {by.name}", wide)
         high = f.emit(f"shl {wide} {pair.name}, {by.name}", wide)
         return f.to_float((low | high) & ((1 << 53) - 1), doubles) * 2.0**-53
 
-    def uniform53(f: Function, words: Value, first: Value, count: Value) -> None:
+    def uniform53(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
         f.vector_loop(
             count,
             half,
             lambda i, mask: f.store(draw(f, words, i, mask), f.out, first + i, mask=mask),
         )
 
-    def bernoulli(f: Function, words: Value, first: Value, count: Value) -> None:
+    def bernoulli(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
         short = vector("float", half)
         limit = f.splat(f.p, doubles)
 
-        def decide(i: Value, mask: Value | None) -> None:
+        def decide(i: SSAValue, mask: SSAValue | None) -> None:
             hit = draw(f, words, i, mask).compare("olt", limit)
             f.store(
                 f.select(hit, f.const(1, short), f.const(0, short)), f.out, first + i, mask=mask
@@ -155,10 +160,10 @@ def _build(name: str) -> str:
 
         f.vector_loop(count, half, decide)
 
-    def hits(f: Function, words: Value, first: Value, count: Value) -> None:
+    def hits(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
         limit = f.splat(f.p, doubles)
 
-        def decide(i: Value, mask: Value | None) -> None:
+        def decide(i: SSAValue, mask: SSAValue | None) -> None:
             hit, bytes_ = draw(f, words, i, mask).compare("olt", limit), vector("i8", half)
             f.store(
                 f.emit(f"zext {hit.ctype} {hit.name} to {bytes_}", bytes_),
@@ -169,13 +174,13 @@ def _build(name: str) -> str:
 
         f.vector_loop(count, half, decide)
 
-    def integers(f: Function, words: Value, first: Value, count: Value) -> None:
+    def integers(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
         # The quotient of floats is rounded to the next whole number only where it is one: the
         # distance to it is 1 / span at least.
         span, low = f.splat(f.span, wide), f.splat(f.low, wide)
         divisor = f.to_float(span, doubles)
 
-        def reduce(i: Value, mask: Value | None) -> None:
+        def reduce(i: SSAValue, mask: SSAValue | None) -> None:
             few = f.load(vector("i32", half), words, i, mask=mask)
             word = f.emit(f"zext {few.ctype} {few.name} to {wide}", wide)
             whole = f.to_int(f.to_float(word, doubles) / divisor, wide)
@@ -191,7 +196,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-library = Library(
+library = NativeLibrary(
     "mersenne twister",
     _build,
     {

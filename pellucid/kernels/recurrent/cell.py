@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from .formulas import PARTS, REALS, emit_step
 
 __all__ = ["backward", "forward"]
@@ -45,8 +45,8 @@ def _build(mode: str, back: bool, real: str) -> str:
 
 
 def _gates(
-    f: Function, mode: str, pointer: Value, row: Value, unit: Value, mask: Value | None
-) -> list[Value]:
+    f: Function, mode: str, pointer: SSAValue, row: SSAValue, unit: SSAValue, mask: SSAValue | None
+) -> list[SSAValue]:
     kind = vector(f.module.real, target.host().lanes(f.module.real))
     parts = PARTS[mode]
     return [
@@ -54,7 +54,7 @@ def _gates(
     ]
 
 
-def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
+def _forward(f: Function, mode: str, row: SSAValue, unit: SSAValue, mask: SSAValue | None) -> None:
     parts = PARTS[mode]
     kind = vector(f.module.real, target.host().lanes(f.module.real))
     at, gate = row * f.size + unit, row * parts * f.size + unit
@@ -74,13 +74,13 @@ def _forward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None
     f.store(made[-1], f.out, at, mask=mask)
 
 
-def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | None) -> None:
+def _backward(f: Function, mode: str, row: SSAValue, unit: SSAValue, mask: SSAValue | None) -> None:
     parts = PARTS[mode]
     kind = vector(f.module.real, target.host().lanes(f.module.real))
     at, gate = row * f.size + unit, row * parts * f.size + unit
     zero = f.const(-0.0, kind)
 
-    def read(pointer: Value, index: Value) -> Value:
+    def read(pointer: SSAValue, index: SSAValue) -> SSAValue:
         return f.load(kind, pointer, index, mask=mask)
 
     values = _gates(f, mode, f.gates, row, unit, mask)
@@ -103,11 +103,11 @@ def _backward(f: Function, mode: str, row: Value, unit: Value, mask: Value | Non
 def store_slopes(
     f: Function,
     mode: str,
-    made: list[Value],
-    gate: Value,
-    at: Value,
-    carried: Value,
-    mask: Value | None,
+    made: list[SSAValue],
+    gate: SSAValue,
+    at: SSAValue,
+    carried: SSAValue,
+    mask: SSAValue | None,
 ) -> None:
     """Store the gradients of the gates, of the state's gates where these differ, and what goes on
     to the state before.
@@ -126,7 +126,7 @@ def _library(mode: str, back: bool, dtype: np.dtype) -> Any:
     which, real = "backward" if back else "forward", REALS[dtype]
     name = f"{mode}_cell_{which}" + ("" if real == "float" else f"_{real}")
     exports = {which: _SIGNATURES[which]}
-    return jit.Library(name, lambda: _build(mode, back, real), exports, together=True)
+    return jit.NativeLibrary(name, lambda: _build(mode, back, real), exports, together=True)
 
 
 def _numbers(batch: int, size: int) -> tuple[int, int, int]:

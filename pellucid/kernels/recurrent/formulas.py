@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...llvm.emit import Function, Value, lanes
+from ...llvm.emit import Function, SSAValue, lanes
 from ..pointwise.values import Num
 from ..pointwise.words import Words
 
@@ -107,7 +107,7 @@ CELLS = {
 }
 
 
-def emit_step(f: Function, name: str, values: list[Value]) -> list[Value]:
+def emit_step(f: Function, name: str, values: list[SSAValue]) -> list[SSAValue]:
     """Code for a step of float32 or float64; its results."""
     m, dtype = Words(f, lanes(values[0].ctype)), DTYPES[f.module.real]
     return [made.value for made in CELLS[name](m, *[Num(m, v, dtype) for v in values])]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ..matmul.micro import emit_micro
 from ..matmul.pack import Tile, emit_pack_copy, emit_pack_transpose, pack
 from .cell import store_slopes
@@ -63,16 +63,22 @@ def _tile(mode: str, back: bool, real: str) -> Tile:
     return Tile(min(14, (registers - vectors - 1) // vectors), vectors, host.lanes(real))
 
 
-def _ceil(value: Value, by: int) -> Value:
+def _ceil(value: SSAValue, by: int) -> SSAValue:
     return (value + (by - 1)) / by
 
 
-def _chosen(f: Function, flag: Value, yes: Value | int, no: Value | int) -> Value:
+def _chosen(f: Function, flag: SSAValue, yes: SSAValue | int, no: SSAValue | int) -> SSAValue:
     return f.select(flag.compare("ne", 0), f.as_value(yes, "i64"), f.as_value(no, "i64"))
 
 
 def _product(
-    f: Function, t: Tile, rows: Value, a: Value, depth: Value, panel: Value, buffer: Value
+    f: Function,
+    t: Tile,
+    rows: SSAValue,
+    a: SSAValue,
+    depth: SSAValue,
+    panel: SSAValue,
+    buffer: SSAValue,
 ) -> None:
     """`rows` rows of `a`, `depth` numbers each, times a packed panel."""
     slot = f.emit(f"getelementptr ptr, ptr @tiles, i64 {(rows - 1).name}", "ptr")
@@ -84,17 +90,19 @@ def _product(
     )
 
 
-def _start(f: Function, time: Value, packed: bool) -> Value:
+def _start(f: Function, time: SSAValue, packed: bool) -> SSAValue:
     """Where the rows of a step begin, counted in rows."""
     return f.load("i64", f.offsets, time) if packed else time * f.batch
 
 
-def _rows(f: Function, time: Value, packed: bool) -> Value:
+def _rows(f: Function, time: SSAValue, packed: bool) -> SSAValue:
     """How many rows a step has."""
     return _start(f, time + 1, packed) - _start(f, time, packed) if packed else f.batch
 
 
-def _each_tile(f: Function, t: Tile, end: Value, body: Callable[[Value, Value], None]) -> None:
+def _each_tile(
+    f: Function, t: Tile, end: SSAValue, body: Callable[[SSAValue, SSAValue], None]
+) -> None:
     """body(first row, number of rows) over the rows from begin to `end`, in tiles of nearly equal
     height.
     """
@@ -105,7 +113,7 @@ def _each_tile(f: Function, t: Tile, end: Value, body: Callable[[Value, Value], 
         body(f.begin + first, (k + 1) * rows / count - first)
 
 
-def _masked(f: Function, left: Value, body: Callable[[Value | None], None]) -> None:
+def _masked(f: Function, left: SSAValue, body: Callable[[SSAValue | None], None]) -> None:
     """body(mask) for the next vector of `left` units: None where all lanes are used; nothing where
     there are none.
     """
@@ -130,13 +138,13 @@ def _emit_forward(module: Module, mode: str, packed: bool) -> None:
             unit = p * lanes
             panel = f.at(f.weight, unit * f.size * parts)
 
-            def tile(first: Value, rows: Value) -> None:
+            def tile(first: SSAValue, rows: SSAValue) -> None:
                 _product(f, t, rows, f.at(f.states, old + first * f.size), f.size, panel, buffer)
                 with f.loop(0, rows) as i:
                     _masked(f, f.size - unit, lambda mask: cell(first + i, i, mask))
 
-            def cell(row: Value, i: Value, mask: Value | None) -> None:
-                def read(pointer: Value, index: Value) -> Value:
+            def cell(row: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
+                def read(pointer: SSAValue, index: SSAValue) -> SSAValue:
                     return f.load(vector(module.real, lanes), pointer, index, mask=mask)
 
                 gate = (start + row) * f.size * parts + unit
@@ -191,7 +199,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
             start = p * t.columns
             panel = f.at(f.weight, start * depth)
 
-            def tile(first: Value, rows: Value) -> None:
+            def tile(first: SSAValue, rows: SSAValue) -> None:
                 products = f.larger(f.smaller(known - first, rows), 0)
                 with f.when(products.compare("sgt", 0)):
                     _product(
@@ -212,7 +220,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                 with f.loop(0, rows) as i, f.loop(0, t.vectors) as v:
                     unit = start + v * lanes
 
-                    def each(mask: Value | None) -> None:
+                    def each(mask: SSAValue | None) -> None:
                         f.branch(
                             (first + i).compare("slt", alive),
                             lambda: cell(first + i, unit, i * t.columns + v * lanes, mask),
@@ -223,10 +231,10 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
 
                     _masked(f, f.size - unit, each)
 
-            def read(pointer: Value, index: Value, mask: Value | None) -> Value:
+            def read(pointer: SSAValue, index: SSAValue, mask: SSAValue | None) -> SSAValue:
                 return f.load(vector(module.real, lanes), pointer, index, mask=mask)
 
-            def cell(row: Value, unit: Value, place: Value, mask: Value | None) -> None:
+            def cell(row: SSAValue, unit: SSAValue, place: SSAValue, mask: SSAValue | None) -> None:
                 gate = (begin_now + row) * f.size * parts + unit
                 at = row * f.size + unit
                 new, old = (time + shift) * plane + at, (time + 1 - shift) * plane + at
@@ -245,7 +253,7 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
                 made = emit_step(f, mode + "_backward", values)
                 store_slopes(f, mode, made, gate, at, f.carry, mask)
 
-            def last(at: Value, place: Value, mask: Value | None) -> None:
+            def last(at: SSAValue, place: SSAValue, mask: SSAValue | None) -> None:
                 value = read(buffer, place, mask)
                 if mode == "gru":
                     value = value + read(f.carry, at, mask)
@@ -298,7 +306,7 @@ def _library(mode: str, back: bool, dtype: np.dtype, packed: bool = False) -> An
     exports = {name: _EXPORTS[name] for name in (which, "pack")}
     real = REALS[dtype]
     name = f"{mode}_{'packed_' * packed}{which}" + ("" if real == "float" else f"_{real}")
-    return jit.Library(name, lambda: _build(mode, back, packed, real), exports, together=True)
+    return jit.NativeLibrary(name, lambda: _build(mode, back, packed, real), exports, together=True)
 
 
 def _grain(steps: int, rows: int, parts: int, size: int) -> int:

@@ -13,9 +13,9 @@ from ...ir.program import ITEMSIZE
 from ...llvm.emit import types_of
 from ..lowered import (
     OTHER,
-    Executable,
     Handed,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     dense,
@@ -26,8 +26,8 @@ from ..lowered import (
     value_of,
 )
 from ..matmul.product import Product
-from ..pointwise.loop import Access, Loop, Reduce, Step, Write
-from ..schedule import Place, Schedule
+from ..pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write
+from ..schedule import Address, Schedule
 from . import layer as recurrent_layer
 from .formulas import PARTS
 
@@ -39,17 +39,17 @@ class _Memory:
         self.schedule, self.dtype, self.itemsize = schedule, dtype, ITEMSIZE[dtype]
         self.line = Access(dtype, (1,))
 
-    def copy(self, source: Place, target: Place, size: int) -> None:
+    def copy(self, source: Address, target: Address, size: int) -> None:
         loop = Loop((size,), (self.line,), (), (), (Write(("in", 0), self.line),))
         self.schedule.loop(loop, [source, target], title=f"copy of {size} values")
 
-    def at(self, place: Place, numbers: int) -> Place:
+    def at(self, place: Address, numbers: int) -> Address:
         return place.at(self.itemsize * numbers)
 
-    def room(self, numbers: int) -> Place:
+    def room(self, numbers: int) -> Address:
         return room(self.schedule, numbers, self.dtype)
 
-    def zero(self, place: Place, numbers: int) -> None:
+    def zero(self, place: Address, numbers: int) -> None:
         self.schedule.zero(place, self.itemsize * numbers)
 
 
@@ -57,13 +57,13 @@ def _served(*products: Product) -> bool:
     return all(p.served() is not None for p in products)
 
 
-def _sum_of_biases(m: _Memory, mode: str, at_ih: Place, at_hh: Place, size: int) -> Place:
+def _sum_of_biases(m: _Memory, mode: str, at_ih: Address, at_hh: Address, size: int) -> Address:
     """What is added to the input's part: both biases, but for a GRU's n, where the state's is
     multiplied by r first.
     """
     both, count = (2 * size if mode == "gru" else PARTS[mode] * size), PARTS[mode] * size
     bias = m.room(count)
-    add = Step("add", (("in", 0), ("in", 1)), m.dtype)
+    add = PointwiseOp("add", (("in", 0), ("in", 1)), m.dtype)
     loop = Loop((both,), (m.line, m.line), (), (add,), (Write(("step", 0), m.line),))
     m.schedule.loop(loop, [at_ih, at_hh, bias], title="sum of biases")
     if both < count:
@@ -74,7 +74,7 @@ def _sum_of_biases(m: _Memory, mode: str, at_ih: Place, at_hh: Place, size: int)
 _REALS = types_of("float32 float64")
 
 
-def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
+def layer(mode: str, i: Instruction, ex: LoweringContext) -> Native | str:
     """The input's part of all gates in one product, then the steps."""
     lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
     x, hx, *cx = i.inputs[: 2 + lstm]
@@ -145,7 +145,7 @@ def layer(mode: str, i: Instruction, ex: Executable) -> Native | str:
     )
 
 
-def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
+def layer_vjp(mode: str, i: Instruction, ex: LoweringContext) -> Native | str:
     """The steps back in time, then one product for each gradient."""
     lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
     saved, handed = [value_of(v) for v in i.params["s"][: 6 + lstm]], i.params["s"][-1]
@@ -180,7 +180,7 @@ def layer_vjp(mode: str, i: Instruction, ex: Executable) -> Native | str:
     function, pack, room_of, pack_numbers, grain = native
     name = _NAMES[mode]
 
-    def sum_of_rows(schedule: Schedule, source: Place, target: Place) -> None:
+    def sum_of_rows(schedule: Schedule, source: Address, target: Address) -> None:
         total = Reduce("sum", ("in", 0), (0,), Access(kind, (0, 1)), kind)
         loop = Loop((rows, gates), (Access(kind, (gates, 1)),), (), (), (), (total,))
         schedule.loop(loop, [source, target], title=f"sum of {rows}x{gates}")

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...llvm import jit, math, target, threads
 from ...llvm import workspace as kept
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.outputs import empty
 from ..matmul.call import ACCUMULATE, SCRATCH_FLOATS, gemm_address
 
@@ -37,7 +37,7 @@ _NUMBERS = "heads queries keys width out_width rows causal scratch_size".split()
 class Head:
     """One head's matrices in memory: addresses and row strides of the operands named at the start."""
 
-    def __init__(self, f: Function, task: Value, operands: list[str]) -> None:
+    def __init__(self, f: Function, task: SSAValue, operands: list[str]) -> None:
         self.f = f
         batch, head = task / f.heads, task % f.heads
         self.base = {}
@@ -45,11 +45,11 @@ class Head:
             offset = batch * getattr(f, f"{name}_b") + head * getattr(f, f"{name}_h")
             self.base[name] = f.at(getattr(f, name), offset)
 
-    def row(self, name: str, i: Value) -> Value:
+    def row(self, name: str, i: SSAValue) -> SSAValue:
         """The address of row `i` of an operand of this head."""
         return self.f.at(self.base[name], i * self.pitch(name))
 
-    def pitch(self, name: str) -> Value:
+    def pitch(self, name: str) -> SSAValue:
         """The distance between two rows of an operand, in elements."""
         return getattr(self.f, f"{name}_t")
 
@@ -61,7 +61,7 @@ def _kernel(module: Module, name: str, operands: list[str], others: list[str]) -
     return threads.parallel_export(module, name, params)
 
 
-def _gemm(f: Function, a, b, out, packed: Value, m, n, depth, flags: Value | int = 0) -> None:
+def _gemm(f: Function, a, b, out, packed: SSAValue, m, n, depth, flags: SSAValue | int = 0) -> None:
     """out (+)= a b; a and b are (address, row stride, column stride), out (address, row stride)."""
     null = f.emit("inttoptr i64 0 to ptr", "ptr")
     pointers = (null, a[0], b[0], out[0], out[0], packed)
@@ -70,35 +70,41 @@ def _gemm(f: Function, a, b, out, packed: Value, m, n, depth, flags: Value | int
     f.line(f"call void {f.gemm.name}({passed})")
 
 
-def _reach(f: Function, first: Value, rows: Value) -> Value:
+def _reach(f: Function, first: SSAValue, rows: SSAValue) -> SSAValue:
     """The number of keys that a block of queries sees."""
     return f.select(f.causal.compare("ne", 0), f.smaller(first + rows, f.keys), f.keys)
 
 
-def _seen(f: Function, i: Value, reach: Value) -> Value:
+def _seen(f: Function, i: SSAValue, reach: SSAValue) -> SSAValue:
     """The number of keys that query i sees."""
     return f.select(f.causal.compare("ne", 0), f.smaller(i + 1, reach), reach)
 
 
-def _vectors(f: Function, count: Value, body) -> None:
+def _vectors(f: Function, count: SSAValue, body) -> None:
     width = target.host().lanes("float")
     f.vector_loop(count, width, body)
 
 
-def _zero(f: Function, pointer: Value, start: Value, stop: Value) -> None:
+def _zero(f: Function, pointer: SSAValue, start: SSAValue, stop: SSAValue) -> None:
     kind = vector("float", target.host().lanes("float"))
     here = f.at(pointer, start)
     _vectors(f, stop - start, lambda i, mask: f.store(f.const(0.0, kind), here, i, mask=mask))
 
 
-def _pitch(f: Function) -> Value:
+def _pitch(f: Function) -> SSAValue:
     """From one key's row of a block of weights to the next: the block's queries, in whole vectors."""
     width = target.host().lanes("float")
     return (f.rows + (width - 1)) / width * width
 
 
 def _fetch(
-    f: Function, head: Head, names: list[str], count: Value, width: Value, first: Value, rows: Value
+    f: Function,
+    head: Head,
+    names: list[str],
+    count: SSAValue,
+    width: SSAValue,
+    first: SSAValue,
+    rows: SSAValue,
 ) -> None:
     """Ask for `rows` rows, from `first` on and below `count`, of a head's matrices."""
     line = 16  # floats; larger lines are asked for more than once, which costs little
@@ -112,8 +118,14 @@ def _fetch(
 
 
 def _score(
-    f: Function, product: Value, scale: Value, head: Head, query: Value, j: Value, lanes: Value
-) -> Value:
+    f: Function,
+    product: SSAValue,
+    scale: SSAValue,
+    head: Head,
+    query: SSAValue,
+    j: SSAValue,
+    lanes: SSAValue,
+) -> SSAValue:
     """The scaled products of key j and a vector of queries, plus the mask's column j where there is
     a mask.
     """
@@ -134,7 +146,7 @@ def _score(
     return score.get()
 
 
-def _hidden(f: Function, first: Value, j: Value) -> Value:
+def _hidden(f: Function, first: SSAValue, j: SSAValue) -> SSAValue:
     """Which of a vector of queries, from `first` on, do not see key j."""
     kind = vector("i32", target.host().lanes("float"))
     earlier = f.select(f.causal.compare("ne", 0), f.trunc(f.smaller(j - first, 1 << 20), "i32"), 0)
@@ -216,7 +228,7 @@ def _emit_forward(module: Module) -> None:
             factor = f.splat(f.load("float", factors, r), kind)
             row = head.row("out", first + r)
 
-            def normalize(j: Value, mask: Value | None, row=row, factor=factor) -> None:
+            def normalize(j: SSAValue, mask: SSAValue | None, row=row, factor=factor) -> None:
                 f.store(f.load(kind, row, j, mask=mask) * factor, row, j, mask=mask)
 
             _vectors(f, f.out_width, normalize)
@@ -320,7 +332,7 @@ def _signature(operands: int) -> str:
     return "p" + "a" * operands + "a" + "pa" + "i" * (3 * operands + len(_NUMBERS)) + "d" + "ii"
 
 
-_lib = jit.Library("attention", _build, {"forward": _signature(5), "backward": _signature(8)})
+_lib = jit.NativeLibrary("attention", _build, {"forward": _signature(5), "backward": _signature(8)})
 _local = threading.local()
 
 

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.outputs import empty
 from .norm import SUM_BLOCK, UNROLL, Sums, given, good, grain_of, inverse_root, load_or, store_map
 
@@ -34,12 +34,12 @@ def _build_channels(name: str, real: str = "float") -> str:
     return module.text(name)
 
 
-def _image(f: Function, n: Value, channel: Value) -> Value:
+def _image(f: Function, n: SSAValue, channel: SSAValue) -> SSAValue:
     """Where the elements of one image's channel begin."""
     return (n * f.channels + channel) * f.inner
 
 
-def _channel_sums(f: Function, sums: Sums, channel: Value, terms, *pointers: Value) -> None:
+def _channel_sums(f: Function, sums: Sums, channel: SSAValue, terms, *pointers: SSAValue) -> None:
     """Add over one channel of all images; several small ones make a block."""
     group = f.larger(f.const(SUM_BLOCK, "i64") / f.inner, 1)
     with f.loop(0, f.batch, group) as start:
@@ -139,7 +139,7 @@ class Block:
     last channel.
     """
 
-    def __init__(self, f: Function, block: Value, real: str) -> None:
+    def __init__(self, f: Function, block: SSAValue, real: str) -> None:
         self.f, self.real = f, real
         self.width = target.host().lanes(real)
         self.kind, self.double = vector(real, self.width), vector("double", self.width)
@@ -147,12 +147,12 @@ class Block:
         self.offsets = [self.first + u * self.width for u in range(UNROLL)]
         self.masks = [f.tail_mask(f.larger(f.channels - o, 0), self.width) for o in self.offsets]
 
-    def load(self, pointer: Value, row: Value | None = None) -> list[Value]:
+    def load(self, pointer: SSAValue, row: SSAValue | None = None) -> list[SSAValue]:
         """The vectors of a block of channels; of a row, if one is given."""
         start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         return [self.f.load(self.kind, start, o, mask=m) for o, m in zip(self.offsets, self.masks)]
 
-    def load_or(self, pointer: Value, default: float) -> list[Value]:
+    def load_or(self, pointer: SSAValue, default: float) -> list[SSAValue]:
         """The vectors at a pointer; `default` everywhere if the pointer is null."""
         made = [self.f.var(self.kind, default) for _ in self.offsets]
         with self.f.when(given(self.f, pointer)):
@@ -160,13 +160,13 @@ class Block:
                 var.set(value)
         return [var.get() for var in made]
 
-    def store(self, values: list[Value], pointer: Value, row: Value | None = None) -> None:
+    def store(self, values: list[SSAValue], pointer: SSAValue, row: SSAValue | None = None) -> None:
         """Write the vectors of a block of channels; to a row, if one is given."""
         start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         for value, offset, mask in zip(values, self.offsets, self.masks):
             self.f.store(value, start, offset, mask=mask)
 
-    def sums(self, count: int, terms, *pointers: Value) -> list[list[Value]]:
+    def sums(self, count: int, terms, *pointers: SSAValue) -> list[list[SSAValue]]:
         """Vectors of double: for each of `count` quantities the sums of `terms(u, *vectors)` down
         the columns.
         """
@@ -185,7 +185,7 @@ class Block:
                 total.set(total.get() + f.extend(part.get(), self.double))
         return [[total.get() for total in row] for row in totals]
 
-    def narrow(self, values: list[Value]) -> list[Value]:
+    def narrow(self, values: list[SSAValue]) -> list[SSAValue]:
         """The vectors in the dtype of the arrays."""
         return [self.f.trunc(v, self.kind) for v in values]
 
@@ -338,16 +338,16 @@ _SIGNATURES = {
     "group_norm": "paaaaaaiiidii",
     "group_norm_backward": "paaaaaaaaiiiii",
 }
-_channels = jit.Library("batch_norm", _build_channels, _SIGNATURES)
+_channels = jit.NativeLibrary("batch_norm", _build_channels, _SIGNATURES)
 _LIBRARIES = {
     _F32: _channels,
-    _F64: jit.Library(
+    _F64: jit.NativeLibrary(
         "batch_norm of doubles", lambda name: _build_channels(name, "double"), _SIGNATURES
     ),
 }
 
 
-def _library(name: str, *arrays: np.ndarray | None) -> jit.Library | None:
+def _library(name: str, *arrays: np.ndarray | None) -> jit.NativeLibrary | None:
     """Where the kernel `name` is, for arrays of one dtype, C-contiguous; None where there is none."""
     kind = next(a.dtype for a in arrays if a is not None)
     library = _LIBRARIES.get(kind)
@@ -418,7 +418,7 @@ def batch_norm(
     return out, mean, rstd
 
 
-def _tasks(library: jit.Library, name: str, batch: int, channels: int, inner: int):
+def _tasks(library: jit.NativeLibrary, name: str, batch: int, channels: int, inner: int):
     """The kernel, the number of its tasks and how many make a chunk."""
     if inner > 1:
         return getattr(library, name), channels, grain_of(batch * inner)

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from ...errors import IndexOutOfRangeError
-from ...ir import Extra, Instruction, Ref, Value
+from ...ir import Extra, Instruction, Value, ValueRef
 from ...ir.program import ITEMSIZE
 from ..indexing import embedding
 from ..indexing import lower as indexing
 from ..lowered import (
     OTHER,
-    Executable,
     Handed,
     InFloat32,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     copied,
@@ -32,15 +32,15 @@ from ..lowered import (
     strided,
     value_of,
 )
-from ..pointwise.loop import Access, Loop, Reduce, Step, Write
-from ..schedule import Place, Schedule
+from ..pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write
+from ..schedule import Address, Schedule
 from ..windows import lower as windows
 from . import channel_norm, norm, softmax
 from .lower_attention import scaled_dot_product_attention, scaled_dot_product_attention_vjp
 
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
-def layer_norm(i: Instruction, ex: Executable) -> Native | str:
+def layer_norm(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call; the statistics go to the memory that the gradient reads."""
     x, weight, bias = i.inputs
     shape, centered = tuple(i.params["shape"]), bool(i.params["centered"])
@@ -75,7 +75,7 @@ def layer_norm(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, f"layer norm of {rows} rows", 8 * x.size, 8 * x.size)
 
 
-def layer_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
+def layer_norm_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call, and the sums of the partial gradients of weight and bias."""
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
@@ -135,7 +135,9 @@ class _Turned:
     inner: int
     dtype: str
 
-    def copied(self, schedule: Schedule, source: Place, target: Place, back: bool = False) -> None:
+    def copied(
+        self, schedule: Schedule, source: Address, target: Address, back: bool = False
+    ) -> None:
         planes = (self.channels * self.inner, 1, self.inner)
         last = (self.inner * self.channels, self.channels, 1)
         read, write = (last, planes) if back else (planes, last)
@@ -154,7 +156,7 @@ def _side_by_side(x: Value) -> tuple[_Turned | None, tuple[int, int, int]]:
     return _Turned(*sizes, x.dtype), (batch * inner, channels, 1)
 
 
-def batch_norm(i: Instruction, ex: Executable) -> Native | str:
+def batch_norm(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call; running statistics are moved by another instruction."""
     x, weight, bias = i.inputs
     if (
@@ -187,7 +189,7 @@ def batch_norm(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "batch norm", 8 * x.size, 8 * x.size)
 
 
-def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
+def batch_norm_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call."""
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
@@ -234,7 +236,7 @@ def batch_norm_vjp(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "batch norm backward", 20 * x.size, 15 * x.size)
 
 
-def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
+def move_by_saved(i: Instruction, ex: LoweringContext) -> Native | str:
     """Running statistics towards the batch's: mean, and 1 / rstd^2 - eps in double, as the eager
     rule has it.
     """
@@ -254,18 +256,18 @@ def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
     count = math.prod(shape) // max(shape[1], 1)
     ratio, keep = count / max(count - 1, 1), float(np.dtype(kind).type(1 - momentum))
     steps = (
-        Step("mul", (("in", 0), ("const", keep)), kind),
-        Step("mul", (("in", 1), ("const", float(momentum))), kind),
-        Step("add", (("step", 0), ("step", 1)), kind),
-        Step("cast", (("in", 2),), "float64"),
-        Step("mul", (("step", 3), ("step", 3)), "float64"),
-        Step("div", (("const", 1.0), ("step", 4)), "float64"),
-        Step("sub", (("step", 5), ("const", float(eps))), "float64"),
-        Step("mul", (("step", 6), ("const", ratio)), "float64"),
-        Step("mul", (("step", 7), ("const", float(momentum))), "float64"),
-        Step("cast", (("step", 8),), kind),
-        Step("mul", (("in", 3), ("const", keep)), kind),
-        Step("add", (("step", 10), ("step", 9)), kind),
+        PointwiseOp("mul", (("in", 0), ("const", keep)), kind),
+        PointwiseOp("mul", (("in", 1), ("const", float(momentum))), kind),
+        PointwiseOp("add", (("step", 0), ("step", 1)), kind),
+        PointwiseOp("cast", (("in", 2),), "float64"),
+        PointwiseOp("mul", (("step", 3), ("step", 3)), "float64"),
+        PointwiseOp("div", (("const", 1.0), ("step", 4)), "float64"),
+        PointwiseOp("sub", (("step", 5), ("const", float(eps))), "float64"),
+        PointwiseOp("mul", (("step", 6), ("const", ratio)), "float64"),
+        PointwiseOp("mul", (("step", 7), ("const", float(momentum))), "float64"),
+        PointwiseOp("cast", (("step", 8),), kind),
+        PointwiseOp("mul", (("in", 3), ("const", keep)), kind),
+        PointwiseOp("add", (("step", 10), ("step", 9)), kind),
     )
     each = Access(kind, (1,))
     loop = Loop(
@@ -282,7 +284,7 @@ def move_by_saved(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- embedding --------------------------------------------------------------------------------------
-def _refusal(i: Instruction, ex: Executable) -> Callable[[], None]:
+def _refusal(i: Instruction, ex: LoweringContext) -> Callable[[], None]:
     """Runs the check again, in Python, on the arrays of the call that was refused: it raises."""
 
     def refuse() -> None:
@@ -300,7 +302,7 @@ def _good_index(index: Any) -> bool:
     return isinstance(index, Value) and index.dtype == "int64" and index.contiguous
 
 
-def check_rows(i: Instruction, ex: Executable) -> Native | str:
+def check_rows(i: Instruction, ex: LoweringContext) -> Native | str:
     """All indices inside of the table."""
     _, index, rows = i.params["args"]
     index, function = value_of(index), embedding.native("inside")
@@ -318,7 +320,7 @@ def check_rows(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "check of indices", index.nbytes, index.size)
 
 
-def embedding_rows(i: Instruction, ex: Executable) -> Native | str:
+def embedding_rows(i: Instruction, ex: LoweringContext) -> Native | str:
     """A copy of rows; the indices are checked once more, since memory is read at them."""
     table, index = i.inputs[0], value_of(i.params["index"])
     out = i.outputs[0]
@@ -353,7 +355,7 @@ def embedding_rows(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "embedding", 2 * out.nbytes + index.nbytes, 0)
 
 
-def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
+def embedding_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """Rows added to a table of zeros, in their order."""
     g, index, rows = i.inputs[0], value_of(i.params["index"]), i.params["rows"]
     out = i.outputs[0]
@@ -386,7 +388,7 @@ def embedding_grad(i: Instruction, ex: Executable) -> Native | str:
 
 
 # ---- softmax, means over images ----------------------------------------------------------------------
-def softmax_rows(i: Instruction, ex: Executable) -> Native | str:
+def softmax_rows(i: Instruction, ex: LoweringContext) -> Native | str:
     """Softmax or its logarithm over the last dimension."""
     x, out, dim = i.inputs[0], i.outputs[0], i.params.get("dim")
     if (
@@ -423,7 +425,7 @@ def _kind(x: Any) -> str:
     return "float64" if isinstance(x, Value) and x.dtype == "float64" else "float32"
 
 
-def average(i: Instruction, ex: Executable) -> Native | str:
+def average(i: Instruction, ex: LoweringContext) -> Native | str:
     """The mean of each plane: an adaptive average pooling to size one."""
     x, out = i.inputs[0], i.outputs[0]
     kind = _kind(x)
@@ -448,7 +450,7 @@ def average(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "means of planes", x.nbytes, x.size)
 
 
-def average_grad(i: Instruction, ex: Executable) -> Native | str:
+def average_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     """Each plane's gradient, divided by its size, for all its elements."""
     g, out = i.inputs[0], i.outputs[0]
     kind = _kind(g)
@@ -460,7 +462,7 @@ def average_grad(i: Instruction, ex: Executable) -> Native | str:
     ):
         return windows.adaptive(i, ex)
     planes, size = g.size, math.prod(out.shape[2:])
-    step = Step("div", (("in", 0), ("const", float(size))), kind)
+    step = PointwiseOp("div", (("in", 0), ("const", float(size))), kind)
     loop = Loop(
         (planes, size),
         (Access(kind, (1, 0)),),
@@ -488,7 +490,7 @@ def _aux(arrays: list[np.ndarray]) -> Any:
 _REALS = {"float32": "float", "float64": "double"}
 
 
-def cross_entropy(i: Instruction, ex: Executable) -> Native | str:
+def cross_entropy(i: Instruction, ex: LoweringContext) -> Native | str:
     """The mean or sum over rows, with what its gradient needs, and the check of the classes."""
     x, target = i.inputs[0], i.params["target"].value
     reduction = i.params["reduction"]
@@ -526,13 +528,13 @@ def _refuse(bad: np.ndarray, classes: int) -> None:
     raise softmax.class_out_of_range(bad, classes)
 
 
-def cross_entropy_vjp(i: Instruction, ex: Executable) -> Native | str:
+def cross_entropy_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
     """The gradient of the logits."""
     s, params, g = i.params["s"], i.params["params"], i.params["g"]
     extra = next((e for e in s if isinstance(e, Extra)), None)
     if (
         extra is None
-        or not isinstance(g, Ref)
+        or not isinstance(g, ValueRef)
         or g.value.size != 1
         or g.value.dtype not in _REALS
         or not softmax.available()

@@ -16,7 +16,7 @@ from ...ir.program import row_major
 from ...llvm.emit import types_of
 from ..lowered import (
     OTHER,
-    Executable,
+    LoweringContext,
     Native,
     compact,
     dense,
@@ -30,8 +30,8 @@ from ..lowered import (
 )
 from ..matmul import call as matmul
 from ..matmul.product import Product
-from ..pointwise.loop import Access, Loop, Reduce, Step, Write
-from ..schedule import Place, Schedule
+from ..pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write
+from ..schedule import Address, Schedule
 from . import attention
 
 
@@ -68,7 +68,9 @@ def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
     return bias if all(own in (1, n) for own, n in zip(bias.shape, shape, strict=True)) else None
 
 
-def _bias_at(ex: Executable, schedule: Schedule, bias: Value, keys: int) -> tuple[Place, list[int]]:
+def _bias_at(
+    ex: LoweringContext, schedule: Schedule, bias: Value, keys: int
+) -> tuple[Address, list[int]]:
     """Where it lies with rows of all keys without gaps, and its first three strides: a copy where
     they are otherwise.
     """
@@ -95,7 +97,7 @@ def _one_head(v: Value) -> Value:
 
 def _attention(
     i: Instruction,
-    ex: Executable,
+    ex: LoweringContext,
     backward: bool,
     operands: Sequence[Value | None],
     lse: Value,
@@ -135,7 +137,7 @@ def _attention(
         )
 
     def emit(schedule: Schedule) -> None:
-        scratch, at = room(schedule, each * team(ex)), Place("kept", schedule.keep(gemm))
+        scratch, at = room(schedule, each * team(ex)), Address("kept", schedule.keep(gemm))
         arrays = places(ex, schedule, *operands)
         if added is not None:
             arrays[3], strides[9:12] = _bias_at(ex, schedule, added, sizes[3])
@@ -151,7 +153,7 @@ def _attention(
     return Native(emit, "attention" + " backward" * backward, sum(o.nbytes for o in others), flops)
 
 
-def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
+def _attention_by_weights(i: Instruction, ex: LoweringContext) -> Native | str:
     """Attention whose weights are kept, as the array function has it without a kernel: scores,
     their softmax, the sum of the values.
     """
@@ -181,18 +183,21 @@ def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
     shape = (*lead, rows, columns)
     whole, last = Access(dtype, row_major(shape, 1)), len(shape) - 1
     line = Access(dtype, (*row_major(shape[:-1], 1), 0))
-    reads, scored = [whole], [Step("mul", (("in", 0), ("const", float(i.params["scale"]))), dtype)]
+    reads, scored = (
+        [whole],
+        [PointwiseOp("mul", (("in", 0), ("const", float(i.params["scale"]))), dtype)],
+    )
     given: list[Any] = []
     if causal:
         reads.append(Access("bool", (*(0,) * len(lead), columns, 1)))
         seen = ("in", len(reads) - 1)
         less = ("const", -math.inf)
-        scored.append(Step("where", (seen, ("step", len(scored) - 1), less), dtype))
+        scored.append(PointwiseOp("where", (seen, ("step", len(scored) - 1), less), dtype))
         given.append(np.tri(rows, columns, 0, bool))
     if bias is not None:
         reads.append(Access(dtype, (*(0,) * (len(shape) - len(bias.shape)), *steps(bias))))
         added = (("step", len(scored) - 1), ("in", len(reads) - 1))
-        scored.append(Step("add", added, dtype))
+        scored.append(PointwiseOp("add", added, dtype))
         given.append(bias)
     made = ("step", len(scored) - 1)
     first = Loop(
@@ -201,19 +206,19 @@ def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
     )  # fmt: skip
     # A query that sees no key has no weights: nothing is taken off where the largest score is -inf.
     powers = (
-        Step("eq", (("in", 1), ("const", -math.inf)), "bool"),
-        Step("where", (("step", 0), ("const", 0.0), ("in", 1)), dtype),
-        Step("sub", (("in", 0), ("step", 1)), dtype),
-        Step("exp", (("step", 2),), dtype),
+        PointwiseOp("eq", (("in", 1), ("const", -math.inf)), "bool"),
+        PointwiseOp("where", (("step", 0), ("const", 0.0), ("in", 1)), dtype),
+        PointwiseOp("sub", (("in", 0), ("step", 1)), dtype),
+        PointwiseOp("exp", (("step", 2),), dtype),
     )
     second = Loop(
         shape, (whole, line), (), powers, (Write(("step", 3), whole),),
         (Reduce("sum", ("step", 3), (last,), line, dtype),),
     )  # fmt: skip
     shares = (
-        Step("eq", (("in", 1), ("const", 0.0)), "bool"),
-        Step("where", (("step", 0), ("const", 1.0), ("in", 1)), dtype),
-        Step("div", (("in", 0), ("step", 1)), dtype),
+        PointwiseOp("eq", (("in", 1), ("const", 0.0)), "bool"),
+        PointwiseOp("where", (("step", 0), ("const", 1.0), ("in", 1)), dtype),
+        PointwiseOp("div", (("in", 0), ("step", 1)), dtype),
     )
     third = Loop(shape, (whole, line), (), shares, (Write(("step", 2), whole),))
     title = "attention of " + "x".join(map(str, q.shape))
@@ -223,7 +228,7 @@ def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
         to, p = ex.place(out, schedule), ex.place(weights, schedule)
         tops, totals = (room(schedule, batch * rows, dtype) for _ in range(2))
         others = [
-            ex.place(x, schedule) if isinstance(x, Value) else Place("kept", schedule.keep(x))
+            ex.place(x, schedule) if isinstance(x, Value) else Address("kept", schedule.keep(x))
             for x in given
         ]
         schedule.product(scores, at_q, at_k, p, title=f"scores of the {title}")
@@ -236,7 +241,7 @@ def _attention_by_weights(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, "attention", moved, 2 * weights.size * (depth + width + 4))
 
 
-def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str:
+def scaled_dot_product_attention(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call."""
     q, k, v, bias = i.inputs
     if len(i.extras) != 1:
@@ -249,7 +254,7 @@ def scaled_dot_product_attention(i: Instruction, ex: Executable) -> Native | str
     )
 
 
-def scaled_dot_product_attention_vjp(i: Instruction, ex: Executable) -> Native | str:
+def scaled_dot_product_attention_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
     """One call."""
     q, k, v, bias, *_, extra = (value_of(x) for x in i.params["s"])
     extras, g = extra.instruction.extras, value_of(i.params["g"])

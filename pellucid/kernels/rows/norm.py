@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.outputs import empty
 
 __all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
@@ -48,13 +48,13 @@ class Sums:
         for part in chain(*self.parts):
             part.set(0.0)
 
-    def accumulate(self, length: Value, terms, *pointers: Value) -> None:
+    def accumulate(self, length: SSAValue, terms, *pointers: SSAValue) -> None:
         """Add `terms(*vectors)`, one value for each quantity, over `length` elements at the
         pointers, in float.
         """
         f = self.f
 
-        def add(parts, i: Value, mask: Value | None) -> None:
+        def add(parts, i: SSAValue, mask: SSAValue | None) -> None:
             vectors = [f.load(self.kind, p, i, mask=mask) for p in pointers]
             for part, term in zip(parts, terms(*vectors)):
                 # Terms may be nonzero where the loads gave zeros (a mean is subtracted): the tail
@@ -79,7 +79,7 @@ class Sums:
                 values = [a + b for a, b in zip(values[::2], values[1::2])]
             total.set(total.get() + self.f.extend(self.f.total(values[0]), "double"))
 
-    def run(self, length: Value, terms, *pointers: Value) -> None:
+    def run(self, length: SSAValue, terms, *pointers: SSAValue) -> None:
         """Add over `length` elements at the pointers, in blocks."""
         with self.f.loop(0, length, SUM_BLOCK) as start:
             self.clear()
@@ -87,17 +87,17 @@ class Sums:
             self.accumulate(self.f.smaller(length - start, SUM_BLOCK), terms, *here)
             self.flush()
 
-    def get(self, k: int = 0) -> Value:
+    def get(self, k: int = 0) -> SSAValue:
         """A total, as a number."""
         return self.totals[k].get()
 
-    def splat(self, value: Value) -> Value:
+    def splat(self, value: SSAValue) -> SSAValue:
         """A number in all lanes of a vector of the dtype of the arrays."""
         return self.f.splat(self.f.trunc(value, self.real), self.kind)
 
 
 def store_map(
-    f: Function, length: Value, out: Value, compute, *pointers: Value, real: str = "float"
+    f: Function, length: SSAValue, out: SSAValue, compute, *pointers: SSAValue, real: str = "float"
 ) -> None:
     """Write `out[i] = compute(p[i] for p in pointers)` for i below `length`, a vector at a time.
 
@@ -105,21 +105,21 @@ def store_map(
     """
     width = target.host().lanes(real)
 
-    def body(i: Value, mask: Value | None) -> None:
+    def body(i: SSAValue, mask: SSAValue | None) -> None:
         vectors = [f.load(vector(real, width), p, i, mask=mask) for p in pointers]
         f.store(compute(*vectors), out, i, mask=mask)
 
     f.vector_loop(length, width, body)
 
 
-def given(f: Function, pointer: Value) -> Value:
+def given(f: Function, pointer: SSAValue) -> SSAValue:
     """Whether a pointer is not null."""
     return f.emit(f"icmp ne ptr {pointer.name}, null", "i1")
 
 
 def load_or(
-    f: Function, pointer: Value, index: Value, default: float, real: str = "float"
-) -> Value:
+    f: Function, pointer: SSAValue, index: SSAValue, default: float, real: str = "float"
+) -> SSAValue:
     """The number at `index`, or `default` where the pointer is null."""
     value = f.var(real, default)
     with f.when(given(f, pointer)):
@@ -127,7 +127,7 @@ def load_or(
     return value.get()
 
 
-def inverse_root(f: Function, variance: Value, eps: Value) -> Value:
+def inverse_root(f: Function, variance: SSAValue, eps: SSAValue) -> SSAValue:
     """`1 / sqrt(variance + eps)`."""
     return 1.0 / f.sqrt(variance + eps)
 
@@ -225,7 +225,7 @@ def _emit_rows_backward(module: Module, real: str) -> None:
             c1, c2 = sums.splat(sums.get(0) / size * keep), sums.splat(sums.get(1) / size)
 
             def input_gradient(g=g, x=x, out=out, m=m, s=s, c1=c1, c2=c2) -> None:
-                def body(i: Value, mask: Value | None) -> None:
+                def body(i: SSAValue, mask: SSAValue | None) -> None:
                     a, v, w = (f.load(kind, p, i, mask=mask) for p in (g, x, f.weight))
                     xh = (v - m) * s
                     f.store((f.fma(a, w, -c1) - xh * c2) * s, out, i, mask=mask)
@@ -248,10 +248,10 @@ ROWS_A_PARTIAL = 64
 
 
 _SIGNATURES = {"layer_norm": "paaaaaaidiii", "layer_norm_backward": "paaaaaaaiiiii"}
-_rows = jit.Library("layer_norm", _build_rows, _SIGNATURES)
+_rows = jit.NativeLibrary("layer_norm", _build_rows, _SIGNATURES)
 _LIBRARIES = {
     _F32: _rows,
-    _F64: jit.Library(
+    _F64: jit.NativeLibrary(
         "layer_norm of doubles", lambda name: _build_rows(name, "double"), _SIGNATURES
     ),
 }

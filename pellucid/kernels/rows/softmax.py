@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import IndexOutOfRangeError
 from ...llvm import jit, math, math64, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.outputs import empty
 from . import softmax_columns
 
@@ -41,73 +41,77 @@ def _grain(columns: int) -> int:
 class Row:
     """Loops over the vectors of a row of `count` numbers, "float" or "double"."""
 
-    def __init__(self, f: Function, count: Value, real: str) -> None:
+    def __init__(self, f: Function, count: SSAValue, real: str) -> None:
         self.f, self.count = f, count
         self.width = target.host().lanes(real)
         self.kind = vector(real, self.width)
         self.functions = math if real == "float" else math64
 
-    def exp(self, x: Value) -> Value:
+    def exp(self, x: SSAValue) -> SSAValue:
         """The exponential of each lane."""
         return self.functions.exp(self.f, x)
 
-    def log(self, x: Value) -> Value:
+    def log(self, x: SSAValue) -> SSAValue:
         """The logarithm of each lane."""
         return self.functions.log(self.f, x)
 
-    def accumulate(self, initial: float, combine, *pointers: Value, other: float = 0.0) -> Value:
+    def accumulate(
+        self, initial: float, combine, *pointers: SSAValue, other: float = 0.0
+    ) -> SSAValue:
         """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial
         results.
         """
         total = self.f.var(self.kind, initial)
 
-        def body(i: Value, mask: Value | None) -> None:
+        def body(i: SSAValue, mask: SSAValue | None) -> None:
             vectors = [self.f.load(self.kind, p, i, mask=mask, other=other) for p in pointers]
             total.set(combine(total.get(), i, mask, *vectors))
 
         self.f.vector_loop(self.count, self.width, body)
         return total.get()
 
-    def map(self, out: Value, compute, *pointers: Value) -> None:
+    def map(self, out: SSAValue, compute, *pointers: SSAValue) -> None:
         """Store `compute(*vectors)` over the row."""
 
-        def body(i: Value, mask: Value | None) -> None:
+        def body(i: SSAValue, mask: SSAValue | None) -> None:
             vectors = [self.f.load(self.kind, p, i, mask=mask) for p in pointers]
             self.f.store(compute(*vectors), out, i, mask=mask)
 
         self.f.vector_loop(self.count, self.width, body)
 
-    def splat(self, value: Value) -> Value:
+    def splat(self, value: SSAValue) -> SSAValue:
         """A number in all lanes of a vector."""
         return self.f.splat(value, self.kind)
 
-    def total(self, value: Value) -> Value:
+    def total(self, value: SSAValue) -> SSAValue:
         """The sum of the lanes."""
         return self.f.total(value)
 
-    def maximum(self, x: Value) -> Value:
+    def maximum(self, x: SSAValue) -> SSAValue:
         """The largest element, NaN left out: they show up again in every sum."""
         best = self.accumulate(
             -pymath.inf, lambda t, i, mask, v: self.f.larger(v, t), x, other=-pymath.inf
         )
         return self.f.fold(best, self.f.larger)
 
-    def sum_exp(self, x: Value, m: Value, out: Value | None = None) -> Value:
+    def sum_exp(self, x: SSAValue, m: SSAValue, out: SSAValue | None = None) -> SSAValue:
         """The sum of exp(x - m), whose terms are stored in `out`."""
         shift = self.splat(m)
         return self.sum_of(lambda v: self.exp(v - shift), x, out)
 
-    def sum_of(self, term: Callable[[Value], Value], x: Value, out: Value | None = None) -> Value:
+    def sum_of(
+        self, term: Callable[[SSAValue], SSAValue], x: SSAValue, out: SSAValue | None = None
+    ) -> SSAValue:
         """The sum of a function of the elements, whose values are stored in `out`."""
 
-        def add(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
+        def add(total: SSAValue, i: SSAValue, mask: SSAValue | None, v: SSAValue) -> SSAValue:
             e = term(v)
             if out is not None:
                 self.f.store(e, out, i, mask=mask)
             return total + e
 
         # Lanes beyond the row add nothing, whatever the function makes of what they read.
-        def masked(total: Value, i: Value, mask: Value | None, v: Value) -> Value:
+        def masked(total: SSAValue, i: SSAValue, mask: SSAValue | None, v: SSAValue) -> SSAValue:
             return (
                 add(total, i, mask, v)
                 if mask is None
@@ -128,7 +132,7 @@ def _build(name: str, real: str = "float") -> str:
     return module.text()
 
 
-def _at(f: Function, name: str, row: Value, real: str) -> Value:
+def _at(f: Function, name: str, row: SSAValue, real: str) -> SSAValue:
     return f.at(getattr(f, name), row * f.columns, real)
 
 
@@ -244,7 +248,7 @@ def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
     f.ret()
 
 
-def _weight(f: Function, t: Value, real: str) -> Value:
+def _weight(f: Function, t: SSAValue, real: str) -> SSAValue:
     """The class's weight; 1 without weights."""
     w = f.var(real, 1.0)
     given = f.emit(f"icmp ne ptr {f.weight.name}, null", "i1")
@@ -280,10 +284,10 @@ _SIGNATURES = {
     "cross_entropy_backward": "paaaaaaidiiii",
     "total": "ai>d",
 }
-_lib = jit.Library("softmax", _build, _SIGNATURES)
+_lib = jit.NativeLibrary("softmax", _build, _SIGNATURES)
 _LIBRARIES = {
     _F32: _lib,
-    _F64: jit.Library("softmax of doubles", lambda name: _build(name, "double"), _SIGNATURES),
+    _F64: jit.NativeLibrary("softmax of doubles", lambda name: _build(name, "double"), _SIGNATURES),
 }
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...llvm import jit, math, math64, target, threads
-from ...llvm.emit import Function, Module, Value, vector
+from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.outputs import empty
 
 __all__ = ["run"]
@@ -27,7 +27,7 @@ GRAIN = 16384  # elements a chunk
 class _Columns:
     """Loops over vectors of a block's columns, once or for every row."""
 
-    def __init__(self, f: Function, real: str, start: Value, count: Value) -> None:
+    def __init__(self, f: Function, real: str, start: SSAValue, count: SSAValue) -> None:
         self.f, self.real, self.start, self.count = f, real, start, count
         self.width = target.host().lanes(real)
         self.kind, self.double = vector(real, self.width), vector("double", self.width)
@@ -43,42 +43,42 @@ class _Columns:
             base = self.start + row * self.f.inner
             self.once(lambda i, mask: body(base + i, i, mask))
 
-    def load(self, pointer: Value, at: Value, mask: Value | None) -> Value:
+    def load(self, pointer: SSAValue, at: SSAValue, mask: SSAValue | None) -> SSAValue:
         return self.f.load(self.kind, pointer, at, mask=mask)
 
-    def exp(self, x: Value) -> Value:
+    def exp(self, x: SSAValue) -> SSAValue:
         return self.functions.exp(self.f, x)
 
-    def log(self, x: Value) -> Value:
+    def log(self, x: SSAValue) -> SSAValue:
         return self.functions.log(self.f, x)
 
-    def sum(self, sums: Value, i: Value, term: Value) -> None:
+    def sum(self, sums: SSAValue, i: SSAValue, term: SSAValue) -> None:
         """Add to the sums of the columns."""
         old = self.f.load(self.double, sums, i)
         self.f.store(old + self.f.extend(term, self.double), sums, i)
 
-    def total(self, sums: Value, i: Value) -> Value:
+    def total(self, sums: SSAValue, i: SSAValue) -> SSAValue:
         return self.f.trunc(self.f.load(self.double, sums, i), self.kind)
 
 
-def _forward(f: Function, c: _Columns, tops: Value, sums: Value, log: bool) -> None:
-    def begin(i: Value, mask: Value | None) -> None:
+def _forward(f: Function, c: _Columns, tops: SSAValue, sums: SSAValue, log: bool) -> None:
+    def begin(i: SSAValue, mask: SSAValue | None) -> None:
         f.store(c.load(f.x, c.start + i, mask), tops, i)
         f.store(f.const(0.0, c.double), sums, i)
 
-    def highest(at: Value, i: Value, mask: Value | None) -> None:
+    def highest(at: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
         f.store(f.larger(c.load(f.x, at, mask), f.load(c.kind, tops, i)), tops, i)
 
-    def add(at: Value, i: Value, mask: Value | None) -> None:
+    def add(at: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
         e = c.exp(c.load(f.x, at, mask) - f.load(c.kind, tops, i))
         if not log:
             f.store(e, f.out, at, mask=mask)
         c.sum(sums, i, e)
 
-    def close(i: Value, mask: Value | None) -> None:
+    def close(i: SSAValue, mask: SSAValue | None) -> None:
         f.store(c.log(c.total(sums, i)) if log else 1.0 / c.total(sums, i), scales, i)
 
-    def write(at: Value, i: Value, mask: Value | None) -> None:
+    def write(at: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
         if log:
             made = c.load(f.x, at, mask) - f.load(c.kind, tops, i) - f.load(c.kind, scales, i)
         else:
@@ -93,12 +93,12 @@ def _forward(f: Function, c: _Columns, tops: Value, sums: Value, log: bool) -> N
     c.rows(write)
 
 
-def _backward(f: Function, c: _Columns, sums: Value, log: bool) -> None:
-    def add(at: Value, i: Value, mask: Value | None) -> None:
+def _backward(f: Function, c: _Columns, sums: SSAValue, log: bool) -> None:
+    def add(at: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
         g = c.load(f.g, at, mask)
         c.sum(sums, i, g if log else g * c.load(f.y, at, mask))
 
-    def write(at: Value, i: Value, mask: Value | None) -> None:
+    def write(at: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
         g, y, total = c.load(f.g, at, mask), c.load(f.y, at, mask), c.total(sums, i)
         f.store(g - c.exp(y) * total if log else (g - total) * y, f.out, at, mask=mask)
 
@@ -131,7 +131,7 @@ def _build(symbol: str) -> str:
 
 
 _REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "softmax of columns",
     _build,
     {

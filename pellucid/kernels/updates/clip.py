@@ -8,7 +8,7 @@ Two-byte floats are computed in float32 and rounded where the eager functions ro
 from __future__ import annotations
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, vector
+from ...llvm.emit import MEMORY, REGISTER, Function, Module, SSAValue, vector
 from ..pointwise.values import available, pack, unpack
 
 __all__ = ["GRAIN", "native"]
@@ -28,23 +28,23 @@ class _Elements:
         self.width = target.host().lanes(self.real)
         self.kind, self.stored = (vector(t, self.width) for t in (self.real, self.memory))
 
-    def at(self, pointer: Value, index: Value) -> Value:
+    def at(self, pointer: SSAValue, index: SSAValue) -> SSAValue:
         return self.f.at(pointer, index, self.memory)
 
-    def load(self, pointer: Value, i: Value, mask: Value | None) -> Value:
+    def load(self, pointer: SSAValue, i: SSAValue, mask: SSAValue | None) -> SSAValue:
         return unpack(self.f, self.f.load(self.stored, pointer, i, mask=mask), self.dtype)
 
-    def store(self, value: Value, pointer: Value, i: Value, mask: Value | None) -> None:
+    def store(self, value: SSAValue, pointer: SSAValue, i: SSAValue, mask: SSAValue | None) -> None:
         self.f.store(pack(self.f, value, self.dtype), pointer, i, mask=mask)
 
-    def one(self, pointer: Value) -> Value:
+    def one(self, pointer: SSAValue) -> SSAValue:
         """A single element."""
         return unpack(self.f, self.f.load(self.memory, pointer), self.dtype)
 
-    def put(self, value: Value, pointer: Value) -> None:
+    def put(self, value: SSAValue, pointer: SSAValue) -> None:
         self.f.store(pack(self.f, value, self.dtype), pointer)
 
-    def rounded(self, value: Value) -> Value:
+    def rounded(self, value: SSAValue) -> SSAValue:
         """A number as the dtype holds it."""
         return unpack(self.f, pack(self.f, value, self.dtype), self.dtype)
 
@@ -58,7 +58,7 @@ def _add_squares(module: Module, name: str, dtype: str) -> None:
         part = f.var(e.kind, 0.0)
         here = e.at(f.a, start)
 
-        def add(i: Value, mask: Value | None, part=part, here=here) -> None:
+        def add(i: SSAValue, mask: SSAValue | None, part=part, here=here) -> None:
             x = e.load(here, i, mask)
             part.set(f.fma(x, x, part.get()))
 
@@ -84,7 +84,7 @@ def _scale(module: Module, name: str, dtype: str) -> None:
     with g.when(factor.compare("une", 1.0)):
         wide, first = g.splat(factor, e.kind), e.at(g.a, g.begin)
 
-        def multiply(i: Value, mask: Value | None) -> None:
+        def multiply(i: SSAValue, mask: SSAValue | None) -> None:
             e.store(e.load(first, i, mask) * wide, first, i, mask)
 
         g.vector_loop(g.end - g.begin, e.width, multiply)
@@ -97,7 +97,7 @@ def _limit(module: Module, name: str, dtype: str) -> None:
     most = g.splat(e.rounded(g.trunc(g.most, e.real)), e.kind)
     least, here = -most, e.at(g.a, g.begin)
 
-    def cut(i: Value, mask: Value | None) -> None:  # no number stays none
+    def cut(i: SSAValue, mask: SSAValue | None) -> None:  # no number stays none
         x = e.load(here, i, mask)
         x = g.select(x.compare("olt", least), least, x)
         e.store(g.select(x.compare("ogt", most), most, x), here, i, mask)
@@ -115,7 +115,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "clip",
     _build,
     {f"{name}.{dtype}": letters for name, letters in _SIGNATURES.items() for dtype in _DTYPES},

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE
-from ..lowered import OTHER, Executable, Lowering, Native, dense, value_of
-from ..schedule import Place, Schedule
+from ..lowered import OTHER, Lowering, LoweringContext, Native, dense, value_of
+from ..schedule import Address, Schedule
 from . import clip
 
 
@@ -21,7 +21,7 @@ def _dtype(*values: Any) -> str:
     return first.dtype
 
 
-def total_norm(i: Instruction, ex: Executable) -> Native | str:
+def total_norm(i: Instruction, ex: LoweringContext) -> Native | str:
     """The 2-norm of all arrays together; of two-byte floats, the norm of the arrays' norms."""
     arrays, p = i.params["args"]
     values = [value_of(a) for a in arrays]
@@ -33,7 +33,7 @@ def total_norm(i: Instruction, ex: Executable) -> Native | str:
     size, each = sum(v.size for v in values), ITEMSIZE[dtype]
 
     def emit(schedule: Schedule) -> None:
-        total = Place("kept", schedule.keep(np.zeros(1, np.float64)))
+        total = Address("kept", schedule.keep(np.zeros(1, np.float64)))
         norms = schedule.room(each * len(values))
         schedule.zero(total, 8)
         for k, v in enumerate(values):
@@ -49,20 +49,20 @@ def total_norm(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, f"norm of {len(values)} gradients", each * size, 2 * size)
 
 
-def scale(i: Instruction, ex: Executable) -> Native | str:
+def scale(i: Instruction, ex: LoweringContext) -> Native | str:
     """All arrays times limit / norm, where that is less than 1."""
     arrays, norm, limit = i.params["args"]
     return _each(ex, "scale", "scaling", arrays, [value_of(norm)], limit)
 
 
-def limit(i: Instruction, ex: Executable) -> Native | str:
+def limit(i: Instruction, ex: LoweringContext) -> Native | str:
     """All elements cut at -limit and limit."""
     arrays, most = i.params["args"]
     return _each(ex, "limit", "limits", arrays, [], most)
 
 
 def _each(
-    ex: Executable, name: str, title: str, arrays: Any, others: list[Any], number: Any
+    ex: LoweringContext, name: str, title: str, arrays: Any, others: list[Any], number: Any
 ) -> Native | str:
     values = [value_of(a) for a in arrays]
     dtype = _dtype(*values, *others)

@@ -1,9 +1,9 @@
 """Element-wise updates of many parameters in one call, made from formulas: what optimizers do
 (C-contiguous arrays, in place).
 
-A `Rule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer. Two
-kernels are made of it: one that reads Python lists of arrays directly, for eager steps, and one of
-a single flat parameter, for schedules.
+An `UpdateRule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer.
+Two kernels are made of it: one that reads Python lists of arrays directly, for eager steps, and one
+of a single flat parameter, for schedules.
 """
 
 from __future__ import annotations
@@ -18,11 +18,21 @@ import ml_dtypes
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import MEMORY, REGISTER, Function, Module, Value, element, lanes, types_of, vector
+from ...llvm.emit import (
+    MEMORY,
+    REGISTER,
+    Function,
+    Module,
+    SSAValue,
+    element,
+    lanes,
+    types_of,
+    vector,
+)
 from ..pointwise.values import Num, available, pack, unpack
 from ..pointwise.words import Words
 
-__all__ = ["Rule", "apply", "emit_flat_update", "made", "prepared", "served"]
+__all__ = ["UpdateRule", "apply", "emit_flat_update", "made", "prepared", "served"]
 
 _DTYPES = {"float": "float32", "double": "float64"}
 # of counters
@@ -67,15 +77,15 @@ def _layout_known() -> bool:
     return True
 
 
-def _field(f: Function, thing: Value, offset: int, ctype: str) -> Value:
+def _field(f: Function, thing: SSAValue, offset: int, ctype: str) -> SSAValue:
     return f.load(ctype, f.at(thing, offset, "i8"))
 
 
-def _item(f: Function, items: Value, k: Value) -> Value:
+def _item(f: Function, items: SSAValue, k: SSAValue) -> SSAValue:
     return f.load("ptr", _field(f, items, _LIST_ITEMS, "ptr"), k)
 
 
-def _size(f: Function, array: Value) -> Value:
+def _size(f: Function, array: SSAValue) -> SSAValue:
     size = f.var("i64", 1)
     shape = _field(f, array, _SHAPE, "ptr")
     with f.loop(0, f.extend(_field(f, array, _NDIM, "i32"), "i64")) as d:
@@ -109,10 +119,10 @@ def _build_check(name: str) -> str:
     return module.text()
 
 
-_lib = jit.Library("optim", _build_check, {"check": "ooipi>i"})
+_lib = jit.NativeLibrary("optim", _build_check, {"check": "ooipi>i"})
 
 
-class Rule(NamedTuple):
+class UpdateRule(NamedTuple):
     """An element-wise update, written as a formula (`ir.formula`).
 
     `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by
@@ -135,8 +145,8 @@ class Rule(NamedTuple):
         return "_".join((self.title, *self.arrays, *self.flags))
 
     def values(
-        self, f: Function, kind: str, numbers: list[Value], vectors: dict[str, Value]
-    ) -> dict[str, Value]:
+        self, f: Function, kind: str, numbers: list[SSAValue], vectors: dict[str, SSAValue]
+    ) -> dict[str, SSAValue]:
         """Code for new values of arrays; the first number is -1 to maximize, the others are the
         formula's.
         """
@@ -158,7 +168,7 @@ class _Words(Words):
         return x
 
 
-def _emit_update(module: Module, rule: Rule, dtype: str) -> None:
+def _emit_update(module: Module, rule: UpdateRule, dtype: str) -> None:
     """A kernel over all elements of all parameters; two-byte floats are computed in float32 and
     rounded once.
     """
@@ -190,11 +200,16 @@ def _emit_update(module: Module, rule: Rule, dtype: str) -> None:
 
 
 def _body(
-    f: Function, rule: Rule, kind: str, values: list[Value], pointers: dict[str, Value], dtype: str
+    f: Function,
+    rule: UpdateRule,
+    kind: str,
+    values: list[SSAValue],
+    pointers: dict[str, SSAValue],
+    dtype: str,
 ) -> Callable[..., None]:
     memory = vector(MEMORY[dtype], lanes(kind))
 
-    def body(i: Value, mask: Value | None) -> None:
+    def body(i: SSAValue, mask: SSAValue | None) -> None:
         vectors = {
             n: unpack(f, f.load(memory, p, i, mask=mask), dtype) for n, p in pointers.items()
         }
@@ -204,7 +219,7 @@ def _body(
     return body
 
 
-def emit_flat_update(module: Module, name: str, rule: Rule, dtype: str = "float32") -> None:
+def emit_flat_update(module: Module, name: str, rule: UpdateRule, dtype: str = "float32") -> None:
     """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements of a
     dtype; `numbers` points to doubles.
     """
@@ -227,22 +242,22 @@ def served(dtype: np.dtype) -> bool:
     return dtype in _LISTED and available(_LISTED[dtype])
 
 
-_made: dict[tuple[Rule, np.dtype], Any] = {}
+_made: dict[tuple[UpdateRule, np.dtype], Any] = {}
 
 
-def made(rule: Rule, dtype: np.dtype) -> bool:
+def made(rule: UpdateRule, dtype: np.dtype) -> bool:
     """Whether this process has a rule's kernel already."""
     return (rule, dtype) in _made
 
 
-def _kernel(rule: Rule, dtype: np.dtype) -> Any:
+def _kernel(rule: UpdateRule, dtype: np.dtype) -> Any:
     """The native function of a rule over lists of arrays, None where there is none."""
     if (rule, dtype) not in _made:
         _made[rule, dtype] = _compiled(rule, dtype)
     return _made[rule, dtype]
 
 
-def _compiled(rule: Rule, dtype: np.dtype) -> Any:
+def _compiled(rule: UpdateRule, dtype: np.dtype) -> Any:
     if not _layout_known() or _lib.check is None:
         return None
 
@@ -260,7 +275,7 @@ def _compiled(rule: Rule, dtype: np.dtype) -> Any:
 
 
 def apply(
-    rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
+    rule: UpdateRule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
 ) -> bool:
     """Make the call that `prepared` gives; False, having changed nothing, where it gives none."""
     update = prepared(rule, lists, maximize, numbers)
@@ -270,7 +285,7 @@ def apply(
 
 
 def prepared(
-    rule: Rule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
+    rule: UpdateRule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
 ) -> functools.partial[Any] | None:
     """The call that updates all parameters: `lists` are those of parameters, gradients, and the
     rule's other arrays.

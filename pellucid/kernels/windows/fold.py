@@ -22,7 +22,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["Windows", "columns", "images", "native"]
@@ -58,7 +58,7 @@ class Windows:
         return *sizes, count, max(1, GRAIN // max(1, each))
 
 
-def _inside(f: Function, j: Value) -> tuple[Value, Value, Value]:
+def _inside(f: Function, j: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
     """The windows, from the first to behind the last, whose column `j` lies in the image; and where
     that of window 0 lies.
     """
@@ -94,13 +94,16 @@ def _columns(module: Module, ctype: str) -> None:
             for start, stop in ((f.const(0, "i64"), first), (last, f.ow)):
                 edge = f.at(line, start, ctype)
 
-                def clear(i: Value, mask: Value | None, edge: Value = edge) -> None:
+                def clear(i: SSAValue, mask: SSAValue | None, edge: SSAValue = edge) -> None:
                     f.store(f.const(0, kind), edge, i, mask=mask)
 
                 f.vector_loop(stop - start, width, clear)
 
             def together(
-                source: Value = source, line: Value = line, first: Value = first, last: Value = last
+                source: SSAValue = source,
+                line: SSAValue = line,
+                first: SSAValue = first,
+                last: SSAValue = last,
             ) -> None:
                 a, b = f.at(source, first, ctype), f.at(line, first, ctype)
                 f.vector_loop(
@@ -110,7 +113,10 @@ def _columns(module: Module, ctype: str) -> None:
                 )
 
             def apart(
-                source: Value = source, line: Value = line, first: Value = first, last: Value = last
+                source: SSAValue = source,
+                line: SSAValue = line,
+                first: SSAValue = first,
+                last: SSAValue = last,
             ) -> None:
                 with f.loop(first, last) as i:
                     f.store(f.load(ctype, source, i * f.sw), line, i)
@@ -140,11 +146,14 @@ def _images(module: Module, ctype: str) -> None:
                     line, to = f.at(source, y * f.ow, ctype), f.at(image, at * f.w + shift, ctype)
 
                     def together(
-                        line: Value = line, to: Value = to, low: Value = low, high: Value = high
+                        line: SSAValue = line,
+                        to: SSAValue = to,
+                        low: SSAValue = low,
+                        high: SSAValue = high,
                     ) -> None:
                         a, b = f.at(line, low, ctype), f.at(to, low, ctype)
 
-                        def add(i: Value, mask: Value | None) -> None:
+                        def add(i: SSAValue, mask: SSAValue | None) -> None:
                             f.store(
                                 f.load(kind, b, i, mask=mask) + f.load(kind, a, i, mask=mask),
                                 b,
@@ -155,7 +164,10 @@ def _images(module: Module, ctype: str) -> None:
                         f.vector_loop(high - low, width, add)
 
                     def apart(
-                        line: Value = line, to: Value = to, low: Value = low, high: Value = high
+                        line: SSAValue = line,
+                        to: SSAValue = to,
+                        low: SSAValue = low,
+                        high: SSAValue = high,
                     ) -> None:
                         with f.loop(low, high) as i:
                             f.store(
@@ -173,7 +185,7 @@ def _build(name: str) -> str:
 
 
 _NAMES = [f"{kind}.{ctype}" for kind in ("columns", "images") for ctype in _CTYPES.values()]
-_lib = jit.Library("windows", _build, dict.fromkeys(_NAMES, "paa" + "i" * (len(_SIZES) + 2)))
+_lib = jit.NativeLibrary("windows", _build, dict.fromkeys(_NAMES, "paa" + "i" * (len(_SIZES) + 2)))
 
 
 def _kernel(dtype: str, back: bool) -> Callable[..., None] | None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
@@ -68,17 +68,17 @@ class _Neighbour:
     the weight's derivative.
     """
 
-    at: Value
-    inside: Value
-    weight: Value | None
-    slope: Value
+    at: SSAValue
+    inside: SSAValue
+    weight: SSAValue | None
+    slope: SSAValue
 
 
-def _floor(f: Function, x: Value) -> Value:
+def _floor(f: Function, x: SSAValue) -> SSAValue:
     return f.intrinsic("floor", x.ctype, x)
 
 
-def _kept(f: Function, how: Sampling, x: Value, top: Value) -> tuple[Value, Value]:
+def _kept(f: Function, how: Sampling, x: SSAValue, top: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Positions brought to 0 .. top, and which ones were outside or at the border.
 
     As in PyTorch, what is not a number comes first in planes and last in volumes.
@@ -87,7 +87,7 @@ def _kept(f: Function, how: Sampling, x: Value, top: Value) -> tuple[Value, Valu
     return f.select(low, f.const(0.0, x.ctype), f.select(high, top, x)), low | high
 
 
-def _reflected(f: Function, x: Value, size: Value, align: bool) -> tuple[Value, Value]:
+def _reflected(f: Function, x: SSAValue, size: SSAValue, align: bool) -> tuple[SSAValue, SSAValue]:
     """Positions mirrored at the borders until they are inside, and 1 or -1 for their direction."""
     low, span = (0.0, size - 1.0) if align else (-0.5, size)
     away = x - low
@@ -103,7 +103,9 @@ def _reflected(f: Function, x: Value, size: Value, align: bool) -> tuple[Value, 
     return at, f.select(away.compare("olt", 0.0), -sign, sign)
 
 
-def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Neighbour], Value]:
+def _axis(
+    f: Function, how: Sampling, raw: SSAValue, size: SSAValue
+) -> tuple[list[_Neighbour], SSAValue]:
     """The neighbors of positions in [-1, 1] along a dimension, and how fast they move with the
     positions.
     """
@@ -118,7 +120,7 @@ def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Ne
         at, stuck = _kept(f, how, at, top)
         factor = f.select(stuck, f.const(0.0, kind), factor)
 
-    def neighbour(at: Value, weight: Value | None, slope: Value) -> _Neighbour:
+    def neighbour(at: SSAValue, weight: SSAValue | None, slope: SSAValue) -> _Neighbour:
         if how.mode == "bicubic" and how.padding != "zeros":
             if how.padding == "reflection":
                 at = _reflected(f, at, size, how.align)[0]
@@ -133,10 +135,10 @@ def _axis(f: Function, how: Sampling, raw: Value, size: Value) -> tuple[list[_Ne
         return [neighbour(first, one - t, -one), neighbour(first + 1.0, t, one)], factor
     a = _CUBIC
 
-    def near(d: Value) -> tuple[Value, Value]:
+    def near(d: SSAValue) -> tuple[SSAValue, SSAValue]:
         return (d * (a + 2) - (a + 3)) * d * d + 1.0, (d * (3 * (a + 2)) - 2 * (a + 3)) * d
 
-    def far(d: Value) -> tuple[Value, Value]:
+    def far(d: SSAValue) -> tuple[SSAValue, SSAValue]:
         return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a, (d * (3 * a) - 10 * a) * d + 8 * a
 
     made = [far(t + 1.0), near(t), near(one - t), far(2.0 - t)]
@@ -152,14 +154,14 @@ class _Corner:
     same or 0 where it is outside, and the weight's slope along each dimension.
     """
 
-    place: Value
-    inside: Value
-    weight: Value
-    counted: Value
-    slopes: list[Value]
+    place: SSAValue
+    inside: SSAValue
+    weight: SSAValue
+    counted: SSAValue
+    slopes: list[SSAValue]
 
 
-def _product(values: list[Value | None], one: Value) -> Value:
+def _product(values: list[SSAValue | None], one: SSAValue) -> SSAValue:
     made = None
     for v in values:
         made = v if made is None else made if v is None else made * v
@@ -167,8 +169,8 @@ def _product(values: list[Value | None], one: Value) -> Value:
 
 
 def _corners(
-    f: Function, how: Sampling, grid: Value, mask: Value, width: int
-) -> tuple[list[_Corner], list[Value]]:
+    f: Function, how: Sampling, grid: SSAValue, mask: SSAValue, width: int
+) -> tuple[list[_Corner], list[SSAValue]]:
     """All neighbors of the positions that `grid` points to, and how fast each coordinate moves
     with the grid's.
     """
@@ -205,7 +207,9 @@ def _corners(
     return corners, factors
 
 
-def gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, width: int) -> Value:
+def gathered(
+    f: Function, base: SSAValue, where: SSAValue, here: SSAValue, ctype: str, width: int
+) -> SSAValue:
     """The elements at places, 0 in lanes that are left out."""
     return f.gather(
         vector(ctype, width),
@@ -216,13 +220,19 @@ def gathered(f: Function, base: Value, where: Value, here: Value, ctype: str, wi
 
 
 def _scattered(
-    f: Function, value: Value, base: Value, where: Value, here: Value, ctype: str, width: int
+    f: Function,
+    value: SSAValue,
+    base: SSAValue,
+    where: SSAValue,
+    here: SSAValue,
+    ctype: str,
+    width: int,
 ) -> None:
     """Store lanes at places."""
     f.scatter(value, f.addresses(base, where, ctype), here, align=4 if ctype == "float" else 8)
 
 
-def _volume(f: Function, how: Sampling) -> Value:
+def _volume(f: Function, how: Sampling) -> SSAValue:
     made = f.size0
     for d in range(1, how.dims):
         made = made * getattr(f, f"size{d}")
@@ -368,7 +378,7 @@ _WAYS = [
     for align in (0, 1)
     for ctype in _CTYPES.values()
 ]
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "grid",
     _build,
     {

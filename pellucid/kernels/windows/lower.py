@@ -7,13 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...ir import Instruction, Ref, Value
+from ...ir import Instruction, Value, ValueRef
 from ...ir.program import row_major
 from ..lowered import (
     OTHER,
-    Executable,
     InFloat32,
     Lowering,
+    LoweringContext,
     Native,
     compact,
     copied,
@@ -23,13 +23,13 @@ from ..lowered import (
     steps,
 )
 from ..pointwise.loop import Access
-from ..schedule import Place, Schedule
+from ..schedule import Address, Schedule
 from . import fold as windows
 from . import grid, taps
 from .taps import Table
 
 
-def columns(i: Instruction, ex: Executable) -> Native | str:
+def columns(i: Instruction, ex: LoweringContext) -> Native | str:
     """Windows of images as columns, or columns added up."""
     x, out, p = i.inputs[0], i.outputs[0], i.params
     back = i.op == "col2im"
@@ -54,7 +54,7 @@ def columns(i: Instruction, ex: Executable) -> Native | str:
     return Native(emit, title, x.nbytes + out.nbytes, x.size if back else 0)
 
 
-def lines(i: Instruction, ex: Executable) -> Native | str:
+def lines(i: Instruction, ex: LoweringContext) -> Native | str:
     """The gradient of a dimension's windows: each line of them is added up as the columns of an
     image of one row.
     """
@@ -112,7 +112,7 @@ _KINDS = {
 }
 
 
-def sampled(i: Instruction, ex: Executable) -> Native | str:
+def sampled(i: Instruction, ex: LoweringContext) -> Native | str:
     """Images at the positions of a grid, and both gradients."""
     values, out, kind = i.inputs, i.outputs[0], _KINDS[i.op]
     if not served(*values, out) or any(v.dtype != out.dtype for v in values) or not out.contiguous:
@@ -143,7 +143,10 @@ def sampled(i: Instruction, ex: Executable) -> Native | str:
 
 # ---- weighted sums along one dimension after the other: interpolation, adaptive average pooling ---------------
 def _sums(
-    i: Instruction, ex: Executable, x: Value, steps: Sequence[tuple[int, Table, tuple[int, ...]]]
+    i: Instruction,
+    ex: LoweringContext,
+    x: Value,
+    steps: Sequence[tuple[int, Table, tuple[int, ...]]],
 ) -> Native | str:
     """The kernel for each dimension; what lies between two is working memory."""
     out = i.outputs[0]
@@ -166,7 +169,7 @@ def _sums(
                 if k == len(steps) - 1
                 else room(schedule, math.prod(after), x.dtype)
             )
-            held = [Place("kept", schedule.keep(a)) for a in table.arrays(x.dtype)]
+            held = [Address("kept", schedule.keep(a)) for a in table.arrays(x.dtype)]
             function = taps.native(x.dtype, math.prod(shape[axis + 1 :]))
             assert function is not None
             title = f"{i.op}: {'x'.join(map(str, shape))} to {'x'.join(map(str, after))}"
@@ -181,14 +184,14 @@ def _sums(
     return Native(emit, f"{i.op} of {'x'.join(map(str, x.shape))}", moved, flops)
 
 
-def resample(i: Instruction, ex: Executable) -> Native | str:
+def resample(i: Instruction, ex: LoweringContext) -> Native | str:
     """Interpolation along one dimension, or its gradient."""
     x, params = i.inputs[0], i.params
     arrays = [
-        ex.contents.get(v.value.buffer) if isinstance(v, Ref) else v
+        ex.contents.get(v.value.buffer) if isinstance(v, ValueRef) else v
         for v in (params["index"], params["weight"])
     ]
-    if arrays[0] is None or isinstance(params["weight"], Ref) and arrays[1] is None:
+    if arrays[0] is None or isinstance(params["weight"], ValueRef) and arrays[1] is None:
         return "weights that another call may change"
     table = taps.make_table(arrays[0], arrays[1], params["size"])
     if i.op == "resample_axis_back":
@@ -196,7 +199,7 @@ def resample(i: Instruction, ex: Executable) -> Native | str:
     return _sums(i, ex, x, [(params["axis"] % len(x.shape), table, i.outputs[0].shape)])
 
 
-def adaptive(i: Instruction, ex: Executable) -> Native | str:
+def adaptive(i: Instruction, ex: LoweringContext) -> Native | str:
     """Means of windows that cover the input, or their gradient."""
     x, out = i.inputs[0], i.outputs[0]
     back = i.op == "adaptive_avg_pool_grad"
@@ -205,7 +208,7 @@ def adaptive(i: Instruction, ex: Executable) -> Native | str:
 
 
 def _both_ways(
-    i: Instruction, ex: Executable, x: Value, tables: Sequence[Table], back: bool
+    i: Instruction, ex: LoweringContext, x: Value, tables: Sequence[Table], back: bool
 ) -> Native | str:
     if back:
         tables = [t.transposed for t in tables]

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...dtypes import name_of
 from ...llvm import jit, target, threads
-from ...llvm.emit import Function, Module, Value, types_of, vector
+from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 from ..convolution.geometry import adaptive_windows
 
@@ -154,12 +154,12 @@ def _build(name: str) -> str:
         count = f.extend(f.load("i32", f.counts, j), "i64")
 
         def sums(
-            i: Value,
-            mask: Value | None,
-            j: Value = j,
-            base: Value = base,
-            to: Value = to,
-            count: Value = count,
+            i: SSAValue,
+            mask: SSAValue | None,
+            j: SSAValue = j,
+            base: SSAValue = base,
+            to: SSAValue = to,
+            count: SSAValue = count,
         ) -> None:
             total = f.var(floats, f.const(0.0, floats))
             with f.loop(0, count) as t:
@@ -178,7 +178,9 @@ def _build(name: str) -> str:
     with f.loop(f.begin, f.end) as o:
         base, to = f.at(f.x, o * f.size), f.at(f.out, o * f.outputs)
 
-        def outputs(j: Value, mask: Value | None, base: Value = base, to: Value = to) -> None:
+        def outputs(
+            j: SSAValue, mask: SSAValue | None, base: SSAValue = base, to: SSAValue = to
+        ) -> None:
             """How many outputs there are."""
             counts = f.load(ints, f.counts, j, mask=mask)
             most = f.extend(f.fold(counts, f.larger), "i64")
@@ -198,7 +200,7 @@ def _build(name: str) -> str:
     return module.text(name)
 
 
-def _gathered(f: Function, base: Value, where: Value, here: Value, width: int) -> Value:
+def _gathered(f: Function, base: SSAValue, where: SSAValue, here: SSAValue, width: int) -> SSAValue:
     """The elements at positions, 0 in lanes that are left out."""
     real = f.module.real
     align = 4 if real == "float" else 8
@@ -206,7 +208,7 @@ def _gathered(f: Function, base: Value, where: Value, here: Value, width: int) -
 
 
 _SIGNATURES = {"inside": "paaaaaiiiii", "along": "paaaaaiiii"}
-_lib = jit.Library(
+_lib = jit.NativeLibrary(
     "taps",
     _build,
     {f"{name}.{real}": s for name, s in _SIGNATURES.items() for real in _CTYPES.values()},

@@ -11,7 +11,7 @@ from ... import shapes
 from ...core.explain import located, operand
 from ...core.interpret import playing, thread
 from ...core.modes import state
-from ...core.primitive import PRIMITIVES, Plan, defop
+from ...core.primitive import PRIMITIVES, BackwardPlan, defop
 from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tape import named_type
@@ -182,7 +182,7 @@ def _nodes(node: Any) -> Any:
     inner.op = PRIMITIVES["addmm" if added else "matmul"]
     inner.inputs = (b, x, w) if added else (x, w)
     inner.params = {}
-    inner.plan = Plan(
+    inner.plan = BackwardPlan(
         [("in", i + shift) for _, i in entries],
         backward,
         tuple([e is not None for e in inner.inputs]),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.kernels.pointwise import loop as loops
-from pellucid.kernels.pointwise.loop import Access, Loop, Reduce, Step, Write
+from pellucid.kernels.pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write
 from pellucid.llvm import jit, target, threads
 
 from .loops_reference import access, dtype, evaluate, run
@@ -115,7 +115,7 @@ def graphs(draw):
         kind = draw(st.sampled_from(FLOATS))
         if what == "compare":
             steps.append(
-                Step(
+                PointwiseOp(
                     draw(st.sampled_from(("lt", "ge", "eq", "ne"))),
                     (args[a], args[a]),
                     kind := "bool",
@@ -125,19 +125,19 @@ def graphs(draw):
             c = [k for k, name in enumerate(kinds) if name == "bool"]
             if not c:
                 continue
-            steps.append(Step("where", (args[c[0]], args[a], args[b]), kind))
+            steps.append(PointwiseOp("where", (args[c[0]], args[a], args[b]), kind))
         elif what == "cast":
             kind = draw(
                 st.sampled_from([k for k in KINDS if k[0] != "u" or kinds[a] in ("bool", "uint8")])
             )
-            steps.append(Step("cast", (args[a],), kind, (("dtype", dtype(kind)),)))
+            steps.append(PointwiseOp("cast", (args[a],), kind, (("dtype", dtype(kind)),)))
         elif what == "unary":
-            steps.append(Step(draw(st.sampled_from(UNARY)), (args[a],), kind))
+            steps.append(PointwiseOp(draw(st.sampled_from(UNARY)), (args[a],), kind))
         else:
             other = (
                 ("const", draw(st.sampled_from((0.5, 2.0, -1.0)))) if what == "number" else args[b]
             )
-            steps.append(Step(draw(st.sampled_from(BINARY)), (args[a], other), kind))
+            steps.append(PointwiseOp(draw(st.sampled_from(BINARY)), (args[a], other), kind))
         args.append(("step", len(steps) - 1))
         kinds.append(kind)
     writes = tuple(
@@ -232,7 +232,10 @@ def test_sums_are_accurate():
 def test_results_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(3)
     x, g = (rng.standard_normal((700, 900)).astype(np.float32) for _ in "xg")
-    steps = (Step("tanh", (X,), "float32"), Step("mul", (("step", 0), ("in", 1)), "float32"))
+    steps = (
+        PointwiseOp("tanh", (X,), "float32"),
+        PointwiseOp("mul", (("step", 0), ("in", 1)), "float32"),
+    )
     reduces = tuple(
         Reduce("sum", ("step", 1), axes, reduced(x.shape, axes), "float32")
         for axes in ((0,), (1,), (0, 1))
@@ -269,8 +272,8 @@ def test_in_place():
     x = np.random.default_rng(0).standard_normal((50, 60)).astype(np.float32)
     want = x * 2 + 1
     steps = (
-        Step("mul", (X, ("const", 2.0)), "float32"),
-        Step("add", (("step", 0), ONE), "float32"),
+        PointwiseOp("mul", (X, ("const", 2.0)), "float32"),
+        PointwiseOp("add", (("step", 0), ONE), "float32"),
     )
     loops.compile(Loop(x.shape, (access(x),), (), steps, (Write(("step", 1), access(x)),)))(x, x)
     np.testing.assert_array_equal(x, want)
@@ -279,8 +282,8 @@ def test_in_place():
 def test_numbers_at_run_time():
     x = np.arange(40, dtype=np.float32)
     steps = (
-        Step("mul", (X, ("scalar", 0)), "float32"),
-        Step("add", (("step", 0), ("scalar", 1)), "float32"),
+        PointwiseOp("mul", (X, ("scalar", 0)), "float32"),
+        PointwiseOp("add", (("step", 0), ("scalar", 1)), "float32"),
     )
     loop = Loop(
         x.shape, (access(x),), ("float64", "int64"), steps, (Write(("step", 1), access(x)),)
@@ -292,10 +295,10 @@ def test_numbers_at_run_time():
 def test_steps_of_numbers_alone():
     x = np.arange(50, dtype=np.float32).reshape(5, 10)
     steps = (
-        Step("div", (ONE, ("const", 3.0)), "float32"),
-        Step("gt", (ONE, ("const", 0.5)), "bool"),
-        Step("where", (("step", 1), ("step", 0), ("const", 7.0)), "float32"),
-        Step("mul", (X, ("step", 2)), "float32"),
+        PointwiseOp("div", (ONE, ("const", 3.0)), "float32"),
+        PointwiseOp("gt", (ONE, ("const", 0.5)), "bool"),
+        PointwiseOp("where", (("step", 1), ("step", 0), ("const", 7.0)), "float32"),
+        PointwiseOp("mul", (X, ("step", 2)), "float32"),
     )
     writes = (
         Write(("step", 3), access(x)),
@@ -315,7 +318,7 @@ def test_steps_of_numbers_alone():
     np.testing.assert_array_equal(outs[0], x * third)
     assert (outs[1] == third).all() and (outs[2] == 2.5).all()
     np.testing.assert_allclose(total, 5 * third, rtol=1e-6)
-    wide = Step("add", (("scalar", 0), ("scalar", 1)), "float64")
+    wide = PointwiseOp("add", (("scalar", 0), ("scalar", 1)), "float64")
     (out,), _ = run(
         Loop(
             (3,), (), ("float64", "int64"), (wide,), (Write(("step", 0), dense((3,), "float64")),)
@@ -344,7 +347,7 @@ def test_what_is_not_served_is_refused():
                 (3,),
                 (dense((3,)),),
                 (),
-                (Step("lgamma", (X,), "float32"),),
+                (PointwiseOp("lgamma", (X,), "float32"),),
                 (Write(("step", 0), dense((3,))),),
             ),
             "k",
@@ -369,7 +372,7 @@ def test_several_kernels_share_a_module():
         (100, 30),
         (dense((100, 30)),),
         (),
-        (Step("exp", (X,), "float32"),),
+        (PointwiseOp("exp", (X,), "float32"),),
         (Write(("step", 0), dense((100, 30))),),
     )
     two = Loop(
@@ -402,10 +405,13 @@ def test_code_for_aarch64(monkeypatch):
     monkeypatch.setattr(target, "host", lambda: target.Target("arm", "generic", "+neon", 128, ""))
     shape, kernels = (300, 100), []
     for kind in ("float32", "float64", "bfloat16", "float16"):
-        steps = [Step(op, (X,), kind) for op in ("exp", "tanh", "gelu", "sigmoid", "floor", "relu")]
+        steps = [
+            PointwiseOp(op, (X,), kind)
+            for op in ("exp", "tanh", "gelu", "sigmoid", "floor", "relu")
+        ]
         steps += [
-            Step("lt", (X, ONE), "bool"),
-            Step("where", (("step", 6), ("step", 0), ("step", 1)), kind),
+            PointwiseOp("lt", (X, ONE), "bool"),
+            PointwiseOp("where", (("step", 6), ("step", 0), ("step", 1)), kind),
         ]
         reduces = tuple(
             Reduce(how, ("step", 7), (0,), reduced(shape, (0,), kind), kind)
@@ -445,7 +451,10 @@ def test_narrower_vectors(monkeypatch, bits):
         ((70, 1100), (0,)),
     ):
         x = rng.standard_normal(shape).astype(np.float32)
-        steps = (Step("exp", (X,), "float32"), Step("gelu", (("step", 0),), "float32"))
+        steps = (
+            PointwiseOp("exp", (X,), "float32"),
+            PointwiseOp("gelu", (("step", 0),), "float32"),
+        )
         reduces = (Reduce("sum", ("step", 1), axes, reduced(shape, axes), "float32"),)
         check(Loop(shape, (access(x),), (), steps, (Write(("step", 1), access(x)),), reduces), [x])
     loops.compile.cache_clear()
@@ -475,9 +484,9 @@ def test_large_strided_operands(view, kind, thread_count):
     )
     y = rng.standard_normal(x.shape).astype(np.float32)
     steps = (
-        Step("cast", (X,), "float32", (("dtype", dtype("float32")),)),
-        Step("sub", (("step", 0), ("in", 1)), "float32"),
-        Step("lt", (X, ONE), "bool"),
+        PointwiseOp("cast", (X,), "float32", (("dtype", dtype("float32")),)),
+        PointwiseOp("sub", (("step", 0), ("in", 1)), "float32"),
+        PointwiseOp("lt", (X, ONE), "bool"),
     )
     out = np.empty(x.shape[::-1], np.float32).T  # written in the other order
     writes = (
@@ -504,7 +513,7 @@ def test_transposed_operands(shape, kind, thread_count):
     )
     y = rng.standard_normal(x.shape).astype(np.float32)
     check(Loop(x.shape, (access(x),), (), (), (Write(X, dense(x.shape, kind)),)), [x])
-    steps = (Step("add", (X, ("in", 1)), "float32"),)
+    steps = (PointwiseOp("add", (X, ("in", 1)), "float32"),)
     check(
         Loop(
             x.shape,
@@ -524,7 +533,7 @@ def test_a_last_vector_of_one_lane_writes_one_element(kind):
     """
     for n in (17, 33, 65, 1):
         x = np.arange(n) % 3
-        steps = (Step("cast", (X,), kind, (("dtype", dtype(kind)),)),)
+        steps = (PointwiseOp("cast", (X,), kind, (("dtype", dtype(kind)),)),)
         check(Loop((n,), (access(x),), (), steps, (Write(("step", 0), dense((n,), kind)),)), [x])
         y = np.stack([x] * 5).astype(dtype(kind))
         how = "any" if kind == "bool" else "max"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.kernels.pointwise import loop as loops
-from pellucid.kernels.pointwise.loop import Access, Loop, Reduce, Step, Write
+from pellucid.kernels.pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write
 
 from .loops_reference import access, dtype, evaluate, run
 from .test_loop import X, check, dense, operands, reduced
@@ -21,9 +21,9 @@ G = ("in", 1)
 
 def softmax(shape, axes, kind="float32", read=None, write=None):
     steps = (
-        Step("sub", (X, ("reduce", 0)), kind),
-        Step("exp", (("step", 0),), kind),
-        Step("div", (("step", 1), ("reduce", 1)), kind),
+        PointwiseOp("sub", (X, ("reduce", 0)), kind),
+        PointwiseOp("exp", (("step", 0),), kind),
+        PointwiseOp("div", (("step", 1), ("reduce", 1)), kind),
     )
     reduces = (Reduce("max", X, axes, None, kind), Reduce("sum", ("step", 1), axes, None, kind))
     return Loop(
@@ -97,13 +97,13 @@ def test_rows_with_nan_and_infinities():
 def layer_norm(shape, kind="float32"):
     axes, row = (len(shape) - 1,), Access(kind, (*[0] * (len(shape) - 1), 1))
     steps = (
-        Step("sub", (X, ("reduce", 0)), kind),
-        Step("square", (("step", 0),), kind),
-        Step("add", (("reduce", 1), ("const", 1e-5)), kind),
-        Step("rsqrt", (("step", 2),), kind),
-        Step("mul", (("step", 0), ("step", 3)), kind),
-        Step("mul", (("step", 4), ("in", 1)), kind),
-        Step("add", (("step", 5), ("in", 2)), kind),
+        PointwiseOp("sub", (X, ("reduce", 0)), kind),
+        PointwiseOp("square", (("step", 0),), kind),
+        PointwiseOp("add", (("reduce", 1), ("const", 1e-5)), kind),
+        PointwiseOp("rsqrt", (("step", 2),), kind),
+        PointwiseOp("mul", (("step", 0), ("step", 3)), kind),
+        PointwiseOp("mul", (("step", 4), ("in", 1)), kind),
+        PointwiseOp("add", (("step", 5), ("in", 2)), kind),
     )
     reduces = (
         Reduce("mean", X, axes, reduced(shape, axes, kind), kind),
@@ -139,15 +139,15 @@ def test_layer_norm_backward(shape, thread_count):
     arrays = [x, g, w.astype(np.float32), mean.astype(np.float32), rstd.astype(np.float32)]
     row, column = Access("float32", (0, 1)), Access("float32", (1, 0))
     steps = (
-        Step("sub", (X, ("in", 3)), "float32"),
-        Step("mul", (("step", 0), ("in", 4)), "float32"),  # normalised
-        Step("mul", (G, ("in", 2)), "float32"),
-        Step("mul", (("step", 2), ("step", 1)), "float32"),
-        Step("mul", (("step", 1), ("reduce", 0)), "float32"),
-        Step("sub", (("step", 2), ("step", 4)), "float32"),
-        Step("sub", (("step", 5), ("reduce", 1)), "float32"),
-        Step("mul", (("step", 6), ("in", 4)), "float32"),
-        Step("mul", (G, ("step", 1)), "float32"),
+        PointwiseOp("sub", (X, ("in", 3)), "float32"),
+        PointwiseOp("mul", (("step", 0), ("in", 4)), "float32"),  # normalised
+        PointwiseOp("mul", (G, ("in", 2)), "float32"),
+        PointwiseOp("mul", (("step", 2), ("step", 1)), "float32"),
+        PointwiseOp("mul", (("step", 1), ("reduce", 0)), "float32"),
+        PointwiseOp("sub", (("step", 2), ("step", 4)), "float32"),
+        PointwiseOp("sub", (("step", 5), ("reduce", 1)), "float32"),
+        PointwiseOp("mul", (("step", 6), ("in", 4)), "float32"),
+        PointwiseOp("mul", (G, ("step", 1)), "float32"),
     )
     reduces = (
         Reduce("mean", ("step", 3), (1,), None, "float32"),
@@ -169,7 +169,7 @@ def test_layer_norm_backward(shape, thread_count):
 def test_values_of_other_dtypes_and_results_that_are_written():
     """Where the largest of each row is, and how many elements have it."""
     x = np.random.default_rng(6).integers(-5, 5, (70, 33))
-    steps = (Step("eq", (X, ("reduce", 0)), "bool"),)
+    steps = (PointwiseOp("eq", (X, ("reduce", 0)), "bool"),)
     reduces = (
         Reduce("max", X, (1,), reduced(x.shape, (1,), "int64"), "int64"),
         Reduce("sum", ("step", 0), (1,), reduced(x.shape, (1,), "int64"), "int64"),
@@ -185,7 +185,7 @@ def test_values_of_other_dtypes_and_results_that_are_written():
 def test_columns_of_a_later_pass_over_rows_of_several_dimensions():
     x = np.random.default_rng(8).standard_normal((6, 5, 7)).astype(np.float32)
     for axes, over in (((0, 1, 2), (0, 1)), ((1, 2), (1,)), ((1, 2), (0, 1)), ((0, 1, 2), (2,))):
-        steps = (Step("sub", (X, ("reduce", 0)), "float32"),)
+        steps = (PointwiseOp("sub", (X, ("reduce", 0)), "float32"),)
         reduces = (
             Reduce("max", X, axes, None, "float32"),
             Reduce("min", ("step", 0), over, reduced(x.shape, over), "float32"),
@@ -198,7 +198,7 @@ def test_columns_of_a_later_pass_over_rows_of_several_dimensions():
 def test_rows_over_different_axes_are_refused():
     shape = (4, 5)
     reduces = tuple(Reduce("sum", X, axes, None, "float32") for axes in ((0,), (1,)))
-    steps = (Step("add", (("reduce", 0), ("reduce", 1)), "float32"),)
+    steps = (PointwiseOp("add", (("reduce", 0), ("reduce", 1)), "float32"),)
     loop = Loop(shape, (dense(shape),), (), steps, (Write(("step", 0), dense(shape)),), reduces)
     with pytest.raises(NotImplementedError, match="different axes"):
         loops.emit(loop, "k")
@@ -233,7 +233,9 @@ def row_graphs(draw):
             args.append(("reduce", len(reduces) - 1))
         op = draw(st.sampled_from(("add", "sub", "maximum", "tanh", "relu")))
         count = 1 if op in ("tanh", "relu") else 2
-        steps.append(Step(op, tuple(draw(st.sampled_from(args)) for _ in range(count)), "float32"))
+        steps.append(
+            PointwiseOp(op, tuple(draw(st.sampled_from(args)) for _ in range(count)), "float32")
+        )
         args.append(("step", len(steps) - 1))
     if draw(st.booleans()):
         over = tuple(d for d in range(len(shape)) if draw(st.booleans()))
@@ -242,7 +244,7 @@ def row_graphs(draw):
     used = {
         a
         for item in (*steps, *writes)
-        for a in (item.args if isinstance(item, Step) else (item.value,))
+        for a in (item.args if isinstance(item, PointwiseOp) else (item.value,))
     }
     reduces = [
         r if ("reduce", k) in used else replace(r, access=r.access or reduced(shape, r.axes))

@@ -10,7 +10,7 @@ from pellucid.core.primitive import PRIMITIVES
 from pellucid.ir.formula import FORMULAS
 from pellucid.kernels.pointwise import activations
 from pellucid.kernels.pointwise import loop as loops
-from pellucid.kernels.pointwise.loop import Loop, Step, Write
+from pellucid.kernels.pointwise.loop import Loop, PointwiseOp, Write
 from pellucid.kernels.pointwise.steps import DIVISIONS, costly
 from pellucid.llvm import jit, target
 from pellucid.llvm.math import ulps
@@ -159,7 +159,7 @@ def result_kind(op, kind):
 def loop_of(op, arrays, kind, params, numbers=()):
     """The step over these arrays; `numbers` follow as constants."""
     args = tuple(("in", k) for k in range(len(arrays))) + tuple(("const", v) for v in numbers)
-    step = Step(op, args, kind, tuple(params.items()))
+    step = PointwiseOp(op, args, kind, tuple(params.items()))
     out = access(np.empty(arrays[0].shape, dtype(kind)))
     return Loop(
         arrays[0].shape, tuple(access(a) for a in arrays), (), (step,), (Write(("step", 0), out),)
@@ -363,7 +363,9 @@ def test_floats_do_not_become_integers():
     args = (("in", 0), ("scalar", 0))
     x = access(np.arange(3))
     for scalar, refused in (("int64", False), ("float64", True)):
-        loop = Loop((3,), (x,), (scalar,), (Step("add", args, "int64"),), (Write(("step", 0), x),))
+        loop = Loop(
+            (3,), (x,), (scalar,), (PointwiseOp("add", args, "int64"),), (Write(("step", 0), x),)
+        )
         if refused:
             with pytest.raises(NotImplementedError, match="add"):
                 loops.emit(loop, "k")

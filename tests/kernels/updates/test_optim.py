@@ -41,7 +41,7 @@ def plain(param, grad, kept, a, low, high, weight, far):
 )
 @pytest.mark.parametrize("far", [False, True])
 def test_a_formula(far, numbers, dtype, thread_count):
-    rule = optim.Rule(everything, ("kept",), ("a", "low", "high", "weight"), ("far",) * far)
+    rule = optim.UpdateRule(everything, ("kept",), ("a", "low", "high", "weight"), ("far",) * far)
     params, grads, kept = (
         [np.asarray(RNG.standard_normal(s), dtype) for s in SHAPES] for _ in range(3)
     )
@@ -67,7 +67,7 @@ def sgd(m, n, param, grad):
     return {"param": m.fma(grad, n.minus_lr, param)}
 
 
-SGD = partial(optim.apply, optim.Rule(sgd, (), ("minus_lr",)))
+SGD = partial(optim.apply, optim.UpdateRule(sgd, (), ("minus_lr",)))
 
 
 def test_refusals_change_nothing():

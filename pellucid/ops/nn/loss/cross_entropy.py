@@ -15,7 +15,7 @@ from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.modes import state
-from ....core.primitive import PRIMITIVES, RAW, Plan, Primitive, defop
+from ....core.primitive import PRIMITIVES, RAW, BackwardPlan, Primitive, defop
 from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import named_type, reads_later, saved_arrays, titled, value_at
@@ -377,7 +377,7 @@ def _ce_nodes(node: Any) -> tuple[Any, ...]:
     first.guard, first.total, first.shape, first.dtype = (), 0, x.shape, x.dtype
     first.__class__ = named_type("LogSoftmaxBackward0")
     node.op, node.params, node.inputs = _NLL, {}, (first, None, None, None)
-    node.plan = Plan([("in", 0), ("in", 1), ("in", 3)], backward, (True, None, None, None))
+    node.plan = BackwardPlan([("in", 0), ("in", 1), ("in", 3)], backward, (True, None, None, None))
     node.saved = (logs, target, np.asarray(valid.sum(), x.dtype))
     node.guard, node.total = (), 0
     return first, node

@@ -10,7 +10,7 @@ import numpy as np
 
 from .... import dtypes, shapes
 from ....core.primitive import TENSORS as F
-from ....core.primitive import Plan
+from ....core.primitive import BackwardPlan
 from ....core.tape import named_type, value_at
 from ....core.tensor import Tensor
 from ....core.transforms.arranging import become, moved_before, node_before
@@ -96,7 +96,7 @@ def as_planes(stem: str, rest: str = "") -> Any:
             return (F.unsqueeze(made, dim=2),)
 
         inner.inputs, inner.shape = (x,), (*node.shape[:2], 1, node.shape[2])
-        inner.plan = Plan(plan.entries, backward, plan.needs)
+        inner.plan = BackwardPlan(plan.entries, backward, plan.needs)
         inner.__class__ = named_type(f"{stem}2D{rest}Backward0")
         become(node, "squeeze", (inner,), node.shape, node.dtype, dims=(2,))
         node.__class__ = named_type("SqueezeBackward1")
