@@ -176,15 +176,21 @@ class device:
 
 def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int | None]:
     """The (type, index) that a call of `device` means; a device given as type comes back as it is."""
-    if "device" in kwargs and not args and len(kwargs) == 1:
+    if not args and list(kwargs) == ["device"]:
+        if not isinstance(kwargs["device"], (str, int, device)):
+            raise ArgumentTypeError(_device_mismatch(args, kwargs))
         args, kwargs = (kwargs["device"],), {}
     names = ("type", "index")
     if (
         len(args) > 2
         or not set(kwargs) <= set(names[len(args) :])
-        or not (args or "type" in kwargs)
+        or not (args or isinstance(kwargs.get("type"), str))
     ):
-        raise ArgumentTypeError(_device_mismatch([*args, *kwargs.values()]))
+        if len(args) == 1 and len(kwargs) == 1:
+            raise ArgumentTypeError(
+                f"device() got an unexpected keyword argument '{next(iter(kwargs))}'"
+            )
+        raise ArgumentTypeError(_device_mismatch(args, kwargs))
     given = dict(zip(names, args, strict=False)) | kwargs
     kind, index = given["type"], given.get("index")
     if "index" not in given:
@@ -200,15 +206,18 @@ def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
                 )
             return accelerator, kind
         if not isinstance(kind, str):
-            raise ArgumentTypeError(_device_mismatch([kind]))
+            raise ArgumentTypeError(_device_mismatch(args, kwargs))
         return _parse_device(kind)
     if not isinstance(kind, str):
         raise ArgumentTypeError(
             f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}"
         )
+    if index is None:
+        return _parse_device(kind)
     if not isinstance(index, SupportsIndex) or isinstance(index, bool):
+        place = "" if "index" in kwargs else " (position 2)"
         raise ArgumentTypeError(
-            f"device(): argument 'index' (position 2) must be int, not {_type_name(index)}"
+            f"device(): argument 'index'{place} must be int, not {_type_name(index)}"
         )
     number = _checked_index(as_index(index))
     name, inner = _parse_device(kind)
@@ -223,11 +232,29 @@ def _type_name(value: object) -> str:
     return "torch.device" if isinstance(value, device) else type(value).__name__
 
 
-def _device_mismatch(values: list[Any]) -> str:
-    types = ", ".join(_type_name(value) for value in values)
+def _device_mismatch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """PyTorch's words for a call of `device` that is neither of the two known."""
+    named = "".join(f"{name}={_type_name(value)}, " for name, value in kwargs.items())
+    given = ", ".join(map(_type_name, args)) + named
+    reason = ""
+    if len(args) + len(kwargs) == 1:
+        wrong = [
+            f"list of [{', '.join(map(_type_name, value))}]"
+            if isinstance(value, list)
+            else _type_name(value)
+            for value in args
+        ]
+        types = "".join(f"!{t}!" for t in wrong)
+        if kwargs:
+            types = f"!device={_type_name(kwargs.get('device'))}!, "
+        reason = "\n      didn't match because some of the "
+        if kwargs and "device" not in kwargs:
+            reason += f"keywords were incorrect: {next(iter(kwargs))}"
+        else:
+            reason += f"arguments have invalid types: ({types})"
     return (
-        f"device() received an invalid combination of arguments - got ({types}), but expected one of:\n"
-        " * (torch.device device)\n * (str type, int index = -1)"
+        f"device() received an invalid combination of arguments - got ({given}), but expected one of:\n"
+        f" * (torch.device device){reason}\n * (str type, int index = -1)\n"
     )
 
 

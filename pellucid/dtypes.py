@@ -35,6 +35,8 @@ class dtype(Named):
         numpy: the NumPy dtype of the arrays that hold such elements.
         scalar_type_name, c_name: the names that PyTorch's error messages use, `"Float"` and
             `"float"`.
+        cpu_name: the type of a tensor on a CPU in such messages, `"torch.FloatTensor"`, and of
+            newer types `"CPUBFloat16Type"`.
         abbr: `"f32"`.
         itemsize: bytes for one element.
         is_floating_point, is_complex, is_signed, is_integral: `bool` counts as integral here, as in
@@ -55,6 +57,7 @@ class dtype(Named):
         "abbr",
         "c_name",
         "category",
+        "cpu_name",
         "is_complex",
         "is_float8",
         "is_floating_point",
@@ -69,6 +72,7 @@ class dtype(Named):
     abbr: str
     c_name: str
     category: int
+    cpu_name: str
     is_complex: bool
     is_float8: bool
     is_floating_point: bool
@@ -118,6 +122,9 @@ def name_of(kind: np.dtype[Any]) -> str:
     return str(kind.name)
 
 
+_OLDEST = frozenset({"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"})
+
+
 def _make(
     name: str,
     scalar_type_name: str,
@@ -135,6 +142,9 @@ def _make(
         "abbr": abbr,
         "category": category,
         "itemsize": itemsize,
+        "cpu_name": f"torch.{scalar_type_name}Tensor"
+        if scalar_type_name in _OLDEST
+        else f"CPU{scalar_type_name}Type",
         "is_floating_point": category == FLOATING,
         "is_complex": category == COMPLEX,
         "is_integral": category <= INTEGER,

@@ -21,6 +21,7 @@ from ..core.modes import local, no_grad, state
 from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, method, public, tensor_property
+from ..core.tape import titled
 from ..core.tensor import Parameter, Tensor, hand_out_copies, make_tensor
 from ..devices import cpu as _CPU
 from ..errors import (
@@ -109,15 +110,14 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         raise ArgumentTypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type_name(other)}"
         )
+    if other.is_meta and not self.is_meta:
+        raise UnsupportedError("Cannot copy out of meta tensor; no data!")
     check_writable(self, "copy_")
     check_read(self, (other,))
     value = other
     if value._array.shape != self._array.shape:
-        value = (
-            F.expand(value, shape=self._array.shape)
-            if _fits(value, self)
-            else _refuse_copy(value, self)
-        )
+        _check_fits(value._array.shape, self._array.shape)
+        value = F.expand(value, shape=self._array.shape)
     if value._array.dtype != self._array.dtype:
         value = F.cast(value, dtype=self._array.dtype)
     elif value is other:
@@ -133,18 +133,12 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     ):
         # What is overwritten has a gradient, of zeros. (The base of a view has one anyway.)
         value = F.where(make_tensor(tracing.constant(np.ones((), bool))), value, self)
+    if value._rg and self._view is None and local.grad and value is not other:
+        titled(value, "CopyBackwards", of=(self, other))
     return overwrite(self, value, "copy_")
 
 
-def _fits(value: Tensor, target: Tensor) -> bool:
-    a, b = value._array.shape, target._array.shape
-    return len(a) <= len(b) and all(
-        x in (1, y) for x, y in zip(reversed(a), reversed(b), strict=False)
-    )
-
-
-def _refuse_copy(value: Tensor, target: Tensor) -> Any:
-    a, b = tuple(value._array.shape), tuple(target._array.shape)
+def _check_fits(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     if len(a) > len(b):
         raise OperationError(
             f"output with shape {list(b)} doesn't match the broadcast shape {list(a)}", op="copy_"
@@ -155,7 +149,6 @@ def _refuse_copy(value: Tensor, target: Tensor) -> Any:
                 f"The size of tensor a ({b[-i]}) must match the size of tensor b ({a[-i]}) at non-singleton dimension {len(b) - i}",
                 op="copy_",
             )
-    raise OperationError(f"cannot copy shape {list(a)} into {list(b)}", op="copy_")
 
 
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -507,8 +500,12 @@ def _read(x: Tensor, how: str) -> np.ndarray:
             raise ArgumentTypeError(
                 f"can't convert Sparse layout tensor to {how}. Use Tensor.to_dense() first."
             )
-        if type(array) is MetaArray:
+        if type(array) is MetaArray and how != "numpy":
             if how in ("item", "float", "int", "bool"):
+                if array.size != 1 and how == "item":
+                    raise OperationError(
+                        f"a Tensor with {array.size} elements cannot be converted to Scalar"
+                    )
                 raise OperationError("Tensor.item() cannot be called on meta tensors")
             raise UnsupportedError("Cannot copy out of meta tensor; no data!")
         if how == "numpy":

@@ -13,7 +13,14 @@ from ..core import tracing
 from ..core.modes import state
 from ..core.public import FUNCTIONS, public
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, OperationError, type_name, warn, warn_once
+from ..errors import (
+    ArgumentTypeError,
+    MissingAttributeError,
+    OperationError,
+    type_name,
+    warn,
+    warn_once,
+)
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .convert import TYPE_NAMES
 from .create.legacy import made as _made
@@ -62,7 +69,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    change(deterministic=bool(mode), warn_only=bool(warn_only))
+    for name, value, place in (("mode", mode, " (position 1)"), ("warn_only", warn_only, "")):
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(
+                f"_set_deterministic_algorithms(): argument '{name}'{place} must be bool, not {type_name(value)}"
+            )
+    change(deterministic=mode, warn_only=warn_only)
 
 
 def set_fill_uninitialized_memory(mode: bool) -> None:
@@ -254,8 +266,10 @@ def set_warn_always(b: bool) -> None:
     True
     >>> torch.set_warn_always(False)
     """
+    if not isinstance(b, bool):
+        raise OperationError(f"setWarnOnlyOnce expects a bool, but got {type_name(b)}")
     tracing.setting("sets when warnings come")
-    errors.warn_always = bool(b)
+    errors.warn_always = b
 
 
 @public()
@@ -432,18 +446,21 @@ def set_default_tensor_type(t: Any, /) -> None:
     torch.float64
     >>> torch.set_default_tensor_type("torch.FloatTensor")
     """
+    if isinstance(t, str):
+        module, _, name = t.rpartition(".")
+        found = _NAMES.get(name)
+        if module != "torch":
+            raise ModuleNotFoundError(f"No module named '{module or name}'")
+        if found is None:
+            raise MissingAttributeError(f"module 'torch' has no attribute '{name}'")
+        t = found
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
         UserWarning,
     )
-    if isinstance(t, str):
-        found = _NAMES.get(t.removeprefix("torch."))
-        if found is None:
-            raise ArgumentTypeError(f"invalid type object: {t}")
-        t = found
-    if not isinstance(t, _TensorType):
-        raise ArgumentTypeError("invalid type object")
-    if not t.tensor_dtype.is_floating_point:
-        raise ArgumentTypeError("only floating-point types are supported as the default type")
+    if not isinstance(t, _TensorType) or not t.tensor_dtype.is_floating_point:
+        raise ArgumentTypeError(
+            "invalid type object: only floating-point types are supported as the default type"
+        )
     dtypes.set_default_dtype(t.tensor_dtype)

@@ -29,7 +29,7 @@ from ..errors import (
 )
 from . import observe, source, tracing
 from .bind import OPERANDS, record
-from .display import examples, refusals
+from .display import examples, overwritten, refusals
 from .display.gone import UNSHARED, references
 from .display.outdated import outdate, refusal
 from .interpret import owner, thread
@@ -120,6 +120,7 @@ replaced = defop(
         )
     },
     grad_name="CopyBackwards",
+    variant=lambda n: ("CopyBackwards", (0, 1)),
     traits="masks copies",
     onnx="Identity",
 )
@@ -373,7 +374,7 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
 
 
 def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
-    take_place(t, node)
+    take_place(t, overwritten.named(node, name))
     if state.slow:
         for step in thread.stack.wrote:
             step(t, result)

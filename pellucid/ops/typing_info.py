@@ -60,6 +60,8 @@ def typename(obj: Any, /) -> str:
         else type(obj)
     )
     module = getattr(kind, "__module__", None) or ""
+    if module.partition(".")[0] == "pellucid":
+        module = f"torch{module.removeprefix('pellucid')}"
     qualified = getattr(kind, "__qualname__", "")
     return qualified if module in ("", "builtins", "__builtin__") else f"{module}.{qualified}"
 

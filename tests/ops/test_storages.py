@@ -47,7 +47,7 @@ def test_typed_storages_are_lists_of_elements():
     )
     assert s.int().tolist() == [1, 2, 3] and s.double().dtype is torch.float64
     assert s.clone().fill_(7).tolist() == [7.0] * 3 and s.tolist() == [1.0, 2.0, 3.0]
-    assert torch.FloatStorage(3).copy_(torch.IntStorage([4, 5, 6])).tolist() == [4.0, 5.0, 6.0]
+    assert torch.FloatStorage(3).copy_(torch.FloatStorage([4, 5, 6])).tolist() == [4.0, 5.0, 6.0]
     assert torch.FloatTensor(s).data_ptr() == s.data_ptr()
     assert pickle.loads(pickle.dumps(s)).tolist() == s.tolist() == copy.copy(s).tolist()
     with pytest.raises(RuntimeError, match="slices are only supported in UntypedStorage"):

@@ -62,7 +62,8 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     given = (
         (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
-    if known is None and given is not None and not isinstance(given, Tensor):
+    named = "an invalid combination of arguments" in sentence  # said by what it hands them on to
+    if known is None and given is not None and not isinstance(given, Tensor) and not named:
         error = first_refused(f"{space}.{name}", first, given, type_name(given))
         if error is not None:
             return error

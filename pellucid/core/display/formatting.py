@@ -21,7 +21,7 @@ from ...dtypes import (
     get_default_dtype,
     int64,
 )
-from ...errors import ArgumentTypeError, ArgumentValueError
+from ...errors import ArgumentTypeError
 from .. import tracing
 
 
@@ -60,11 +60,9 @@ def set_printoptions(
         threshold: tensors with more elements are shortened (1000).
         edgeitems: elements kept at each end of a shortened dimension (3).
         linewidth: characters on a line (80).
-        profile: "default", "short" or "full", changed by the other arguments.
+        profile: "default", "short" or "full", changed by the other arguments; another word changes
+            nothing.
         sci_mode: scientific notation always or never; None decides for each tensor.
-
-    Raises:
-        ValueError: there is no such profile.
 
     >>> import pellucid as torch
     >>> torch.set_printoptions(precision=2)
@@ -72,10 +70,6 @@ def set_printoptions(
     tensor([3.14])
     >>> torch.set_printoptions(profile="default")
     """
-    if profile is not None and profile not in PROFILES:
-        raise ArgumentValueError(
-            f"unknown print profile {profile!r}: expected one of {', '.join(PROFILES)}"
-        )
     given = {
         "precision": precision,
         "threshold": threshold,

@@ -68,8 +68,12 @@ def fully_named(node: Any) -> Any:
 
 
 def _name(self: Node) -> str:
-    """The node's type name, such as 'MulBackward0'."""
-    return type(fully_named(self)).__name__
+    """The node's type name, such as 'MulBackward0'; PyTorch gives its own nodes a namespace."""
+    name = type(fully_named(self)).__name__
+    return f"torch::autograd::{name}" if name in _IN_A_NAMESPACE else name
+
+
+_IN_A_NAMESPACE = ("CopyBackwards", "CopySlices", "NotImplemented")
 
 
 def _places(self: Node) -> tuple[int, ...]:
@@ -113,7 +117,7 @@ def _register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
 
 def _repr(self: Node) -> str:
     home = "torch.autograd.function." if "ctx" in self.params else ""
-    return f"<{home}{_name(self)} object at {hex(id(self))}>"
+    return f"<{home}{type(fully_named(self)).__name__} object at {hex(id(self))}>"
 
 
 class AccumulateGrad:

@@ -12,7 +12,7 @@ from weakref import ref
 from ...core.modes import no_grad
 from ...core.tape import RemovableHandle, register
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError
+from ...errors import ArgumentTypeError, OperationError, warn
 from ..parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
@@ -304,6 +304,12 @@ class StateMixin:
                     f"{value.shape}."
                 )
                 return
+        if value.is_meta and not given.is_meta and not assign:
+            warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a "
+                "no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the "
+                "module instead of copying them in place?)"
+            )
         try:
             with no_grad():
                 if assign:

@@ -41,6 +41,8 @@ def check_device(where: Any) -> dtypes.device:
         return wanted
     if wanted.type == "cuda":
         raise no_cuda()
+    if wanted.type == "xpu":
+        raise AssertionError("Torch not compiled with XPU enabled")
     raise DeviceError(
         f"PyTorch is not linked with support for {wanted.type} devices",
         hint="this build computes on the CPU",

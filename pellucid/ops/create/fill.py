@@ -17,7 +17,7 @@ from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, method, public
-from ...core.tape import titled
+from ...core.tape import Node, named_type, titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY
@@ -45,7 +45,9 @@ fill_op = defop(
     "input value?",
     variant=lambda n: (
         "FillBackward0" if len(n.inputs) < 2 or n.inputs[1] is None else "FillBackward1",
-        tuple(k for k, e in enumerate(n.inputs) if k == 0 or e is not None),
+        (0, 1)
+        if type(n).__name__ == "FillBackward3"
+        else tuple(k for k, e in enumerate(n.inputs) if k == 0 or e is not None),
     ),
     forward=_fill_array,
     inplace=_fill_into,
@@ -115,7 +117,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         part = self[tuple(slice(0, 1) if step == 0 else slice(None) for step in a.strides)]
         write(part, "fill_", fill_op, (_fill_value(part, value),), {})
         return self
-    return write(self, "fill_", fill_op, (_fill_value(self, value),), {})
+    made = write(self, "fill_", fill_op, (_fill_value(self, value),), {})
+    if self._view is None and isinstance(made._node, Node) and made._node.op is fill_op:
+        made._node.__class__ = named_type(f"FillBackward{3 if isinstance(value, Tensor) else 2}")
+    return made
 
 
 @method()
@@ -138,7 +143,7 @@ def zero_(self: Tensor) -> Tensor:
     if not local.grad:  # a view that this outdated has no node to ask
         return made
     node = made.grad_fn
-    return titled(made, "Zero") if node is not None and node.name() == "FillBackward0" else made
+    return titled(made, "Zero") if node is not None and node.name() == "FillBackward2" else made
 
 
 @method()
@@ -191,7 +196,7 @@ def _apply(
     for argument, other in zip(names, given, strict=False):
         if other.dtype is not self.dtype:
             raise ArgumentTypeError(
-                f"{name}: expected {_kind(self)} for {argument} (got {_kind(other)})"
+                f"{name}: expected {self.dtype.cpu_name} for {argument} (got {other.dtype.cpu_name})"
             )
     arrays = [other.expand(self._array.shape)._array.ravel().tolist() for other in given]
     made = [function(*values) for values in zip(self._array.ravel().tolist(), *arrays, strict=True)]
@@ -210,18 +215,6 @@ def _apply(
         )
     return overwrite(
         self, make_tensor(np.array(made, self._array.dtype).reshape(self._array.shape)), name
-    )
-
-
-_OLDEST = frozenset({"uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"})
-
-
-def _kind(x: Tensor) -> str:
-    """The name of a tensor's type in messages, which not all dtypes have in `torch`."""
-    return (
-        f"torch.{x.dtype.scalar_type_name}Tensor"
-        if x.dtype.name in _OLDEST
-        else f"CPU{x.dtype.scalar_type_name}Type"
     )
 
 

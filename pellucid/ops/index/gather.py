@@ -137,13 +137,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             [60]])
     """
     require_tensor(input, "take_along_dim")
-    if require_tensor(indices, "take_along_dim", "indices", 2)._array.dtype != np.int64:
-        raise DtypeError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}"
-        )
+    require_tensor(indices, "take_along_dim", "indices", 2)
     if dim is None:
         return gather(
             reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,))
+        )
+    if indices._array.dtype != np.int64:
+        raise DtypeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}"
         )
     a, b = input._array.shape, indices._array.shape
     if len(a) != len(b):

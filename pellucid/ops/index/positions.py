@@ -23,6 +23,7 @@ from ...errors import (
     DtypeError,
     NeedsValuesError,
     OperationError,
+    UnsupportedError,
     type_name,
 )
 from .._rules import require_tensor
@@ -51,8 +52,15 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
                 "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
                 hint="compute a mask of a fixed shape: torch.where(condition, x, 0)",
             )
-        kind = OperationError if input.is_meta else NeedsValuesError
-        raise kind(
+        if input.is_meta:
+            raise UnsupportedError(
+                "The register_meta function for torch.nonzero() raises unimplemented by default, as a correct data-independent "
+                "implementation does not exist. This implementation returns a fake value, assuming all elements of the tensor are "
+                "non-zero. To enable this registration, please set "
+                "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True.",
+                hint="how many elements are not zero depends on values, which a meta tensor does not have",
+            )
+        raise NeedsValuesError(
             "nonzero(): the number of elements that are not zero depends on values, which a meta tensor does not have"
         )
     if out is not None:

@@ -267,13 +267,17 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
             f"Input type ({a.c_name}) and bias type ({c.c_name}) should be the same", op=name
         )
     if a is not b:
-        one, other = _type_title(a), _type_title(b)
+        one, other = a.cpu_name, b.cpu_name
         if a.is_complex:
             said = f"Input type ({one}) and weight type ({other}) should be the same"
-        elif a is dtypes.float32 and (
-            len(x._array) > 1
-            or math.prod(x._array.shape) > 20480
-            or min(weight._array.shape[-2:]) > 3
+        elif (
+            a is dtypes.bfloat16
+            or a is dtypes.float32
+            and (
+                len(x._array) > 1
+                or math.prod(x._array.shape) > 20480
+                or min(weight._array.shape[-2:]) > 3
+            )
         ):
             # the sizes for which PyTorch takes the kernels of oneDNN, which look at types
             # themselves
@@ -287,17 +291,9 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     if c not in (None, a):
         assert c is not None
         raise DtypeError(
-            f"Input type ({_type_title(a)}) and bias type ({_type_title(c)}) should be the same",
+            f"Input type ({a.cpu_name}) and bias type ({c.cpu_name}) should be the same",
             op=name,
         )
-
-
-def _type_title(kind: dtypes.dtype) -> str:
-    """The type of a tensor on a CPU in PyTorch's messages: `torch.FloatTensor`, and for newer types
-    `CPUBFloat16Type`.
-    """
-    name = kind.scalar_type_name
-    return f"CPU{name}Type" if kind.is_complex or kind is dtypes.bfloat16 else f"torch.{name}Tensor"
 
 
 def _check_kernel(name: str, x: Tensor) -> None:

@@ -16,14 +16,14 @@ from ...core import tracing
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import public
+from ...core.public import FUNCTIONS, public
 from ...core.tape import reads_later
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import OperationError
 from .._rules import differentiated, full_precision, require_tensor
 from .loss._checks import no_kernel
-from .loss._reduction import checked, reduce_loss
+from .loss._reduction import REDUCTIONS, checked, numbered, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -59,7 +59,29 @@ def ctc_loss(
 
     Source: Graves et al., "Connectionist Temporal Classification", 2006.
     """
-    reduction = checked(reduction)
+    number = REDUCTIONS.index(checked(reduction))
+    return FUNCTIONS["torch"]["ctc_loss"](
+        log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity
+    )
+
+
+@public(names="ctc_loss")
+def _ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 0,
+    zero_infinity: bool = False,
+) -> Tensor:
+    """`nn.functional.ctc_loss`; `reduction` is a number.
+
+    >>> import pellucid as torch
+    >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
+    >>> torch.ctc_loss(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+    tensor([1.6864])
+    """
     lp = require_tensor(log_probs, "ctc_loss", "log_probs")
     t = require_tensor(targets, "ctc_loss", "targets", 2)
     single = lp.ndim == 2
@@ -105,16 +127,17 @@ def ctc_loss(
         loss = lp.sum() * 0
     if zero_infinity:
         loss = F.where(loss == float("inf"), 0.0, loss)
-    if reduction == "mean":
+    word = numbered(reduction)
+    if word == "mean":
         return (loss / lengths.clamp(min=1)).mean()
-    if reduction == "none" and single:
+    if word == "none" and single:
         return loss[0]
-    return reduce_loss(loss, reduction)
+    return reduce_loss(loss, word)
 
 
 def _lengths(value: Any, batch: int, name: str) -> Tensor:
     lengths: Any = value if isinstance(value, Tensor) else wrap(constant(np.array(value)))
-    if lengths._array.dtype.kind not in "iu":
+    if lengths._array.dtype.kind not in "iu" and lengths._array.size:
         raise OperationError(f"{name} must be integral")
     if lengths._array.size != batch:
         raise OperationError(f"{name} must be of size batch_size")

@@ -57,7 +57,7 @@ dropout_op = defop(
 def _check_p(p: float) -> None:
     if p != p:
         raise OperationError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not 0.0 <= p <= 1.0:
+    if p < 0.0 or p > 1.0:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
@@ -80,7 +80,7 @@ def _check_kind(x: Tensor) -> None:
         )
     if not kind.is_floating_point:
         raise DtypeError(
-            f"result type Float can't be cast to the desired output type {'Long' if kind.category == 0 else kind.scalar_type_name}"
+            f"result type Float can't be cast to the desired output type {kind.scalar_type_name}"
         )
 
 

@@ -156,11 +156,9 @@ _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
 def _no_indices(name: str, input: Tensor) -> Exception:
-    cut = input.dtype.name in ("bool", "bfloat16")
-    shown = f"CPU{input.dtype.scalar_type_name}Type" if cut else input.type()
     return OperationError(
         "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-        f"{shown} instead (while checking arguments for {name})",
+        f"{input.dtype.cpu_name} instead (while checking arguments for {name})",
         op=name,
         hint="indices must be integers: use .long()",
     )

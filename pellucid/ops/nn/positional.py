@@ -19,12 +19,11 @@ from ...core.tensor import Tensor
 from ...errors import DtypeError, OperationError, ShapeError
 from .._rules import require_tensor
 from . import conv as nn_conv
-from . import ctc as nn_ctc
 from . import dropout as nn_dropout
 from . import embedding as nn_embedding
 from . import grid as nn_grid
 from . import linear as nn_linear
-from .loss._reduction import reduce_loss
+from .loss._reduction import numbered, reduce_loss
 from .loss.binary import binary_cross_entropy_with_logits
 from .loss.distance import cosine_embedding_loss, triplet_margin_loss
 from .loss.likelihood import kl_div, poisson_nll_loss
@@ -36,7 +35,6 @@ from .norm.layer import layer_norm
 from .pool.adaptive import adaptive_max_pool1d
 
 Maybe = Tensor | None
-_REDUCTIONS = ("none", "mean", "sum")
 _MODES = ("bilinear", "nearest", "bicubic")
 _PADDINGS = ("zeros", "border", "reflection")
 
@@ -278,12 +276,6 @@ public(names="bilinear")(nn_linear.bilinear)
 
 # ---- losses -----------------------------------------------------------------------------------
 # `reduction` is 0 for none, 1 for the mean, 2 for the sum. PyTorch's signatures show 1 as the default; left out, it is 0.
-def _reduction(number: int) -> str:
-    if not 0 <= number < len(_REDUCTIONS):
-        number = 0  # PyTorch leaves the values as they are for every other number
-    return _REDUCTIONS[number]
-
-
 @public(names="binary_cross_entropy_with_logits")
 def _bce_with_logits(
     input: Tensor,
@@ -299,7 +291,7 @@ def _bce_with_logits(
     tensor(0.6931)
     """
     return binary_cross_entropy_with_logits(
-        input, target, weight, reduction=_reduction(reduction), pos_weight=pos_weight
+        input, target, weight, reduction=numbered(reduction), pos_weight=pos_weight
     )
 
 
@@ -313,9 +305,7 @@ def _poisson_nll_loss(
     >>> torch.poisson_nll_loss(torch.tensor([0.0]), torch.tensor([2.0]), True, False, 1e-8, 1)
     tensor(1.)
     """
-    return poisson_nll_loss(
-        input, target, log_input, full, eps=eps, reduction=_reduction(reduction)
-    )
+    return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=numbered(reduction))
 
 
 @public(names="kl_div")
@@ -329,7 +319,7 @@ def _kl_div(
     tensor(0.6931)
     """
     single = kl_div(input, target, reduction="none", log_target=log_target)
-    return reduce_loss(single, _reduction(reduction))
+    return reduce_loss(single, numbered(reduction))
 
 
 @public(names="margin_ranking_loss")
@@ -343,7 +333,7 @@ def _margin_ranking_loss(
     >>> torch.margin_ranking_loss(a, b, torch.tensor([1.0]))
     tensor([1.])
     """
-    return margin_ranking_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return margin_ranking_loss(input1, input2, target, margin, reduction=numbered(reduction))
 
 
 @public(names="hinge_embedding_loss")
@@ -356,7 +346,7 @@ def _hinge_embedding_loss(
     >>> torch.hinge_embedding_loss(torch.tensor([0.2, 0.4]), torch.tensor([1.0, -1.0]))
     tensor([0.2000, 0.6000])
     """
-    return hinge_embedding_loss(input, target, margin, reduction=_reduction(reduction))
+    return hinge_embedding_loss(input, target, margin, reduction=numbered(reduction))
 
 
 @public(names="cosine_embedding_loss")
@@ -370,7 +360,7 @@ def _cosine_embedding_loss(
     >>> torch.cosine_embedding_loss(a, b, torch.tensor([1.0]))
     tensor([1.])
     """
-    return cosine_embedding_loss(input1, input2, target, margin, reduction=_reduction(reduction))
+    return cosine_embedding_loss(input1, input2, target, margin, reduction=numbered(reduction))
 
 
 @public(names="triplet_margin_loss")
@@ -392,35 +382,7 @@ def _triplet_margin_loss(
     tensor([0.7500])
     """
     return triplet_margin_loss(
-        anchor, positive, negative, margin, p, eps, swap, reduction=_reduction(reduction)
-    )
-
-
-@public(names="ctc_loss")
-def _ctc_loss(
-    log_probs: Tensor,
-    targets: Tensor,
-    input_lengths: Any,
-    target_lengths: Any,
-    blank: int = 0,
-    reduction: int = 0,
-    zero_infinity: bool = False,
-) -> Tensor:
-    """`nn.functional.ctc_loss`; `reduction` is a number.
-
-    >>> import pellucid as torch
-    >>> log_probs = torch.zeros(4, 1, 3).log_softmax(2)
-    >>> torch.ctc_loss(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
-    tensor([1.6864])
-    """
-    return nn_ctc.ctc_loss(
-        log_probs,
-        targets,
-        input_lengths,
-        target_lengths,
-        blank,
-        _reduction(reduction),
-        zero_infinity,
+        anchor, positive, negative, margin, p, eps, swap, reduction=numbered(reduction)
     )
 
 

@@ -13,6 +13,7 @@ from ... import dtypes
 from ...arrays.halves import converted
 from ...core.modes import local
 from ...core.primitive import defop
+from ...core.tape import named_type
 from ...errors import OperationError, UnsupportedError
 from ...ir.formula import Formula
 from .._samples import REAL, Sample, Samples, draw, elementwise
@@ -73,6 +74,7 @@ def underivable(value: Any, sources: Iterable[Any], what: str) -> Any:
         for source in sources:
             if getattr(source, "_rg", False):
                 value = without_derivative.call(value, source, what=what)
+                value._node.__class__ = named_type("NotImplemented")
     return value
 
 

@@ -91,6 +91,13 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
+    if input.is_meta or other.is_meta:
+        raise UnsupportedError(
+            "aten::equal: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. You "
+            "may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in order "
+            "to use this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
+            "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+        )
     if tracing.tracer():  # a decision of the program
         return a.shape == b.shape and bool(eq.call(input, other).all())
     if type(a) is np.ndarray is type(b):

@@ -118,7 +118,7 @@ def searchsorted(
         order = require_tensor(sorter, "searchsorted", "sorter")._array
         if order.shape != ordered.shape:
             raise ShapeError(
-                f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(ordered.shape)} "
+                f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(ordered.shape)}"
                 f"and got sorter tensor {list(order.shape)}"
             )
         if sorter.dtype is not dtypes.int64:

@@ -10,6 +10,7 @@ from typing import Any
 from ...core.inplace import bump, check_writable, refresh_views
 from ...core.modes import enable_grad, inference_mode, local
 from ...core.public import FUNCTIONS, METHODS
+from ...core.tape import Node, named_type
 from ...core.tensor import Tensor, make_tensor
 from ...errors import UnsupportedError, forwarding
 from . import storage as view_storage
@@ -68,7 +69,11 @@ def _inplace(
         if become is not None:  # a type whose values are not in its array
             become(result)
         if result._rg:
+            kept = result._node is self._node  # nothing to change
             self._node, self._rg = result._node, True
+            title = next((n for start, n in _TITLES if name.startswith(start)), "")
+            if not kept and isinstance(self._node, Node):
+                self._node.__class__ = named_type(title or _squeezed(args, named))
         if self._view is not None:
             self._view = result._view
         elif self._ver is not None:
@@ -91,6 +96,23 @@ def _inplace(
     METHODS[name] = method
     if name == "as_strided_":
         FUNCTIONS["torch"][name] = method
+
+
+_TITLES = (
+    ("swap", "TransposeBackward1"),
+    ("transpose_", "TransposeBackward1"),
+    ("t_", "TBackward1"),
+    ("unsqueeze_", "UnsqueezeBackward1"),
+    ("as_strided_", "AsStridedBackward1"),
+)
+
+
+def _squeezed(args: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """The name of the node of `squeeze_`, of which there are three."""
+    if not args and not named:
+        return "SqueezeBackward3"
+    dim = args[0] if args else next(iter(named.values()))
+    return f"SqueezeBackward{5 if len(args) > 1 or isinstance(dim, (list, tuple)) else 4}"
 
 
 def _again(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -4,7 +4,8 @@ splits into several views.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ... import shapes
 from ...core import tracing
 from ...core.bind import views_result
 from ...core.primitive import PRIMITIVES, defop
-from ...core.public import METHODS, method, public
+from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tape import named_type
 from ...core.tensor import OutputSlot, Tensor
 from ...errors import (
@@ -420,16 +421,15 @@ def split(
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
+    require_tensor(tensor, "split")
+    sections: Any = split_size_or_sections
+    if isinstance(sections, Tensor):
+        with contextlib.suppress(ValueError):
+            sections = int(sections)
+    if not isinstance(sections, int):
+        return FUNCTIONS["torch"]["split_with_sizes"](tensor, sections, dim)
     number, size = _splittable(tensor, dim, "split")
-    sections = split_size_or_sections
-    if not isinstance(sections, Iterable) or isinstance(sections, Tensor):
-        sections = as_index(sections)
-        return _split(tensor, shapes.split_sizes(size, sections, dim), number)
-    made = _split(tensor, shapes.split_sizes(size, sections, dim), number)
-    for part in made[:1]:
-        if type(part._node) is OutputSlot:
-            part._node.node.__class__ = named_type("SplitWithSizesBackward0")
-    return made
+    return _split(tensor, shapes.split_sizes(size, sections, dim), number)
 
 
 @method("split")
@@ -447,7 +447,11 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     (tensor([0]), tensor([1, 2]))
     """
     number, size = _splittable(input, dim, "split_with_sizes")
-    return _split(input, shapes.split_sizes(size, list(split_sizes), dim), number)
+    made = _split(input, shapes.split_sizes(size, list(split_sizes), dim), number)
+    for part in made[:1]:
+        if type(part._node) is OutputSlot:
+            part._node.node.__class__ = named_type("SplitWithSizesBackward0")
+    return made
 
 
 @public(methods="=")

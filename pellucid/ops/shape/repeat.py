@@ -196,6 +196,11 @@ def repeat_interleave(
     count = as_index(repeats)
     if count < 0:
         raise OperationError("Repeats must be non-negative")
+    wanted = shape[dim] * count
+    if output_size is not None and as_index(output_size) != wanted:
+        raise OperationError(
+            f"repeat_interleave: Invalid output_size, expected {wanted} but got {output_size}"
+        )
     return repeat_each_op.call(input, count=count, dim=dim)
 
 

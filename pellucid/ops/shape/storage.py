@@ -459,7 +459,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
             if a.layout == "coo"
             else "Cannot access storage of SparseCsrTensorImpl"
         )
-    return UntypedStorage(owner(a) if type(a) is ndarray else a)
+    return UntypedStorage.under(self, owner(a) if type(a) is ndarray else a)
 
 
 @method()
@@ -619,7 +619,11 @@ def set_(
             )
         item = self._array.dtype.itemsize
         shape = tuple(size) if size is not None else (held.nbytes() // item,)
-        strides = tuple(stride) if stride is not None else shapes.contiguous_strides(shape)
+        strides = (
+            tuple(stride)
+            if stride or stride is not None and not shape
+            else shapes.contiguous_strides(shape)
+        )
         shapes.check_as_strided(shape, strides, storage_offset, held.nbytes() // item, item)
         steps = tuple([s * item for s in strides])
         self._array = np.ndarray(

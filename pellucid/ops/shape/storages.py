@@ -7,7 +7,8 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -16,14 +17,18 @@ from numpy import ndarray
 from ... import dtypes
 from ...arrays.affine import held
 from ...arrays.meta import MetaArray
-from ...arrays.numpy_cpu import address
+from ...arrays.numpy_cpu import address, owner
 from ...arrays.shared_memory import map_of, new_map
+from ...core.tensor import Tensor
 from ...errors import (
     ArgumentTypeError,
     ArgumentValueError,
+    IndexOutOfRangeError,
+    MissingAttributeError,
     OperationError,
     UnsupportedError,
     no_pinned,
+    type_name,
     warn_once,
 )
 
@@ -56,7 +61,63 @@ class StorageBase:
     __slots__ = ()
 
 
-class UntypedStorage(StorageBase):
+_NEW_UNTYPED = """torch.UntypedStorage() received an invalid combination of arguments - got ({given}), but expected one of:
+ * (*, int allocator = None, torch.device device = None)
+ * (int size, *, int allocator = None, torch.device device = None)
+ * (object sequence, *, int allocator = None, torch.device device = None)
+"""
+
+
+def _checked_size(nbytes: int) -> int:
+    if nbytes < 0:
+        raise OperationError(
+            "[enforce fail at alloc_cpu.cpp:98] ((ptrdiff_t)nbytes) >= 0. alloc_cpu() seems to have been called with negative number: "
+            f"{nbytes + 2**64}"
+        )
+    return nbytes
+
+
+def _bytes_of(values: Any) -> ndarray:
+    """A storage's bytes from a sequence of numbers."""
+    said = "torch.UntypedStorage(): "
+    if not isinstance(values, Sequence) and not hasattr(values, "__getitem__"):
+        raise OperationError(f"{said}Expected a sequence type, but got {type_name(values)}")
+    kind = type_name(values)
+    for value in values:
+        if not isinstance(value, int):
+            raise OperationError(
+                f"{said}tried to construct a storage from a sequence ({kind}), but one of the items was of type {type_name(value)} "
+                "instead of int"
+            )
+    return np.array([value & 255 for value in values], np.uint8)
+
+
+class _NamesItself:
+    """What both kinds have; errors give their full name."""
+
+    __slots__ = ()
+
+    def get_device(self) -> int | None:
+        """None: the memory is the host's."""
+        return None
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """False: memory is not pinned."""
+        return False
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """The storage itself, on the CPU."""
+        if dtypes.device(device).type != "cpu":
+            raise OperationError(f"PyTorch is not linked with support for {device} devices")
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        raise MissingAttributeError(
+            f"'torch.storage.{type(self).__name__}' object has no attribute '{name}'"
+        )
+
+
+class UntypedStorage(_NamesItself, StorageBase):
     """The bytes that a tensor and its views lie in.
 
     Args:
@@ -71,17 +132,22 @@ class UntypedStorage(StorageBase):
     True
     """
 
-    __slots__ = ("_filename", "_keep", "_owner")
-    _filename: str
+    __slots__ = ("__weakref__", "_filename", "_keep", "_owner", "_tensor")
+    _filename: str | None
 
-    def __init__(self, owner: Any = 0, *, device: Any = None) -> None:
-        if isinstance(owner, int):
-            owner = np.empty(owner, np.uint8)
-        elif isinstance(owner, (list, tuple)):
-            owner = np.array(owner, np.uint8)
+    def __init__(self, *args: Any, device: Any = None) -> None:
+        if len(args) > 1:
+            raise ArgumentTypeError(_NEW_UNTYPED.format(given=", ".join(map(type_name, args))))
+        given: Any = args[0] if args else 0
+        if isinstance(given, int):
+            given = np.empty(_checked_size(given), np.uint8)
+        elif not hasattr(given, "nbytes") or isinstance(given, UntypedStorage):
+            given = _bytes_of(given)
+        self._filename = None
+        self._tensor: weakref.ref[Any] | None = None
         if device is not None and dtypes.device(device).type == "meta":
-            owner = MetaArray((owner.nbytes,), np.dtype(np.uint8))
-        self._owner = owner
+            given = MetaArray((given.nbytes,), np.dtype(np.uint8))
+        self._owner = given
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -114,6 +180,18 @@ class UntypedStorage(StorageBase):
         return made
 
     @classmethod
+    def under(cls, tensor: Any, owner: Any) -> UntypedStorage:
+        """The storage of a tensor whose memory `owner` has: the same object as long as somebody
+        knows it.
+        """
+        made = _OF_TENSORS.get(id(owner))
+        if made is None or made._owner is not owner:
+            made = _OF_TENSORS[id(owner)] = cls(owner)
+        if made._tensor is None or made._tensor() is None:
+            made._tensor = weakref.ref(tensor)
+        return made
+
+    @classmethod
     def from_buffer(cls, buffer: Any, *args: Any, **kwargs: Any) -> UntypedStorage:
         """A copy of a buffer's bytes; arguments as for `TypedStorage.from_buffer`."""
         return TypedStorage.from_buffer(buffer, *args, **kwargs)._untyped
@@ -126,7 +204,7 @@ class UntypedStorage(StorageBase):
     @property
     def filename(self) -> str | None:
         """The file that the memory is mapped from."""
-        return getattr(self, "_filename", None)
+        return self._filename
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> ndarray:
         return np.array(self._bytes(), dtype, copy=copy)
@@ -136,12 +214,12 @@ class UntypedStorage(StorageBase):
         return self
 
     def _bytes(self) -> ndarray:
-        owner = self._owner
-        if type(owner) is not ndarray:
-            raise UnsupportedError("a tensor without data has no bytes")
-        if not owner.flags.c_contiguous:
-            owner = owner.transpose(sorted(range(owner.ndim), key=lambda d: -owner.strides[d]))
-        return owner.reshape(-1).view(np.uint8)
+        array = self._owner
+        if type(array) is not ndarray:
+            raise UnsupportedError("Not available for 'meta' device type")
+        if not array.flags.c_contiguous:
+            array = array.transpose(sorted(range(array.ndim), key=lambda d: -array.strides[d]))
+        return array.reshape(-1).view(np.uint8)
 
     def nbytes(self) -> int:
         """The size in bytes."""
@@ -175,10 +253,6 @@ class UntypedStorage(StorageBase):
     is_hpu = is_cuda
     is_sparse = is_sparse_csr = False
 
-    def get_device(self) -> int:
-        """-1: the memory is the host's."""
-        return -1
-
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of this type; with an argument, the storage itself where it is of that type
         already.
@@ -192,21 +266,20 @@ class UntypedStorage(StorageBase):
             return self
         raise OperationError(f"invalid type: {dtype!r}")
 
-    def is_pinned(self, device: Any = "cuda") -> bool:
-        """False: memory is not pinned."""
-        return False
-
     def is_shared(self) -> bool:
         """Whether other processes can share the memory; see `Tensor.share_memory_`."""
         return map_of(self._owner) is not None
 
     def share_memory_(self) -> UntypedStorage:
-        """Move memory that no tensor lies in to where other processes can see it.
+        """Move the memory, and the tensor that lies in it, to where other processes can see it.
 
         Raises:
-            NotImplementedError: tensors lie in it; `Tensor.share_memory_` moves those.
+            RuntimeError, NotImplementedError: `Tensor.share_memory_` cannot move the tensor.
         """
-        if not self.is_shared():
+        tensor = None if self._tensor is None else self._tensor()
+        if tensor is not None and not self.is_shared():
+            self._owner = owner(tensor.share_memory_()._array)
+        elif not self.is_shared():
             fresh = np.frombuffer(new_map(max(self.nbytes(), 1)), np.uint8, self.nbytes())
             fresh[:] = self._bytes()
             self._replace(
@@ -231,7 +304,9 @@ class UntypedStorage(StorageBase):
         Raises:
             NotImplementedError: tensors lie in the memory, which NumPy cannot move below them.
         """
-        if size != self.nbytes():
+        if not isinstance(size, int):
+            raise OperationError(f"resize_ expects an int, but got {type_name(size)}")
+        if _checked_size(size) != self.nbytes():
             fresh = np.empty(size, np.uint8)
             kept = min(size, self.nbytes())
             fresh[:kept] = self._bytes()[:kept]
@@ -252,22 +327,68 @@ class UntypedStorage(StorageBase):
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
 
+    def _part(self, index: Any, kind: Callable[[str], Exception]) -> slice | None:
+        """The slice that an index is; None for a number."""
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise OperationError(
+                    f"Trying to slice with a step of {index.step}, but only a step of 1 is supported"
+                )
+            return index
+        if not isinstance(index, int):
+            raise kind(f"can't index a torch.UntypedStorage with {type_name(index)}")
+        return None
+
     def __getitem__(self, index: Any) -> Any:
-        found = self._bytes()[index]
-        return UntypedStorage(found) if isinstance(index, slice) else int(found)
+        raw = self._bytes()
+        part = self._part(index, TypeError)
+        return int(raw[_place(index, len(raw))]) if part is None else UntypedStorage(raw[part])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._bytes()[index] = value
+        part = self._part(index, RuntimeError)
+        if not isinstance(value, int):
+            raise OperationError(
+                f"can only set storage content with a int types, but got {type_name(value)} instead"
+            )
+        raw = self._bytes()
+        if part is None and not -len(raw) <= index < len(raw):
+            raise OperationError("out of bounds")
+        raw[index] = value & 255
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte."""
-        self._bytes()[:] = value
+        if not isinstance(value, int):
+            raise OperationError(f"fill_ expects int, but got {type_name(value)}")
+        self._bytes()[:] = value & 255
         return self
 
-    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+    def copy_(self, source: UntypedStorage, non_blocking: bool | None = False) -> UntypedStorage:
         """Take the bytes of another storage of the same size."""
+        if not isinstance(source, (UntypedStorage, TypedStorage)):
+            raise ArgumentTypeError(
+                f"copy_(): argument 'src' (position 1) must be torch.Storage, not {type_name(source)}"
+            )
+        if self.nbytes() != source.nbytes():
+            raise OperationError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+            )
         self._bytes()[:] = source.untyped()._bytes()
         return self
+
+    def new(self) -> UntypedStorage:
+        """An empty storage."""
+        return UntypedStorage()
+
+    def byteswap(self, dtype: dtypes.dtype) -> None:
+        """Turn the bytes of each element of `dtype` around."""
+        if not isinstance(dtype, dtypes.dtype):
+            raise OperationError(f"expected torch.dtype, but got {type(dtype)}")
+        part = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        raw = self._bytes()
+        raw[:] = raw.reshape(-1, part)[:, ::-1].reshape(-1)
+
+    def _to(self, kind: dtypes.dtype) -> TypedStorage:
+        return TypedStorage(UntypedStorage(self._bytes().astype(held(kind))), kind)
 
     def clone(self) -> UntypedStorage:
         """A copy with memory of its own."""
@@ -299,6 +420,15 @@ class UntypedStorage(StorageBase):
         return _listed(self)
 
 
+_OF_TENSORS: weakref.WeakValueDictionary[int, UntypedStorage] = weakref.WeakValueDictionary()
+
+
+def _place(index: int, size: int) -> int:
+    if not -size <= index < size:
+        raise IndexOutOfRangeError(f"index {index} out of range for storage of size {size}")
+    return index
+
+
 def _listed(storage: Any) -> str:
     """The elements, a line each, and what they are."""
     if storage.device.type == "meta":
@@ -325,7 +455,7 @@ def typed_storage_deprecated() -> None:
     )
 
 
-class TypedStorage:
+class TypedStorage(_NamesItself):
     """A storage that counts elements of a dtype instead of bytes; `UntypedStorage` is the newer form.
 
     Args:
@@ -340,7 +470,7 @@ class TypedStorage:
     __slots__ = ("__dict__", "_untyped", "dtype")
     _untyped: UntypedStorage
 
-    is_sparse = is_sparse_csr = False
+    is_sparse = False
 
     def __init__(
         self,
@@ -358,7 +488,9 @@ class TypedStorage:
         if not isinstance(values, UntypedStorage):
             item = held(self.dtype)
             values = UntypedStorage(
-                np.empty(values, item) if isinstance(values, int) else np.array(values, item),
+                np.empty(_checked_size(values * item.itemsize) // item.itemsize, item)
+                if isinstance(values, int)
+                else _elements_of(values, item),
                 device=device,
             )
         self._untyped = values
@@ -378,13 +510,15 @@ class TypedStorage:
             )
         given = args[0] if args else 0
         typed_storage_deprecated()
-        if wrap_storage is None and not isinstance(
-            given, (int, Sequence, ndarray, UntypedStorage, TypedStorage)
-        ):
-            raise ArgumentTypeError(
-                _NEW.format(name=f"<class 'torch.{name}'>")
-                + f"Argument type not recognized: <class '{type(given).__name__}'>"
+        wrong = ""
+        if wrap_storage is None and not isinstance(given, (int, Sequence)):
+            wrong = f"Argument type not recognized: {_shown(given)}"
+        if wrap_storage is not None and not isinstance(wrap_storage, UntypedStorage):
+            wrong = (
+                f"Argument 'wrap_storage' must be UntypedStorage, but got {_shown(wrap_storage)}"
             )
+        if wrong:
+            raise ArgumentTypeError(_NEW.format(name=f"<class 'torch.{name}'>") + wrong)
         return cls(given, kind, wrap_storage=wrap_storage)
 
     def _elements(self) -> ndarray:
@@ -443,14 +577,6 @@ class TypedStorage:
         """The address of the first element."""
         return self._untyped.data_ptr()
 
-    def get_device(self) -> int | None:
-        """None: the memory is the host's."""
-        return None
-
-    def is_pinned(self, device: Any = "cuda") -> bool:
-        """False: memory is not pinned."""
-        return False
-
     def pin_memory(self, device: Any = None) -> TypedStorage:
         """Not supported: there is no accelerator to pin memory for."""
         raise no_pinned()
@@ -480,13 +606,27 @@ class TypedStorage:
     def __getitem__(self, index: int) -> Any:
         if isinstance(index, slice):
             raise OperationError("slices are only supported in UntypedStorage.__getitem__")
+        self._check_index(index)
+        return self._elements()[_place(index, self.size())].item()
+
+    def _check_index(self, index: Any) -> None:
         if not isinstance(index, int):
-            raise ArgumentTypeError(
-                f"can't index a torch.storage.TypedStorage with {type(index).__name__}"
+            raise OperationError(
+                f"can't index a <class 'torch.storage.TypedStorage'> with {_shown(index)}"
             )
-        return self._elements()[index].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if not isinstance(index, slice):
+            self._check_index(index)
+            if not -self.size() <= index < self.size():
+                raise IndexOutOfRangeError(
+                    f"index {index} is out of bounds for dimension 0 with size {self.size()}"
+                )
+        self._assign(index, value)
+
+    def _assign(self, index: Any, value: Any) -> None:
+        if isinstance(value, (str, bytes, list, tuple)) or value is None:
+            raise ArgumentTypeError(f"can't assign a {type_name(value)} to a {self.dtype.cpu_name}")
         self._elements()[index] = value._elements() if isinstance(value, TypedStorage) else value
 
     def __iter__(self) -> Iterator[Any]:
@@ -494,12 +634,12 @@ class TypedStorage:
 
     def fill_(self, value: Any) -> TypedStorage:
         """Set every element."""
-        self._elements()[:] = value
+        self._assign(slice(None), value)
         return self
 
     def copy_(self, source: TypedStorage, non_blocking: bool | None = None) -> TypedStorage:
-        """Take the elements of another storage of the same size, converted."""
-        self._elements()[:] = source._elements()
+        """Take the bytes of another storage of the same size."""
+        self._untyped.copy_(source, non_blocking)  # type: ignore[arg-type]
         return self
 
     def clone(self) -> TypedStorage:
@@ -516,9 +656,10 @@ class TypedStorage:
             return f"torch.{self.dtype.scalar_type_name}Storage"
         kind = dtype if isinstance(dtype, dtypes.dtype) else getattr(dtype, "tensor_dtype", None)
         if kind is None:
-            kind = next(
-                k for k in dtypes.BY_NAME.values() if f"torch.{k.scalar_type_name}Storage" == dtype
-            )
+            names = {f"torch.{k.scalar_type_name}Storage": k for k in dtypes.ALL}
+            if dtype not in names:
+                raise OperationError(f"invalid type: {dtype!r}")
+            kind = names[dtype]
         return self._to(kind)
 
     def _to(self, kind: dtypes.dtype) -> TypedStorage:
@@ -586,6 +727,22 @@ class TypedStorage:
         return _listed(self)
 
 
+def _shown(value: Any) -> str:
+    """The class of a value, as PyTorch's errors show it."""
+    name = "torch.Tensor" if isinstance(value, Tensor) else type_name(value)
+    return f"<class '{name}'>"
+
+
+def _elements_of(values: Any, item: Any) -> ndarray:
+    """A storage's elements from a sequence of numbers."""
+    if isinstance(values, (str, bytes)):
+        raise ArgumentTypeError(f"new(): invalid data type '{type(values).__name__}'")
+    for value in values if isinstance(values, Sequence) else ():
+        if isinstance(value, (str, bytes)) or value is None:
+            raise ArgumentTypeError(f"must be real number, not {type_name(value)}")
+    return np.array(values, item)
+
+
 def _from_buffer(
     kind: dtypes.dtype, buffer: Any, byte_order: str | None, count: int, offset: int
 ) -> TypedStorage:
@@ -619,7 +776,7 @@ def _from_buffer(
 
 
 def _conversion(name: str, kind: dtypes.dtype) -> Any:
-    def convert(self: TypedStorage) -> TypedStorage:
+    def convert(self: Any) -> TypedStorage:
         return self._to(kind)
 
     convert.__name__ = name
@@ -627,19 +784,14 @@ def _conversion(name: str, kind: dtypes.dtype) -> Any:
     return convert
 
 
-for _name, _kind in {
-    "double": dtypes.float64,
-    "float": dtypes.float32,
-    "half": dtypes.float16,
-    "bfloat16": dtypes.bfloat16,
-    "long": dtypes.int64,
-    "int": dtypes.int32,
-    "short": dtypes.int16,
-    "char": dtypes.int8,
-    "byte": dtypes.uint8,
-    "bool": dtypes.bool_,
-    "complex_double": dtypes.complex128,
-    "complex_float": dtypes.complex64,
-}.items():
-    setattr(TypedStorage, _name, _conversion(_name, _kind))
+_CONVERSIONS = (
+    "double float64 float float32 half float16 bfloat16 bfloat16 long int64 int int32 short int16 char int8 byte uint8 bool bool "
+    "complex_double complex128 complex_float complex64"
+).split()
+_FLOAT8 = [k.name for k in dtypes.ALL if k.is_float8 and "e8m0" not in k.name]
+for _name, _kind in zip(
+    [*_CONVERSIONS[::2], *_FLOAT8], [*_CONVERSIONS[1::2], *_FLOAT8], strict=True
+):
+    for _class in (TypedStorage, UntypedStorage):
+        setattr(_class, _name, _conversion(_name, dtypes.BY_NAME[_kind]))
 TypedStorage.__module__ = UntypedStorage.__module__ = "pellucid.storage"

@@ -16,22 +16,16 @@ from ...errors import DimensionError, OperationError, ShapeError, warn, warn_onc
 from .._rules import require_tensor
 
 
-def _described(x: Any, name: str, complex_name: bool = False, **rest: Any) -> str:
+def _described(x: Any, name: str, **rest: Any) -> str:
     """The call in the words of PyTorch's messages."""
-    kind = x.dtype.scalar_type_name
-    title = f"CPU{kind}Type" if complex_name else f"torch.{kind}Tensor"
     parts = [
         f"{key}={int(value) if isinstance(value, bool) else value}" for key, value in rest.items()
     ]
-    return f"{name}({title}{list(x._array.shape)}, {', '.join(parts)})"
+    return f"{name}({x.dtype.cpu_name}{list(x._array.shape)}, {', '.join(parts)})"
 
 
 def _window_text(window: Any) -> str:
-    return (
-        "None"
-        if window is None
-        else f"torch.{window.dtype.scalar_type_name}Tensor{{{list(window._array.shape)}}}"
-    )
+    return "None" if window is None else f"{window.dtype.cpu_name}{{{list(window._array.shape)}}}"
 
 
 def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
@@ -115,6 +109,7 @@ def stft(
     if center and align_to_window is not None:
         raise OperationError("stft align_to_window should only be set when center = false")
     complex_signal = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
+    asked = return_complex
     if return_complex is None:
         if not complex_signal:
             raise OperationError(
@@ -140,7 +135,7 @@ def stft(
         window=_window_text(window),
         normalized=normalized,
         onesided=onesided,
-        return_complex=return_complex,
+        return_complex=asked,
         align_to_window=align_to_window,
     )
     kind = input.dtype
@@ -225,7 +220,6 @@ def istft(
     call = _described(
         input,
         "istft",
-        True,
         n_fft=n_fft,
         hop_length=hop,
         win_length=width,

@@ -6,6 +6,15 @@ from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....errors import ArgumentValueError, warn
 
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def numbered(number: int) -> str:
+    """The word for PyTorch's number of a reduction, which leaves the values as they are for every
+    other number.
+    """
+    return REDUCTIONS[number if 0 <= number < len(REDUCTIONS) else 0]
+
 
 def known(reduction: str) -> str:
     """A word for a reduction: "none", "mean" or "sum".
@@ -13,7 +22,7 @@ def known(reduction: str) -> str:
     Raises:
         ValueError: another word.
     """
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in REDUCTIONS:
         raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
     return reduction
 

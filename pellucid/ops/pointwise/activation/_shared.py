@@ -55,12 +55,12 @@ def in_place(
 
 
 def in_place_of_slope(
-    function: Callable[..., Tensor], name: str, kernel: str, x: Tensor, slope: float
+    function: Callable[..., Tensor], name: str, kernel: str, x: Tensor, slope: float, *more: Any
 ) -> Tensor:
     """`in_place` of an activation with a slope for negative numbers: backward tells them by the
     sign of the result, so a negative slope has no backward.
     """
-    made = in_place(function, name, x, slope)
+    made = in_place(function, name, x, slope, *more)
     node = made.grad_fn
     if slope < 0 and node is not None:
 

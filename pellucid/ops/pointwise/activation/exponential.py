@@ -69,14 +69,21 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 @public(namespace="nn.functional")
-def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """In-place `elu`.
+def elu_(input: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Tensor:
+    """In-place `elu`; `scale` multiplies all values, `input_scale` the exponent of negative ones.
 
     >>> import pellucid as torch
     >>> torch.nn.functional.elu_(torch.tensor([-1.0, 2.0]))
     tensor([-0.6321,  2.0000])
     """
-    return elu(input, alpha, True)
+    if scale == input_scale == 1.0:
+        return elu(input, alpha, True)
+    x = require_floating(input, "elu_cpu")
+    return in_place_of_slope(_scaled_elu, "elu_", "elu", x, alpha, scale, input_scale)
+
+
+def _scaled_elu(x: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
+    return elu_op.call(x, alpha=float(alpha), scale=float(scale), input_scale=float(input_scale))
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946

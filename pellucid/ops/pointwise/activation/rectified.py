@@ -303,14 +303,27 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 METHODS["prelu"] = prelu
 
 
-def _rrelu(x: Tensor, lower: float, upper: float, training: bool) -> Tensor:
+def _rrelu(x: Tensor, lower: float, upper: float, training: bool, generator: Any = None) -> Tensor:
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
-    noise = rrelu_noise(random.default_generator, x._array, lower, upper)
+    noise = rrelu_noise(generator or random.default_generator, x._array, lower, upper)
     return titled(x * wrap(noise), "RreluWithNoise", x)
 
 
-@public(namespace="nn.functional torch")
+def _checked_rrelu(
+    input: Tensor, lower: float, upper: float, training: bool, generator: Any, inplace: bool
+) -> Tensor:
+    if lower > upper and isinstance(input, Tensor):
+        raise OperationError("Lower bound should be less than or equal to the upper bound")
+    x = require_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
+    if inplace and not training:
+        return leaky_relu(x, (lower + upper) / 2, True)
+    if inplace:
+        return in_place(_rrelu, "rrelu_", x, lower, upper, training, generator)
+    return titled(_rrelu(x, lower, upper, training, generator), "RreluWithNoise")
+
+
+@public(namespace="nn.functional")
 def rrelu(
     input: Tensor,
     lower: float = 1.0 / 8,
@@ -334,19 +347,33 @@ def rrelu(
     >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]))
     tensor([-0.2292,  2.0000])
     """
-    if lower > upper and isinstance(input, Tensor):
-        raise OperationError("Lower bound should be less than or equal to the upper bound")
-    x = require_floating(input, "rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu")
-    if inplace and not training:
-        return leaky_relu(x, (lower + upper) / 2, True)
-    if inplace:
-        return in_place(_rrelu, "rrelu_", x, lower, upper, training)
-    return titled(_rrelu(x, lower, upper, training), "RreluWithNoise")
+    return _checked_rrelu(input, lower, upper, training, None, inplace)
+
+
+@public(names="rrelu")
+def _rrelu_of_torch(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Tensor:
+    """`nn.functional.rrelu`; slopes come from `generator`.
+
+    >>> import pellucid as torch
+    >>> torch.rrelu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2292,  2.0000])
+    """
+    return _checked_rrelu(input, lower, upper, training, generator, False)
 
 
 @public(namespace="nn.functional torch")
 def rrelu_(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: Any = None,
 ) -> Tensor:
     """In-place `rrelu`.
 
@@ -354,4 +381,4 @@ def rrelu_(
     >>> torch.rrelu_(torch.tensor([-1.0, 2.0]), 0.1, 0.3)
     tensor([-0.2000,  2.0000])
     """
-    return rrelu(input, lower, upper, training, True)
+    return _checked_rrelu(input, lower, upper, training, generator, True)

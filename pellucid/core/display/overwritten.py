@@ -1,0 +1,37 @@
+"""The names that PyTorch gives the nodes of in-place functions, where they differ from those of the
+functions that return new tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tape import named_type
+
+_NAMES = {
+    **{f"{name}_": f"{name.capitalize()}Backward1" for name in ("acosh", "asinh", "atanh")},
+    **{f"arc{name}_": f"A{name}Backward1" for name in ("cosh", "sinh", "tanh")},
+    "bernoulli_": "BernoulliBackward2",
+    "cauchy_": "CauchyBackward0",
+    "celu_": "CeluBackward1",
+    "elu_": "EluBackward1",
+    "exponential_": "ExponentialBackward0",
+    "geometric_": "GeometricBackward0",
+    "leaky_relu_": "LeakyReluBackward1",
+    "log_normal_": "LogNormalBackward0",
+    "normal_": "NormalBackward0",
+    "polygamma_": "PolygammaBackward1",
+    "random_": "RandomBackward0",
+    "rrelu_": "RreluWithNoiseBackward1",
+    "selu_": "EluBackward1",
+    "threshold_": "ThresholdBackward1",
+    "uniform_": "UniformBackward0",
+}
+
+
+def named(node: Any, name: str) -> Any:
+    """The node of a tensor that the in-place function `name` has written to; None where there is none."""
+    title = _NAMES.get(name)
+    if node is not None and title is not None:
+        node.__class__ = named_type(title)
+    return node

@@ -1,0 +1,209 @@
+"""Sessions as one types them, a statement a line, with both libraries: what each statement shows, or
+the class and the text of its error, are equal.
+"""
+
+import ast
+import re
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pellucid  # noqa: E402
+
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
+
+SESSIONS = {
+    "typed storages": """
+        t = torch.arange(6.)
+        s = t.storage()
+        s['a']
+        s[10]
+        s[-1], s[0:4:2]
+        s[0] = 'a'
+        s[9] = 1
+        s[0:2] = 5; s.tolist()
+        s[0:2] = [1, 2]
+        s.fill_('a')
+        s.foo
+        s.is_sparse_csr
+        s.get_device()
+        s.copy_(torch.ones(4).storage())
+        s.copy_(1)
+        torch.FloatStorage('a')
+        torch.FloatStorage([1, 'a'])
+        torch.FloatStorage(torch.ones(2))
+        torch.FloatStorage(wrap_storage=s)
+        torch.FloatStorage(-1)
+        torch.LongStorage(3.5)
+        torch.FloatStorage(3).copy_(torch.IntStorage([4, 5, 6])).tolist()
+        t.storage().share_memory_().size(), t.is_shared(), t.untyped_storage().is_shared()
+    """,
+    "untyped storages": """
+        t = torch.arange(3.)
+        u = t.untyped_storage(); len(u), u.get_device()
+        u[0] = 1.5
+        u[0] = 300; u[0]
+        u[0:2] = 7; u.tolist()
+        u['a']
+        u[100]
+        u[100] = 1
+        u[0:4:2]
+        u.byte(), u.int().size(), u.float8_e5m2().dtype
+        u.fill_('a')
+        u.resize_('a')
+        u.copy_(torch.ones(4).untyped_storage())
+        u.foo
+        u.byteswap('a')
+        u.byteswap(torch.int16); u.tolist()
+        u.to(device='cpu') is u, u.new().size()
+        t.untyped_storage() is t.untyped_storage()
+        torch.UntypedStorage(3, 4)
+        torch.UntypedStorage('a')
+        torch.UntypedStorage([1, 300])
+        torch.UntypedStorage([1.5])
+        torch.UntypedStorage(1.5)
+        torch.UntypedStorage(-1)
+        torch.empty(2, device='meta').untyped_storage()[0]
+        torch.zeros(1).set_(t.untyped_storage(), 1, (2,), ()).tolist()
+    """,
+    "meta": """
+        q = torch.ones(2, device='meta')
+        q.item()
+        q[0].item()
+        q.numpy()
+        np.asarray(q)
+        q.nonzero()
+        q.equal(q)
+        torch.ones(2).copy_(q)
+        m = torch.nn.Linear(2, 2, device='meta')
+        m.load_state_dict({'weight': torch.ones(2, 2), 'bias': torch.ones(2)})
+    """,
+    "devices": """
+        torch.device()
+        torch.device(1.5)
+        torch.device(1.5, 2)
+        torch.device([1])
+        torch.device('cuda', 0, 0)
+        torch.device('cuda', None)
+        torch.device(type=3)
+        torch.device(foo=3)
+        torch.device('cpu', foo=3)
+        torch.device(device=1.5)
+        torch.device(type='cuda', index='a')
+        torch.ones(1).to('xpu')
+    """,
+    "settings": """
+        torch.set_default_tensor_type('foo')
+        torch.set_default_tensor_type('torch.Foo')
+        torch.set_default_tensor_type(5)
+        torch.set_printoptions(profile='no such')
+        torch.set_warn_always('a')
+        torch.use_deterministic_algorithms('a')
+        torch.use_deterministic_algorithms(True, warn_only=1)
+        torch.are_deterministic_algorithms_enabled()
+    """,
+    "split": """
+        x = torch.ones(4, 2, requires_grad=True)
+        x.split([1, 3])[0].grad_fn.name(), x.split_with_sizes([1, 3])[0].grad_fn.name()
+        torch.split(x, np.int64(2))
+        x.split('a')
+        x.split(2.0)
+        x.split([1.0, 2])
+        x.split(torch.tensor([1, 3]))
+        x.split([1, 2], 'a')
+        x.split(torch.tensor(2))[0].shape, x.split(torch.tensor(2.0))[0].shape
+    """,
+    "losses": """
+        lp = torch.zeros(4, 1, 3).log_softmax(2)
+        F.ctc_loss(lp, torch.tensor([[1, 2]]), [4], [2], reduction='sum')
+        F.ctc_loss(lp, torch.tensor([[1, 2]]), [4.0], [2])
+        F.ctc_loss(lp, torch.tensor([[1, 2]]), [], [2])
+        F.ctc_loss('a', torch.tensor([[1, 2]]), [4], [2])
+        F.ctc_loss(lp, None, [4], [2])
+        F.ctc_loss(lp, torch.tensor([[1, 2]]), [4], [2], 'a')
+    """,
+    "types in texts": """
+        F.conv2d(torch.ones(1, 1, 3, 3).bfloat16(), torch.ones(1, 1, 2, 2))
+        F.conv2d(torch.ones(2, 1, 3, 3), torch.ones(1, 1, 2, 2).bool())
+        F.embedding(torch.tensor([1j]), torch.ones(2, 2))
+        F.dropout(torch.ones(3).bool())
+        F.dropout(torch.ones(3).int())
+        F.dropout(torch.ones(3), 'a')
+        torch.stft(torch.ones(40), 9, window=torch.ones(3), return_complex=True)
+        torch.istft(torch.ones(5, 3) + 0j, 9, window=torch.ones(3))
+        torch.searchsorted(torch.ones(3), torch.ones(2), sorter=torch.ones(2).long())
+    """,
+    "activations": """
+        x = torch.arange(-2., 2.)
+        torch.rrelu(x, .1, .3, True, torch.Generator().manual_seed(3))
+        torch.rrelu_(x.clone(), .1, .3, True, torch.Generator().manual_seed(3))
+        torch.rrelu(x, inplace=True)
+        F.rrelu(x, generator=1)
+        F.elu_(x.clone(), 1, 2, 3)
+        F.elu_(torch.ones(2, requires_grad=True) * 1, 1, 2, 3).grad_fn.name()
+    """,
+    "nodes of in-place functions": """
+        x = torch.full((2, 1), .5, requires_grad=True)
+        v = torch.tensor(2., requires_grad=True)
+        def name(y): return y.grad_fn.name(), [e and e.name() for e, _ in y.grad_fn.next_functions]
+        name((x * 1).fill_(v)), name((x * 1).fill_(2)), name((x * 1).zero_()), name(torch.fill(x, 1))
+        name((x * 1).squeeze_()), name((x * 1).squeeze_(1)), name((x * 1).squeeze_((1,)))
+        name((x * 1).t_()), name((x * 1).swapaxes_(0, 1)), name((x * 1).unsqueeze_(0))
+        name((x * 1).copy_(x)), name((x * 1).copy_(torch.ones(1)))
+        name((x * 1).uniform_()), name((x * 1).normal_()), name((x * 1).exponential_())
+        name((x * 1).bernoulli_()), name((x * 1).log_normal_())
+        name((x * 1).atanh_()), name((x * 1).arcsinh_())
+        name(F.elu_(x * 1)), name(F.selu_(x * 1)), name(F.celu_(x * 1)), name(F.leaky_relu_(x * 1))
+        name(F.threshold_(x * 1, .1, .2)), name(F.relu_(x * 1))
+        name(x // 2), (x // 2).grad_fn
+    """,
+    "indices": """
+        x = torch.arange(6.).view(2, 3)
+        torch.take_along_dim(x, torch.tensor([1, 0], dtype=torch.int32))
+        torch.take_along_dim(x, torch.tensor([1., 0]))
+        torch.take_along_dim(x, torch.tensor([[1.], [0]]), 1)
+        torch.repeat_interleave(x, 2, output_size=11)
+        torch.repeat_interleave(x, 2, dim=1, output_size=6)
+    """,
+}
+
+
+def shown(value):
+    return re.sub(r"0x[0-9a-f]+", "0x", repr(value).replace("pellucid", "torch"))
+
+
+def session(library, text):
+    """What each statement shows, with the statement."""
+    names = {"torch": library, "np": np, "nn": library.nn, "F": library.nn.functional}
+    library.manual_seed(0)
+    found = []
+    for line in text.split("\n"):
+        for statement in ast.parse(line.strip()).body:
+            code = ast.unparse(statement)
+            try:
+                if isinstance(statement, ast.Expr):
+                    said = shown(eval(code, names))
+                else:
+                    said = exec(code, names)
+            except Exception as error:
+                said = type(error).__name__, str(error).replace("pellucid", "torch")
+            found.append((code, said))
+    return found
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    yield
+    for library in (torch, pellucid):
+        library.use_deterministic_algorithms(False)
+        library.set_printoptions(profile="default")
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_shows_the_same(name):
+    for ours, theirs in zip(
+        session(pellucid, SESSIONS[name]), session(torch, SESSIONS[name]), strict=True
+    ):
+        assert ours == theirs
