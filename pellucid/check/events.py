@@ -51,7 +51,7 @@ class Site:
         return described.text if described is not None else ""
 
     @property
-    def call(self) -> expressions.Call | None:
+    def call(self) -> expressions.CallExpression | None:
         """The call as written: what is called and with which expressions; None where the source
         cannot be read.
         """

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.core import observe
-from pellucid.distributed.cost import NETWORKS, OVERLAP, Network, Prediction, Step, predict
+from pellucid.distributed.cost import NETWORKS, OVERLAP, MeasuredStep, Network, Prediction, predict
 
 from . import run
 from .command_line import Enough, Parser, add_common, flush, silencing, split, target
@@ -280,7 +280,7 @@ class Meter:
         if self.count >= self.steps:
             raise Enough
 
-    def step(self) -> Step | None:
+    def step(self) -> MeasuredStep | None:
         """What was measured; None where there were too few steps."""
         if len(self.times) < 2 or not self.parameters:
             return None
@@ -306,7 +306,7 @@ class Meter:
             if hasattr(v, "nbytes")
         ]
         part = min(0.9, min(b for _, b in self.watched) / min(s for s, _ in self.watched))
-        return Step(
+        return MeasuredStep(
             seconds=seconds,
             backward=part * seconds,
             buckets=[sum(parameters[k].nbytes for k in bucket) for bucket in buckets],
@@ -408,7 +408,7 @@ def _checked(here: Network, argv: Sequence[str]) -> dict[str, Any]:
     """What one and two ranks with a thread each measure of the script's step, and the prediction
     for two.
     """
-    found: dict[int, list[Step]] = {}
+    found: dict[int, list[MeasuredStep]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for size in (1, 2):
             report = Path(folder) / f"report{size}"
@@ -423,7 +423,8 @@ def _checked(here: Network, argv: Sequence[str]) -> dict[str, Any]:
             ]
             _start([*command, *[word for word in argv if word != "--check"]], size)
             found[size] = [
-                Step(**json.loads(Path(f"{report}.{rank}").read_text())) for rank in range(size)
+                MeasuredStep(**json.loads(Path(f"{report}.{rank}").read_text()))
+                for rank in range(size)
             ]
     one, two = found[1][0], max(found[2], key=lambda step: step.seconds)
     seconds = two.seconds
@@ -457,7 +458,7 @@ def _ms(seconds: float) -> str:
 
 
 def _text(
-    step: Step,
+    step: MeasuredStep,
     network: Network,
     found: dict[int, list[Prediction]],
     optimizers: list[Any],
@@ -495,7 +496,10 @@ def _text(
 
 
 def _as_json(
-    step: Step, network: Network, found: dict[int, list[Prediction]], checked: dict[str, Any] | None
+    step: MeasuredStep,
+    network: Network,
+    found: dict[int, list[Prediction]],
+    checked: dict[str, Any] | None,
 ) -> dict[str, Any]:
     return {
         "step": asdict(step),

@@ -16,9 +16,9 @@ examples:
 
 def main(argv: Sequence[str]) -> int:
     """Run what the command line names; returns the exit status."""
-    from pellucid.distributed.run import Job
+    from pellucid.distributed.run import LocalRanks
 
-    return Job(_parser().parse_args(list(argv))).run()
+    return LocalRanks(_parser().parse_args(list(argv))).run()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,7 +22,7 @@ from ..core.tape import Node, count
 from ..core.tensor import Tensor
 from .questions.backward import BackwardNotes, Fault, largest_of
 from .questions.finite import GROWN, FiniteNotes, is_finite
-from .questions.steps import Call, Step, Steps
+from .questions.steps import BackwardCall, NotedStep, Steps
 
 # values of at most so many elements are recognized when they come back as another tensor
 _DIGESTED = 1 << 16
@@ -53,7 +53,7 @@ class Watch(Steps):
         self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: what `about` returns
         # arrays of tainted tensors by id: (weak reference, token)
         self._arrays: dict[int, tuple[Any, int]] = {}
-        self._digests: dict[bytes | None, Step] = {}  # values that left the graph, by content
+        self._digests: dict[bytes | None, NotedStep] = {}  # values that left the graph, by content
         # where values were made that come from no gradient
         self._made: dict[int, source.Site | None] = {}
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
@@ -297,7 +297,7 @@ class Watch(Steps):
             if len(self._digests) > 4096:
                 del self._digests[next(iter(self._digests))]
 
-    def _came_back(self, step: Step) -> int:
+    def _came_back(self, step: NotedStep) -> int:
         """A value that had left the graph is used: join it to where it left; the number of the
         joint.
         """
@@ -336,7 +336,7 @@ class Watch(Steps):
             origin = self._repeated(t._array)
             if origin is None:
                 return None
-            step = Step(
+            step = NotedStep(
                 "through-number", "torch.tensor", (origin,), None, source.capture(3), None, 0
             )
         number = self._taint(t)
@@ -360,7 +360,9 @@ class Watch(Steps):
             frame = frame.f_back
         accumulates = frame.f_code is not _GRAD
         noted = self.dropped + len(self.steps)
-        self.backwards.append(Call(tuple(self.token(t) for t in roots), site, noted, accumulates))
+        self.backwards.append(
+            BackwardCall(tuple(self.token(t) for t in roots), site, noted, accumulates)
+        )
         bad = next((t for t in roots if not is_finite(t)), None)
         fault = None if bad is None else self.blame(bad)
         self.gradients.start(site, fault)
@@ -440,7 +442,7 @@ class Watch(Steps):
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
 
-    def root_at(self, call: Call) -> source.Site | None:
+    def root_at(self, call: BackwardCall) -> source.Site | None:
         """Where the value was computed that backward was called on."""
         made = [
             step
@@ -455,14 +457,14 @@ class Watch(Steps):
         number = self.known(t)
         return None if number is None else self._made.get(number)
 
-    def re_made(self, t: Tensor) -> Step | None:
+    def re_made(self, t: Tensor) -> NotedStep | None:
         """The place where a value left the graph of which a tensor that no operation made is a
         copy.
         """
         number = self._returned(t) if self.known(t) is None else self.known(t)
         return None if number is None else self.cut_before(number)
 
-    def left_as(self, value: Any) -> Step | None:
+    def left_as(self, value: Any) -> NotedStep | None:
         """Where a Python number or a NumPy array left the graph, when it is still what it was then."""
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         return self._digests.get(_digest(array)) if array.dtype.kind in "biuf" else None

@@ -21,7 +21,7 @@ from ..errors import (
     warn,
 )
 from .groups import ProcessGroup, default_group, get_global_rank, is_member, place_in
-from .transport.engine import Call, Staged, Steps
+from .transport.engine import CollectiveCall, Staged, Steps
 from .transport.work import Work
 
 
@@ -154,7 +154,9 @@ def start(
     channel = group.channel
     engine = channel.engine
     seconds = group.timeout.total_seconds() if timeout is None else timeout
-    task = engine.collective(channel, Call(name, facts, source.capture(3)), steps(), seconds)
+    task = engine.collective(
+        channel, CollectiveCall(name, facts, source.capture(3)), steps(), seconds
+    )
     if async_op or group.coalescing:
         if not task.done and not (soon and channel.board is not None):
             engine.in_background()

@@ -82,7 +82,7 @@ NETWORKS = {
 
 
 @dataclass(frozen=True)
-class Step:
+class MeasuredStep:
     """What was measured of a training step of one rank.
 
     Args:
@@ -132,7 +132,9 @@ class Prediction:
 WAYS = ("DDP", "ZeRO-1", "ZeRO-2", "ZeRO-3")
 
 
-def predict(step: Step, network: Network, ranks: int, overlap: float = OVERLAP) -> list[Prediction]:
+def predict(
+    step: MeasuredStep, network: Network, ranks: int, overlap: float = OVERLAP
+) -> list[Prediction]:
     """A step in each way of sharing the work.
 
     Args:
@@ -206,7 +208,7 @@ def predict(step: Step, network: Network, ranks: int, overlap: float = OVERLAP) 
 
 
 def _limit(
-    step: Step, network: Network, ranks: int, jitter: float, exposed: float, overlap: float
+    step: MeasuredStep, network: Network, ranks: int, jitter: float, exposed: float, overlap: float
 ) -> str:
     """What costs most, in words."""
     if exposed < 0.01 * step.seconds and jitter < 0.01 * step.seconds:

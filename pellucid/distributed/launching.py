@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import ArgumentValueError, UnsupportedError
 from ..errors import ending as _ending
 from .failures import ChildFailedError, record
-from .run import Job, Rank, end_with_parent, get_args_parser
+from .run import LocalRanks, Rank, end_with_parent, get_args_parser
 
 _WITHOUT = (
     "logs_specs",
@@ -153,7 +153,7 @@ def launch_agent(
     """
     if health_check_server is not None:
         raise UnsupportedError("torch.distributed: health_check_server is not supported")
-    job: Job
+    job: LocalRanks
     if callable(entrypoint):
         name = getattr(entrypoint, "__name__", "")
         job = _Functions(config.options(name, ()), entrypoint, tuple(args), config.start_method)
@@ -161,7 +161,7 @@ def launch_agent(
         name = str(entrypoint or "")
         if name == sys.executable:
             name = next((str(arg) for arg in args if not str(arg).startswith("-")), "")
-        job = Job(config.options(str(entrypoint), args))
+        job = LocalRanks(config.options(str(entrypoint), args))
     code = job.run()
     if job.failures:
         raise ChildFailedError(name, job.failures)
@@ -174,7 +174,7 @@ def launch_agent(
     )
 
 
-class _Functions(Job):
+class _Functions(LocalRanks):
     """Ranks that call a function."""
 
     def __init__(

@@ -10,7 +10,7 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentValueError, OperationError
 from .calls import Target, check_tensor, flat, rank_in, raw, shape_of
 from .groups import ProcessGroup, group_of, is_member
-from .transport.engine import Call, Steps
+from .transport.engine import CollectiveCall, Steps
 from .transport.work import Work
 
 
@@ -20,7 +20,10 @@ def _begin(
     tracing.setting("communicates with other processes")
     engine = group.channel.engine
     task = engine.message(
-        group.channel, Call(name, facts, source.capture(3)), steps, group.timeout.total_seconds()
+        group.channel,
+        CollectiveCall(name, facts, source.capture(3)),
+        steps,
+        group.timeout.total_seconds(),
     )
     if not task.done:
         engine.in_background()

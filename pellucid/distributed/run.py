@@ -155,7 +155,7 @@ class Rank(NamedTuple):
     error_file: str
 
 
-class Job:
+class LocalRanks:
     """The ranks of this machine.
 
     Args:
@@ -535,7 +535,7 @@ def run(args: argparse.Namespace) -> None:
     Raises:
         ChildFailedError: a rank failed.
     """
-    job = Job(args)
+    job = LocalRanks(args)
     code = job.run()
     if job.failures:
         raise ChildFailedError(args.training_script, job.failures)
@@ -554,7 +554,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def status(args: Sequence[str] | None = None) -> int:
     """Run a command line as a command does; the exit status."""
-    return Job(parse_args(args)).run()
+    return LocalRanks(parse_args(args)).run()
 
 
 if __name__ == "__main__":

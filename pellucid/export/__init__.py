@@ -12,7 +12,7 @@ from ..nn import Module
 from .capture import input_names, state_of
 from .dynamic_shapes import AdditionalInputs, Dim, ShapesCollection, dims, dynamic_sizes, names
 from .exported_program import (
-    Call,
+    CallSignature,
     ExportedProgram,
     ModuleCallEntry,
     ModuleCallSignature,
@@ -94,7 +94,7 @@ def export(
     dynamic = dynamic_sizes(mod, args, kwargs, dynamic_shapes)
     state = state_of(mod)
     traced = trace(mod, state, input_names(mod, args, kwargs), leaves, spec, dynamic)
-    call = Call(spec, traced.recording.spec, [*names(mod, args), *kwargs], traced.axes)
+    call = CallSignature(spec, traced.recording.spec, [*names(mod, args), *kwargs], traced.axes)
     paths = [path for path, _ in mod.named_modules() if path]
     return program_of(traced, state, call, paths, (args, kwargs))
 

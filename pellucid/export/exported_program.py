@@ -75,7 +75,7 @@ class CallSpec:
 
 
 @dataclass
-class Call:
+class CallSignature:
     """How a program is called.
 
     Attributes:
@@ -116,7 +116,7 @@ class ExportedProgram:
         example_inputs: Any = None,
         constants: dict[str, Tensor] | None = None,
         *,
-        call: Call,
+        call: CallSignature,
         transient: dict[str, Tensor] | None = None,
     ) -> None:
         self._graph_module = GraphModule(Module() if root is None else root, graph)
@@ -257,7 +257,7 @@ class ExportedProgram:
 
 
 def program_of(
-    traced: Traced, state: Any, call: Call, module_paths: list[str], example: Any
+    traced: Traced, state: Any, call: CallSignature, module_paths: list[str], example: Any
 ) -> ExportedProgram:
     """The exported program of a traced graph."""
     recording = traced.recording
@@ -526,6 +526,6 @@ def _decomposed(program: ExportedProgram, table: dict[Any, Callable[..., Any]]) 
     words = [s.arg.name for s in signature.input_specs if s.kind is InputKind.USER_INPUT]
     dynamic = Dynamic(program._call.axes, limits, {})
     traced = trace(module, state, words, leaves, spec, dynamic, table)
-    call = Call(spec, program._call.out_spec, program._call.names, traced.axes)
+    call = CallSignature(spec, program._call.out_spec, program._call.names, traced.axes)
     paths = [entry.fqn for entry in program.module_call_graph if entry.fqn]
     return program_of(traced, state, call, paths, program.example_inputs)

@@ -27,7 +27,7 @@ from ..serialization import load as load_tensors
 from .capture import Seen
 from .dynamic_shapes import Axis
 from .exported_program import (
-    Call,
+    CallSignature,
     ExportedProgram,
     ModuleCallEntry,
     ModuleCallSignature,
@@ -194,7 +194,7 @@ class _Reader:
         names = signature.get("forward_arg_names") or [
             s.arg.name for s in specs if s.kind is InputKind.USER_INPUT
         ]
-        call = Call(in_spec, out_spec, list(names), self.axes(specs))
+        call = CallSignature(in_spec, out_spec, list(names), self.axes(specs))
         how = ModuleCallSignature([], [], in_spec, out_spec, list(names))
         paths = [e["fqn"] for e in module["module_call_graph"] if e["fqn"]]
         for spec in specs:

@@ -34,7 +34,7 @@ from .runtime import reduce as reduce
 from .runtime import resize as resize
 from .runtime import rnn as rnn
 from .runtime import shape as shape
-from .runtime.registry import OPERATORS, Call, Operator, array_of, tensor_of
+from .runtime.registry import OPERATORS, NodeCall, Operator, array_of, tensor_of
 
 OPSETS = (7, 28)
 
@@ -95,7 +95,7 @@ class _Plan:
 
     node: ReadNode
     operator: Operator
-    call: Call
+    call: NodeCall
     free: list[str]  # values that nobody needs afterwards
 
 
@@ -137,7 +137,7 @@ class _Runner:
                 _Plan(
                     node,
                     found,
-                    Call(node.op, node.attributes, opsets.get("", 0), node.outputs, self.run),
+                    NodeCall(node.op, node.attributes, opsets.get("", 0), node.outputs, self.run),
                     [],
                 )
             )
@@ -223,10 +223,10 @@ class _Recipes:
     """
 
     def __init__(self) -> None:
-        self.made: dict[int, tuple[Any, Call, Operator, list[Any], int]] = {}
+        self.made: dict[int, tuple[Any, NodeCall, Operator, list[Any], int]] = {}
         self.tensors: dict[int, Any] = {}
 
-    def note(self, out: Any, call: Call, how: Operator, xs: list[Any]) -> None:
+    def note(self, out: Any, call: NodeCall, how: Operator, xs: list[Any]) -> None:
         """Remember the node that made arrays."""
         for k, array in enumerate(out if isinstance(out, tuple) else (out,)):
             if isinstance(array, np.ndarray) and not any(array is x for x in xs):
@@ -281,7 +281,7 @@ class _InlineFunction:
         self.runner, self.function = runner, function
         self.bound: dict[int, ReadGraph] = {}
 
-    def __call__(self, c: Call, *xs: Any) -> Any:
+    def __call__(self, c: NodeCall, *xs: Any) -> Any:
         body = self.bound.get(id(c))
         if body is None:
             given = {**self.function.defaults, **c.attributes}

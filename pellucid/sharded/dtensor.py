@@ -451,7 +451,7 @@ class _Redistribute(Function):
 
 
 # ---- operators -----------------------------------------------------------------------------------
-_plans: dict[Any, propagate.Plan] = {}
+_plans: dict[Any, propagate.LayoutPlan] = {}
 
 
 def _known(value: Any) -> Any:
@@ -493,7 +493,7 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     except TypeError:
         key, plan = None, None
     if plan is None:
-        plan = rules.found_rule(func)(propagate.Call(func, values, mesh))
+        plan = rules.found_rule(func)(propagate.OperatorCall(func, values, mesh))
         if key is not None:
             if len(_plans) > 20000:
                 _plans.clear()
@@ -513,7 +513,7 @@ def dispatched(func: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     local_values = [part(v) for v in given]
     for k, v in plan.replaced.items():
         local_values[k] = v
-    call = propagate.Call(func, values, mesh) if plan.kernel is not None else None
+    call = propagate.OperatorCall(func, values, mesh) if plan.kernel is not None else None
     made = (
         propagate.run(func, local_values)
         if plan.kernel is None
@@ -635,7 +635,7 @@ def _implied(func: OpOverload, t: Tensor, mesh: DeviceMesh) -> DTensor:
     )
 
 
-def _elsewhere(plan: propagate.Plan, tensors: list[DTensor]) -> Any:
+def _elsewhere(plan: propagate.LayoutPlan, tensors: list[DTensor]) -> Any:
     """On a rank that is not in the mesh: results without elements."""
     if plan.outs is None:
         return None

@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
     ins: Sequence[Placement]  # a placement for each tensor among the arguments, lists taken apart
 
 
-class Plan(NamedTuple):
+class LayoutPlan(NamedTuple):
     """What is done for a call with arguments of these layouts."""
 
     # the layout for each tensor argument; None where it may stay
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
     several: bool  # whether the operator returns several results
 
 
-class Call:
+class OperatorCall:
     """An operator and its arguments, as rules see them.
 
     Attributes:
@@ -112,7 +112,7 @@ class Call:
         return left > 0
 
 
-Rule = Callable[[Call], "Plan"]
+Rule = Callable[[OperatorCall], "LayoutPlan"]
 RULES: dict[str, Rule] = {}
 
 
@@ -127,9 +127,9 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def gathered(call: Call) -> Plan:
+def gathered(call: OperatorCall) -> LayoutPlan:
     """All arguments in full, and so the results."""
-    return Plan(
+    return LayoutPlan(
         [
             None if all(p.is_replicate() for p in s.placements) else (REPLICATE,) * call.mesh.ndim
             for s in call.specs
@@ -147,7 +147,7 @@ def bytes_of(spec: DTensorSpec) -> int:
     return math.prod(spec.shape) * int(spec.tensor_meta.dtype.itemsize)
 
 
-def chosen(call: Call, candidates: Callable[[int], list[Candidate]]) -> list[Candidate]:
+def chosen(call: OperatorCall, candidates: Callable[[int], list[Candidate]]) -> list[Candidate]:
     """For each dimension of the mesh the candidate that costs the least.
 
     Args:
@@ -172,13 +172,13 @@ def chosen(call: Call, candidates: Callable[[int], list[Candidate]]) -> list[Can
 
 
 def plan(
-    call: Call,
+    call: OperatorCall,
     picked: Sequence[Candidate],
     metas: Sequence[TensorMeta | None] | None = None,
     *,
     replaced: dict[int, Any] | None = None,
     kernel: Callable[..., Any] | None = None,
-) -> Plan:
+) -> LayoutPlan:
     """The plan of a candidate for each dimension of the mesh; the results' shapes and dtypes are
     computed without data unless given.
     """
@@ -193,10 +193,10 @@ def plan(
         outs.append(
             None if meta is None or None in placements else DTensorSpec(call.mesh, placements, meta)  # type: ignore[arg-type]
         )
-    return Plan(ins, outs, replaced or {}, kernel, several)
+    return LayoutPlan(ins, outs, replaced or {}, kernel, several)
 
 
-def shaped(call: Call) -> tuple[bool, list[TensorMeta | None]]:
+def shaped(call: OperatorCall) -> tuple[bool, list[TensorMeta | None]]:
     """Whether there are several results, and their shapes, strides and dtypes, from running the
     operator without data.
     """
@@ -243,7 +243,7 @@ def same(out: Placement, n: int) -> Candidate:
     return Candidate((out,), (out,) * n)
 
 
-def replicated(call: Call, results: int = 1) -> Candidate:
+def replicated(call: OperatorCall, results: int = 1) -> Candidate:
     """Everything in full."""
     return Candidate((REPLICATE,) * results, (REPLICATE,) * len(call.specs))
 
@@ -256,7 +256,7 @@ def dims_of(value: Any, ndim: int) -> list[int]:
 
 
 def local_sizes(
-    call: Call, shape: Sequence[int], picked: Sequence[Candidate], k: int = 0
+    call: OperatorCall, shape: Sequence[int], picked: Sequence[Candidate], k: int = 0
 ) -> tuple[int, ...]:
     """The shape of this rank's part of result k."""
     return local_shape(shape, call.mesh, [c.outs[k] or REPLICATE for c in picked])
@@ -269,4 +269,14 @@ def shards(spec: DTensorSpec, i: int) -> Iterator[int]:
         yield p.dim
 
 
-__all__ = ["SUM", "Call", "Candidate", "Partial", "Plan", "bound", "chosen", "plan", "rule"]
+__all__ = [
+    "SUM",
+    "OperatorCall",
+    "Candidate",
+    "Partial",
+    "LayoutPlan",
+    "bound",
+    "chosen",
+    "plan",
+    "rule",
+]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pellucid.cli import scale as command
-from pellucid.distributed.cost import NETWORKS, Network, Step, predict
+from pellucid.distributed.cost import NETWORKS, MeasuredStep, Network, predict
 
 SCRIPT = """
 import torch
@@ -77,7 +77,7 @@ def test_what_it_says():
 
 
 def test_predictions_follow_the_network_and_the_ranks():
-    step = Step(
+    step = MeasuredStep(
         seconds=1.0,
         backward=0.6,
         buckets=[25_000_000] * 20,
@@ -96,12 +96,15 @@ def test_predictions_follow_the_network_and_the_ranks():
     assert predict(step, NETWORKS["10GbE"], 64, overlap=0.0)[0].seconds > slow[0].seconds
     late = Network("late", 1e-3, 1e12)
     assert (
-        "starting messages" in predict(Step(0.1, 0.05, [1000] * 50, 50_000, 0), late, 64)[0].limit
+        "starting messages"
+        in predict(MeasuredStep(0.1, 0.05, [1000] * 50, 50_000, 0), late, 64)[0].limit
     )
 
 
 def test_a_busy_machine_is_told_apart_from_a_wrong_prediction():
-    step = Step(seconds=1.0, backward=0.6, buckets=[1_000_000], parameters=1_000_000, states=0)
+    step = MeasuredStep(
+        seconds=1.0, backward=0.6, buckets=[1_000_000], parameters=1_000_000, states=0
+    )
     checked = {
         "one": 1.0,
         "predicted": 1.1,

@@ -13,11 +13,11 @@ import pytest
 from pellucid.distributed.failures import ChildFailedError
 from pellucid.distributed.job.stores import DistNetworkError, DistStoreError
 from pellucid.distributed.launcher import LaunchConfig, elastic_launch
-from pellucid.distributed.run import Job, get_args_parser, main
+from pellucid.distributed.run import LocalRanks, get_args_parser, main
 
 
 def job(*options):
-    return Job(get_args_parser().parse_args([*options, "train.py"]))
+    return LocalRanks(get_args_parser().parse_args([*options, "train.py"]))
 
 
 def free():

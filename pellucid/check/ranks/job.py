@@ -17,7 +17,7 @@ _TENSOR = re.compile(r"(float|bfloat|int|uint|complex|bool)(\d*)\[([\d, ]*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankLine:
     """A line of the program; `key` as findings want it."""
 
     file: str
@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Call:
+class RankCall:
     """A collective or message of a rank. Times in seconds of the machine's monotonic clock."""
 
     rank: int
@@ -44,8 +44,8 @@ class Call:
     ranks: list[int]
     number: int | None
     words: str
-    place: Place | None
-    chain: list[Place]
+    place: RankLine | None
+    chain: list[RankLine]
     why: str
     begin: float
     end: float | None = None
@@ -71,10 +71,10 @@ class Rank:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.events: dict[str, list[dict[str, Any]]] = {}
-        self.places: dict[int, Place] = {}
-        self.chains: dict[int, list[Place]] = {}
-        self.calls: list[Call] = []
-        by_key: dict[int, Call] = {}
+        self.places: dict[int, RankLine] = {}
+        self.chains: dict[int, list[RankLine]] = {}
+        self.calls: list[RankCall] = []
+        by_key: dict[int, RankCall] = {}
         self.rank, self.size, self.pid, self.engine = -1, 0, int(path.stem), ""
         self.begin = self.end = 0.0
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -85,7 +85,7 @@ class Rank:
             kind = event["e"]
             self.end = max(self.end, event.get("t", 0.0))
             if kind == "site":
-                self.places[event["n"]] = Place(event["file"], event["line"], event["function"])
+                self.places[event["n"]] = RankLine(event["file"], event["line"], event["function"])
             elif kind == "chain":
                 self.chains[event["n"]] = [
                     self.places[n] for n in event["sites"] if n in self.places
@@ -99,7 +99,7 @@ class Rank:
                 )
                 self.begin = event["t"]
             elif kind == "call":
-                call = Call(
+                call = RankCall(
                     self.rank,
                     event["c"],
                     event["name"],
@@ -127,18 +127,18 @@ class Rank:
         """Its events of a kind, in their order."""
         return self.events.get(kind, [])
 
-    def place(self, number: int | None) -> Place | None:
+    def place(self, number: int | None) -> RankLine | None:
         """A place by its number in the journal."""
         return None if number is None else self.places.get(number)
 
-    def line_at(self, when: float) -> Place | None:
+    def line_at(self, when: float) -> RankLine | None:
         """Where the rank was at a time."""
         k = bisect.bisect_right(self._at, when) - 1
         return self.place(self.all("at")[k]["s"]) if k >= 0 else None
 
-    def lines(self, begin: float, end: float) -> dict[Place, float]:
+    def lines(self, begin: float, end: float) -> dict[RankLine, float]:
         """Seconds by line of an interval."""
-        found: dict[Place, float] = {}
+        found: dict[RankLine, float] = {}
         events = self.all("at")
         k = max(0, bisect.bisect_right(self._at, begin) - 1)
         while k < len(events) and events[k]["t"] < end:
@@ -189,9 +189,9 @@ class Job:
         """A rank by its number."""
         return next((rank for rank in self.ranks if rank.rank == number), None)
 
-    def groups(self) -> dict[str, dict[int, list[Call]]]:
+    def groups(self) -> dict[str, dict[int, list[RankCall]]]:
         """By group and rank: its collectives in their order (messages left out)."""
-        found: dict[str, dict[int, list[Call]]] = {}
+        found: dict[str, dict[int, list[RankCall]]] = {}
         for rank in self.ranks:
             for call in rank.calls:
                 if call.number is not None:
@@ -200,7 +200,7 @@ class Job:
                     ).setdefault(rank.rank, []).append(call)
         return found
 
-    def together(self) -> list[list[Call]]:
+    def together(self) -> list[list[RankCall]]:
         """Collectives that all ranks of their group have called, in the order of their times."""
         found = []
         for by_rank in self.groups().values():
@@ -212,14 +212,14 @@ class Job:
         return sorted(found, key=lambda calls: min(c.begin for c in calls))
 
     @staticmethod
-    def condition(call: Call) -> tuple[Place, str] | None:
+    def condition(call: RankCall) -> tuple[RankLine, str] | None:
         """The condition on the rank under which a call was made, in whichever of the functions that
         led to it.
         """
         for place in call.chain:
             found = condition(place.file, place.line)
             if found is not None:
-                return Place(place.file, found[0], place.function), found[1]
+                return RankLine(place.file, found[0], place.function), found[1]
         return None
 
 

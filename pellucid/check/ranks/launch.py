@@ -96,9 +96,9 @@ def run(arguments: list[str], nproc: str, settings_of_ranks: list[str], seconds:
         settings_of_ranks: options of `pellucid check` that each rank gets.
         seconds: without progress after which the ranks are ended.
     """
-    from ...distributed.run import Job, get_args_parser
+    from ...distributed.run import LocalRanks, get_args_parser
 
-    class Ranks(Job):
+    class Ranks(LocalRanks):
         """Ranks that are checked."""
 
         def command(self) -> list[str]:

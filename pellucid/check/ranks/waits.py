@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from .job import Call, Job, Place, Rank
+from .job import Job, Rank, RankCall, RankLine
 
 KINDS = ("compute", "forward", "backward", "optimizer", "data", "communicate", "wait")
 _WORK = ("forward", "backward", "optimizer", "data")
@@ -20,11 +20,11 @@ class Wait:
     """A time in which a rank waited for another one, and moved no data."""
 
     rank: int
-    call: Call
+    call: RankCall
     begin: float
     end: float
     whom: int  # who came last
-    there: dict[Place, float]  # the lines that rank was at meanwhile, with seconds
+    there: dict[RankLine, float]  # the lines that rank was at meanwhile, with seconds
     came: bool  # whether it came at all
 
     @property
@@ -40,7 +40,7 @@ class Segment:
     kind: str
     begin: float
     end: float
-    place: Place | None
+    place: RankLine | None
     text: str = ""
 
 
@@ -59,7 +59,7 @@ class Times:
         self.job = job
         self.begin = min((rank.begin for rank in job.ranks), default=0.0)
         self.end = max((rank.end for rank in job.ranks), default=0.0)
-        self._arrivals: dict[tuple[str, int], dict[int, Call]] = {}
+        self._arrivals: dict[tuple[str, int], dict[int, RankCall]] = {}
         for rank in job.ranks:
             for call in rank.calls:
                 if call.number is not None:
@@ -68,7 +68,7 @@ class Times:
             (w for rank in job.ranks for w in self._waits(rank)), key=lambda w: w.begin
         )
 
-    def together(self, call: Call) -> dict[int, Call]:
+    def together(self, call: RankCall) -> dict[int, RankCall]:
         """By rank: the calls that this one is made together with."""
         return (
             self._arrivals.get((call.group, call.number), {})
@@ -76,7 +76,7 @@ class Times:
             else {call.rank: call}
         )
 
-    def last(self, call: Call) -> tuple[int, float]:
+    def last(self, call: RankCall) -> tuple[int, float]:
         """(the rank that came last, when); a rank that did not come is later than all, at the end
         of what it wrote.
         """
@@ -88,7 +88,7 @@ class Times:
         return late.rank, late.begin
 
     @staticmethod
-    def intervals(rank: Rank) -> list[tuple[float, float, Call]]:
+    def intervals(rank: Rank) -> list[tuple[float, float, RankCall]]:
         """Times in which the rank's own thread did nothing but wait for a collective, also where
         the run ended within.
         """
@@ -173,7 +173,7 @@ class Times:
         return filled
 
     @staticmethod
-    def _main(rank: Rank, begin: float, end: float) -> Place | None:
+    def _main(rank: Rank, begin: float, end: float) -> RankLine | None:
         lines = rank.lines(begin, end)
         return max(lines, key=lambda p: lines[p]) if lines else None
 
@@ -196,7 +196,7 @@ class Times:
         """Collectives by line and call: how often, bytes, time, spread of the arrivals, who comes
         last.
         """
-        rows: dict[tuple[Any, ...], list[list[Call]]] = {}
+        rows: dict[tuple[Any, ...], list[list[RankCall]]] = {}
         for calls in self.job.together():
             rows.setdefault((calls[0].place, calls[0].name, calls[0].why), []).append(calls)
         found = []
@@ -319,10 +319,10 @@ def page_data(job: Job, most: int = 20_000) -> dict[str, Any]:
     Times in microseconds from the beginning.
     """
     times = Times(job)
-    lines: dict[Place, int] = {}
+    lines: dict[RankLine, int] = {}
     left_out = 0
 
-    def line(place: Place | None) -> int:
+    def line(place: RankLine | None) -> int:
         return -1 if place is None else lines.setdefault(place, len(lines))
 
     def since(t: float) -> int:

@@ -21,7 +21,7 @@ def position(code: CodeType, lasti: int) -> tuple[int, int, int, int]:
     return code.co_firstlineno, 0, code.co_firstlineno, 0
 
 
-class Call:
+class CallExpression:
     """A call, operator or subscript as it is written."""
 
     def __init__(self, node: ast.AST, text: str) -> None:
@@ -115,9 +115,9 @@ def _tree(filename: str, lines: int) -> tuple[dict[tuple[int, int, int, int], as
 
 
 @functools.lru_cache(maxsize=4096)
-def call_at(code: CodeType, lasti: int) -> Call | None:
+def call_at(code: CodeType, lasti: int) -> CallExpression | None:
     """The call, operator or subscript that an instruction belongs to, or None."""
     where = position(code, lasti)
     nodes, text = _tree(code.co_filename, len(linecache.getlines(code.co_filename)))
     node = nodes.get(where)
-    return None if node is None else Call(node, text)
+    return None if node is None else CallExpression(node, text)

@@ -38,7 +38,7 @@ if hasattr(os, "register_at_fork"):
 Place = tuple[int, int, Any, tuple[int, ...], tuple[int, ...]]
 
 
-class Block:
+class MappedBlock:
     """Mapped memory of one block."""
 
     def __init__(self, number: int, fd: int, size: int) -> None:
@@ -54,7 +54,7 @@ class Lease:
     called when the last array is gone.
     """
 
-    def __init__(self, block: Block, returned: Any) -> None:
+    def __init__(self, block: MappedBlock, returned: Any) -> None:
         self.block, self.returned, self.forks = block, returned, _forks
         block.held = True
         self.__array_interface__ = {
@@ -93,7 +93,7 @@ class Pool:
     def __init__(self, folder: str | None) -> None:
         self.folder = folder
         self.numbers = itertools.count()
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, MappedBlock] = {}
         self.names: dict[int, str] = {}
         self.files: dict[int, int] = {}  # descriptors of nameless blocks
         self.dropped: list[int] = []  # what the main process can forget
@@ -109,7 +109,7 @@ class Pool:
             return np.empty(shape, kind)
         return Lease(block, self._left).array(0, kind, shape)
 
-    def _free(self, size: int) -> Block | None:
+    def _free(self, size: int) -> MappedBlock | None:
         """The smallest free block that is not much too large, else a new one; None where there is
         no room.
         """
@@ -137,7 +137,7 @@ class Pool:
                 os.posix_fallocate(fd, 0, size)
             else:
                 os.ftruncate(fd, size)
-            block = Block(number, fd, size)
+            block = MappedBlock(number, fd, size)
         except (OSError, ValueError):
             os.close(fd)
             if self.folder is not None:
@@ -150,11 +150,11 @@ class Pool:
         self.blocks[number], self.names[number] = block, name
         return block
 
-    def _left(self, block: Block, forks: int) -> None:
+    def _left(self, block: MappedBlock, forks: int) -> None:
         if forks != _forks:  # a process that the worker started may look at it
             self.drop(block)
 
-    def drop(self, block: Block) -> None:
+    def drop(self, block: MappedBlock) -> None:
         """Forget a block; its memory goes when nobody uses it any more."""
         if self.blocks.pop(block.number, None) is None:
             return
@@ -176,7 +176,7 @@ class Pool:
         for block in free[:-KEPT]:
             self.drop(block)
 
-    def place(self, array: np.ndarray, sent: dict[int, Block]) -> Place | None:
+    def place(self, array: np.ndarray, sent: dict[int, MappedBlock]) -> Place | None:
         """Where an array lies, after copying it to a block unless it is on one; None when it should
         travel by value.
 
@@ -210,7 +210,9 @@ class Pool:
             array.strides,
         )
 
-    def facts(self, sent: dict[int, Block]) -> tuple[dict[int, tuple[str | None, int]], list[int]]:
+    def facts(
+        self, sent: dict[int, MappedBlock]
+    ) -> tuple[dict[int, tuple[str | None, int]], list[int]]:
         """What the main process must know about the blocks of a message: their names the first
         time, and their sizes.
         """
@@ -225,7 +227,7 @@ class Mapped:
     """A worker's blocks, as the main process sees them."""
 
     def __init__(self) -> None:
-        self.blocks: dict[int, Block] = {}
+        self.blocks: dict[int, MappedBlock] = {}
         self.returned: deque[tuple[int, bool]] = deque()
 
     def leases(
@@ -242,7 +244,7 @@ class Mapped:
             if name is not None:
                 fd = os.open(name, os.O_RDWR)
                 try:
-                    self.blocks[number] = Block(number, fd, size)
+                    self.blocks[number] = MappedBlock(number, fd, size)
                 finally:
                     os.close(fd)
                     if not name.startswith("/proc/"):
@@ -251,7 +253,7 @@ class Mapped:
             made[number] = Lease(self.blocks[number], self._gone)
         return made
 
-    def _gone(self, block: Block, forks: int) -> None:
+    def _gone(self, block: MappedBlock, forks: int) -> None:
         self.returned.append((block.number, forks == _forks))
 
     def take_returned(self) -> list[tuple[int, bool]]:

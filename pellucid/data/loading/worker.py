@@ -24,7 +24,7 @@ from ...core.streams.generator import manual_seed
 from ...core.tensor import Tensor, make_tensor
 from .. import collate
 from ..pipes.graph import apply_sharding
-from .blocks import Block, Lease, Mapped, Place, Pool
+from .blocks import Lease, Mapped, MappedBlock, Place, Pool
 from .fetch import _DatasetKind
 from .iterators import seed_pipes
 
@@ -122,7 +122,7 @@ class _Pickler(pickle.Pickler):
     def __init__(self, file: Any, pool: Pool) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.pool = pool
-        self.sent: dict[int, Block] = {}
+        self.sent: dict[int, MappedBlock] = {}
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is Tensor and not obj._rg and type(obj._array) is np.ndarray and not vars(obj):

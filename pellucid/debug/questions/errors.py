@@ -19,7 +19,7 @@ from ..graph import shape_text
 from ..watching import Watch
 from .missing import cut, no_gradient
 from .result import Explanation
-from .steps import Step
+from .steps import NotedStep
 from .values import WATCH
 
 _ERRORS = (
@@ -163,7 +163,7 @@ def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> 
     )
 
 
-def _left_before(error: BaseException, notes: Watch) -> Step | None:
+def _left_before(error: BaseException, notes: Watch) -> NotedStep | None:
     """The newest place at which a value left the graph as a number or an array and went on, by the
     source, to the failing call.
     """

@@ -17,7 +17,7 @@ from ..watching import DRAWING, Watch
 from .naming import title
 from .places import defined_at, is_lost, unfreezing
 from .result import Explanation
-from .steps import Call, Step
+from .steps import BackwardCall, NotedStep
 from .values import WATCH
 
 _READ = "read .grad after backward() and before zero_grad()"
@@ -78,7 +78,7 @@ _COPIED = (
 )
 
 
-def cut(step: Step, name: str, steps: list[Step], lead: str = "") -> Explanation:
+def cut(step: NotedStep, name: str, steps: list[NotedStep], lead: str = "") -> Explanation:
     """The answer for a way that ends where `step` left the graph."""
     if step.kind == "no-grad-block" and step.line is not None and ".sample(" in step.line.text:
         # drawing switches gradients off by itself
@@ -108,7 +108,7 @@ def cut(step: Step, name: str, steps: list[Step], lead: str = "") -> Explanation
     )
 
 
-def _first_cut(steps: list[Step]) -> Step | None:
+def _first_cut(steps: list[NotedStep]) -> NotedStep | None:
     """The step to blame on a way: the first one that leaves the graph; for `x.detach().numpy()`
     NumPy, not the detour before it.
     """
@@ -432,7 +432,7 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
 
 
 def _by_source(
-    exits: list[Step], number: int, name: str, notes: Watch, calls: list[Call]
+    exits: list[NotedStep], number: int, name: str, notes: Watch, calls: list[BackwardCall]
 ) -> Explanation | None:
     """Python numbers, NumPy arrays and indices are followed through the user's source, from where a
     value left to where the loss was made.

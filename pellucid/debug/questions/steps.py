@@ -11,7 +11,7 @@ from ...core import source
 from .._names import without_gradients
 
 
-class Step(NamedTuple):
+class NotedStep(NamedTuple):
     """One noted event: `kind` is "op", or the slug of the way in which the value left the graph."""
 
     kind: str
@@ -32,7 +32,7 @@ class Step(NamedTuple):
         return without_gradients(self.stack) or source.describe(self.site)
 
 
-class Call(NamedTuple):
+class BackwardCall(NamedTuple):
     """One backward call: its roots' numbers, its place, how many steps were noted before it, and
     whether it fills `.grad`.
     """
@@ -49,10 +49,10 @@ class Steps:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.dropped = 0
-        self.steps: deque[Step] = deque()
-        self.users: dict[int, list[Step]] = {}  # by input
-        self.makers: dict[int, list[Step]] = {}  # by output
-        self.backwards: deque[Call] = deque(maxlen=256)
+        self.steps: deque[NotedStep] = deque()
+        self.users: dict[int, list[NotedStep]] = {}  # by input
+        self.makers: dict[int, list[NotedStep]] = {}  # by output
+        self.backwards: deque[BackwardCall] = deque(maxlen=256)
         self._modules: list[str] = []
 
     def _note(
@@ -62,10 +62,10 @@ class Steps:
         inputs: tuple[int, ...],
         output: int | None,
         site: source.Site | None = None,
-    ) -> Step:
+    ) -> NotedStep:
         module = self._modules[-1] if self._modules else None
         stack = _stack() if kind == "no-grad-block" else ()
-        step = Step(
+        step = NotedStep(
             kind,
             name,
             inputs,
@@ -84,23 +84,23 @@ class Steps:
             self._drop(self.steps.popleft())
         return step
 
-    def _drop(self, step: Step) -> None:
+    def _drop(self, step: NotedStep) -> None:
         self.dropped += 1
         for number in set(step.inputs):
             _remove(self.users, number, step)
         if step.output is not None:
             _remove(self.makers, step.output, step)
 
-    def way(self, start: int, goals: set[int]) -> list[Step] | None:
+    def way(self, start: int, goals: set[int]) -> list[NotedStep] | None:
         """The steps from one noted value to one of the goals, shortest first; None when there are
         none.
         """
-        came: dict[int, tuple[int, Step] | None] = {start: None}
+        came: dict[int, tuple[int, NotedStep] | None] = {start: None}
         waiting = deque([start])
         while waiting:
             number = waiting.popleft()
             if number in goals:
-                path: list[Step] = []
+                path: list[NotedStep] = []
                 link = came[number]
                 while link is not None:
                     path.append(link[1])
@@ -112,7 +112,7 @@ class Steps:
                     waiting.append(step.output)
         return None
 
-    def exits(self, start: int) -> list[Step]:
+    def exits(self, start: int) -> list[NotedStep]:
         """Everything by which what came of a value left the graph, in order."""
         seen, stack, found = {start}, [start], []
         while stack:
@@ -129,10 +129,10 @@ class Steps:
         last = self.last_step(number, ("op",)) or self.last_step(number)
         return last.site if last is not None else None
 
-    def last_step(self, number: int, kinds: tuple[str, ...] | None = None) -> Step | None:
+    def last_step(self, number: int, kinds: tuple[str, ...] | None = None) -> NotedStep | None:
         """The newest noted step (of some kinds) that used a value, or something computed from it."""
         seen, stack = {number}, [number]
-        last: Step | None = None
+        last: NotedStep | None = None
         while stack:
             for step in self.users.get(stack.pop(), ()):
                 if (last is None or step.order > last.order) and (
@@ -144,7 +144,7 @@ class Steps:
                     stack.append(step.output)
         return last
 
-    def whole_calls(self) -> list[Call]:
+    def whole_calls(self) -> list[BackwardCall]:
         """The backward calls of which the whole forward pass is still in the notes."""
         begins = [
             0 if len(self.backwards) < (self.backwards.maxlen or 0) else -1,
@@ -156,7 +156,7 @@ class Steps:
             if begin >= self.dropped
         ]
 
-    def sites_of(self, call: Call) -> list[source.Site]:
+    def sites_of(self, call: BackwardCall) -> list[source.Site]:
         """Where the steps ran that the roots of a backward call were made by, and the call itself."""
         found = [] if call.site is None else [call.site]
         seen, stack = set(call.roots), list(call.roots)
@@ -170,7 +170,7 @@ class Steps:
                         stack.append(number)
         return list(dict.fromkeys(found))
 
-    def only_decides(self, step: Step) -> bool:
+    def only_decides(self, step: NotedStep) -> bool:
         """True when all that came of a step's result was a decision of the program: an `if`, an
         assertion.
         """
@@ -189,7 +189,7 @@ class Steps:
                     stack.append(s.output)
         return decided
 
-    def cut_before(self, end: int) -> Step | None:
+    def cut_before(self, end: int) -> NotedStep | None:
         """The last place at which what a value is made of left the graph."""
         seen, waiting = {end}, deque([end])
         while waiting:
@@ -214,7 +214,7 @@ def _stack() -> tuple[source.Site, ...]:
     return tuple(found)
 
 
-def _remove(table: dict[int, list[Step]], number: int, step: Step) -> None:
+def _remove(table: dict[int, list[NotedStep]], number: int, step: NotedStep) -> None:
     steps = table.get(number)
     if steps:
         steps.remove(step)

@@ -21,7 +21,7 @@ from ... import errors
 from ...core import source
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from .. import rendezvous
-from ..transport.engine import Call, Channel, Engine, Steps
+from ..transport.engine import Channel, CollectiveCall, Engine, Steps
 from ..transport.shared import STAGE, Board, Window, free_memory
 from . import server
 from .stores import DistBackendError, DistNetworkError, DistStoreError, connect, listen
@@ -178,7 +178,7 @@ class World:
             return
             yield
 
-        call = Call(what, facts, source.capture(2))
+        call = CollectiveCall(what, facts, source.capture(2))
         self.engine.wait(self.engine.collective(self.channel, call, nothing(), timeout))
 
     # ---- the end -----------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class Staged:
         raise NotImplementedError
 
 
-class Call:
+class CollectiveCall:
     """What a rank calls: what is compared, and what errors say."""
 
     __slots__ = ("facts", "group", "name", "number", "site")
@@ -70,7 +70,7 @@ class Call:
 _digests: dict[tuple[Any, ...], int] = {}
 
 
-def _digest(call: Call) -> int:
+def _digest(call: CollectiveCall) -> int:
     key = (call.name, *call.facts)
     found = _digests.get(key)
     if found is None:
@@ -98,7 +98,9 @@ class Task:
         "warned",
     )
 
-    def __init__(self, channel: Channel, call: Call, steps: Steps, timeout: float) -> None:
+    def __init__(
+        self, channel: Channel, call: CollectiveCall, steps: Steps, timeout: float
+    ) -> None:
         self.channel, self.call, self.steps, self.timeout = channel, call, steps, timeout
         self.request: Any = None
         self.done = self.warned = False
@@ -136,7 +138,7 @@ class Engine:
         self.mpi, self.watch = mpi, watch
         self.lock = threading.RLock()
         self.channels: list[Channel] = []
-        self.last: Call | None = None
+        self.last: CollectiveCall | None = None
         self._thread: threading.Thread | None = None
         self._pending = threading.Event()
         self.closed = self.forked = False
@@ -160,7 +162,7 @@ class Engine:
     def collective(
         self,
         channel: Channel,
-        call: Call,
+        call: CollectiveCall,
         steps: Steps | Staged,
         timeout: float,
         compared: bool = True,
@@ -187,7 +189,7 @@ class Engine:
             self._advance(channel)
         return task
 
-    def message(self, channel: Channel, call: Call, steps: Steps, timeout: float) -> Task:
+    def message(self, channel: Channel, call: CollectiveCall, steps: Steps, timeout: float) -> Task:
         """Begin to send or to receive."""
         self._check_fork()
         with self.lock:
@@ -198,7 +200,7 @@ class Engine:
             self._advance(channel)
         return task
 
-    def _compared(self, channel: Channel, call: Call, steps: Steps | Staged) -> Steps:
+    def _compared(self, channel: Channel, call: CollectiveCall, steps: Steps | Staged) -> Steps:
         """The steps, after all ranks have found that they call the same."""
         if channel.board is not None:
             if isinstance(steps, Staged):
@@ -214,7 +216,7 @@ class Engine:
                 raise self._mismatch(channel, call)
         return (yield from steps)
 
-    def _mismatch(self, channel: Channel, call: Call) -> BaseException:
+    def _mismatch(self, channel: Channel, call: CollectiveCall) -> BaseException:
         record = {
             "name": call.name,
             "words": call.words(),

@@ -17,7 +17,7 @@ from pellucid.core.tensor import make_tensor
 from pellucid.nn import functional as F
 from pellucid.onnx.writer.read import numpy_type
 
-from .registry import Call, T, ints, kind, operator
+from .registry import NodeCall, T, ints, kind, operator
 
 
 def _heads(x: Any, count: int) -> Any:
@@ -27,7 +27,7 @@ def _heads(x: Any, count: int) -> Any:
 
 @operator("Attention", static=(6,))
 def _attention(
-    c: Call,
+    c: NodeCall,
     q: Any,
     k: Any,
     v: Any,
@@ -135,7 +135,7 @@ def _also(bias: Any, allowed: Any, dtype: Any) -> Any:
 
 
 @operator("RotaryEmbedding")
-def _rotary(c: Call, x: Any, cos: Any, sin: Any, positions: Any = None) -> Any:
+def _rotary(c: NodeCall, x: Any, cos: Any, sin: Any, positions: Any = None) -> Any:
     shape = tuple(x.shape)
     x = _heads(x, c.get("num_heads", 0) or 1) if x.ndim == 3 else x
     size = c.get("rotary_embedding_dim", 0) or x.shape[-1]
@@ -156,7 +156,7 @@ def _rotary(c: Call, x: Any, cos: Any, sin: Any, positions: Any = None) -> Any:
 
 # ---- signals ---------------------------------------------------------------------------------
 @operator("DFT", static=(1, 2))
-def _dft(c: Call, x: Any, length: Any = None, axis: Any = None) -> Any:
+def _dft(c: NodeCall, x: Any, length: Any = None, axis: Any = None) -> Any:
     dim = (
         ints(axis)[0] if axis is not None else c.get("axis", -2 if c.opset >= 20 else 1)
     ) % x.ndim
@@ -176,7 +176,7 @@ def _dft(c: Call, x: Any, length: Any = None, axis: Any = None) -> Any:
 
 
 @operator("STFT", static=(1, 3))
-def _stft(c: Call, x: Any, step: Any, window: Any = None, length: Any = None) -> Any:
+def _stft(c: NodeCall, x: Any, step: Any, window: Any = None, length: Any = None) -> Any:
     size = ints(length)[0] if length is not None else window.shape[0]
     if x.ndim == 3 and x.shape[-1] == 2:
         raise c.refuse("of complex signals")
@@ -188,7 +188,7 @@ def _stft(c: Call, x: Any, step: Any, window: Any = None, length: Any = None) ->
 
 
 @operator("HannWindow", "HammingWindow", "BlackmanWindow", static=(0,))
-def _window(c: Call, size: Any) -> Any:
+def _window(c: NodeCall, size: Any) -> Any:
     n = ints(size)[0]
     at = 2 * np.pi * np.arange(n) / (n if c.get("periodic", 1) else n - 1)
     if c.op == "HannWindow":
@@ -203,7 +203,7 @@ def _window(c: Call, size: Any) -> Any:
 
 
 @operator("MelWeightMatrix", static=(0, 1, 2, 3, 4))
-def _mel(c: Call, bins: Any, length: Any, rate: Any, low: Any, high: Any) -> Any:
+def _mel(c: NodeCall, bins: Any, length: Any, rate: Any, low: Any, high: Any) -> Any:
     """Triangles over the frequencies whose corners are evenly spaced in mel."""
     count, spectrum = ints(bins)[0], ints(length)[0] // 2 + 1
     ends = [2595 * math.log10(1 + float(x) / 700) for x in (low, high)]

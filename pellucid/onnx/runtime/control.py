@@ -8,11 +8,11 @@ import numpy as np
 
 from pellucid.core.tensor import make_tensor
 
-from .registry import Call, T, array_of, ints, operator, tensor_of
+from .registry import NodeCall, T, array_of, ints, operator, tensor_of
 
 
 @operator("If", keeps=True, scoped=True)
-def _if(c: Call, scope: dict[str, Any], condition: Any) -> Any:
+def _if(c: NodeCall, scope: dict[str, Any], condition: Any) -> Any:
     branch = (
         c.get("then_branch") if bool(array_of(condition).reshape(-1)[0]) else c.get("else_branch")
     )
@@ -21,7 +21,7 @@ def _if(c: Call, scope: dict[str, Any], condition: Any) -> Any:
 
 @operator("Loop", keeps=True, scoped=True)
 def _loop(
-    c: Call, scope: dict[str, Any], most: Any = None, condition: Any = None, *carried: Any
+    c: NodeCall, scope: dict[str, Any], most: Any = None, condition: Any = None, *carried: Any
 ) -> Any:
     body = c.get("body")
     limit = None if most is None else ints(array_of(most))[0]
@@ -56,7 +56,7 @@ def _stacked(parts: list[Any], declared: tuple[Any, Any], axis: int = 0) -> Any:
 
 
 @operator("Scan", keeps=True, scoped=True)
-def _scan(c: Call, scope: dict[str, Any], *xs: Any) -> Any:
+def _scan(c: NodeCall, scope: dict[str, Any], *xs: Any) -> Any:
     if c.opset < 9:
         return _batched_scan(c, scope, *xs)
     body, count = c.get("body"), c.get("num_scan_inputs")
@@ -85,21 +85,21 @@ def _scan(c: Call, scope: dict[str, Any], *xs: Any) -> Any:
     return (*state, *made)
 
 
-def _batched_scan(c: Call, scope: dict[str, Any], lengths: Any = None, *xs: Any) -> Any:
+def _batched_scan(c: NodeCall, scope: dict[str, Any], lengths: Any = None, *xs: Any) -> Any:
     """The form of opset 8: a batch comes first everywhere, and each of its rows is scanned by
     itself.
     """
     if lengths is not None:
         raise c.refuse("of opset 8 with sequence lengths")
     count, rows = c.get("num_scan_inputs"), []
-    newer = Call(c.op, {"body": c.get("body"), "num_scan_inputs": count}, 9, c.outputs, c.run)
+    newer = NodeCall(c.op, {"body": c.get("body"), "num_scan_inputs": count}, 9, c.outputs, c.run)
     for k in range(tensor_of(xs[0]).shape[0]):
         rows.append(_scan(newer, scope, *[tensor_of(x)[k] for x in xs]))
     return tuple([T.stack([tensor_of(row[i]) for row in rows]) for i in range(len(rows[0]))])
 
 
 @operator("SequenceMap", keeps=True, scoped=True)
-def _sequence_map(c: Call, scope: dict[str, Any], xs: Any, *others: Any) -> Any:
+def _sequence_map(c: NodeCall, scope: dict[str, Any], xs: Any, *others: Any) -> Any:
     rows = []
     for k, x in enumerate(xs):
         rows.append(

@@ -14,7 +14,7 @@ from pellucid.core.tensor import make_tensor
 from pellucid.nn import functional as F
 from pellucid.onnx.writer.read import numpy_type
 
-from .registry import OPERATORS, Call, Operator, T, array_of, kind, like, operator
+from .registry import OPERATORS, NodeCall, Operator, T, array_of, kind, like, operator
 
 # Operators that do what one operation does: those that records are exported as, and those of which
 # the exporter must look at dtypes.
@@ -43,7 +43,7 @@ for _op, _name in _DIRECT.items():
     OPERATORS[_op] = Operator(_direct(_name))
 
 
-def _legacy(c: Call, x: Any, y: Any) -> Any:
+def _legacy(c: NodeCall, x: Any, y: Any) -> Any:
     """Before opset 7 the second argument was broadcast by attributes, from `axis` on."""
     if c.opset >= 7 or not c.get("broadcast"):
         return y
@@ -55,41 +55,41 @@ _BINARY = {"Add": T.add, "Sub": T.sub, "Mul": T.mul}
 
 
 @operator("Add", "Sub", "Mul")
-def _arithmetic(c: Call, x: Any, y: Any) -> Any:
+def _arithmetic(c: NodeCall, x: Any, y: Any) -> Any:
     return like(_BINARY[c.op](x, _legacy(c, x, y)), x)
 
 
 @operator("Div")
-def _div(c: Call, x: Any, y: Any) -> Any:
+def _div(c: NodeCall, x: Any, y: Any) -> Any:
     y = _legacy(c, x, y)
     return like(T.div(x, y), x) if kind(x) in "fc" else T.div(x, y, rounding_mode="trunc")
 
 
 @operator("Pow")
-def _pow(c: Call, x: Any, y: Any) -> Any:
+def _pow(c: NodeCall, x: Any, y: Any) -> Any:
     if kind(x) == "f":
         return like(T.pow(x, y), x)
     return like(T.pow(x.double(), y.double()) if kind(y) == "f" else T.pow(x, y), x)
 
 
 @operator("Mod")
-def _mod(c: Call, x: Any, y: Any) -> Any:
+def _mod(c: NodeCall, x: Any, y: Any) -> Any:
     return like(T.fmod(x, y) if c.get("fmod") else T.remainder(x, y), x)
 
 
 @operator("Max", "Min")
-def _extreme(c: Call, *xs: Any) -> Any:
+def _extreme(c: NodeCall, *xs: Any) -> Any:
     return reduce(T.maximum if c.op == "Max" else T.minimum, xs)
 
 
 @operator("Sum", "Mean")
-def _sum(c: Call, *xs: Any) -> Any:
+def _sum(c: NodeCall, *xs: Any) -> Any:
     total = reduce(T.add, xs)
     return total if c.op == "Sum" else total / len(xs)
 
 
 @operator("IsInf")
-def _isinf(c: Call, x: Any) -> Any:
+def _isinf(c: NodeCall, x: Any) -> Any:
     up, down = c.get("detect_positive", 1), c.get("detect_negative", 1)
     out = T.isinf(x)
     if not up:
@@ -98,13 +98,13 @@ def _isinf(c: Call, x: Any) -> Any:
 
 
 @operator("BitShift")
-def _shift(c: Call, x: Any, y: Any) -> Any:
+def _shift(c: NodeCall, x: Any, y: Any) -> Any:
     a, b = array_of(x), array_of(y)  # unsigned integers, which have no gradient
     return make_tensor(a << b if c.get("direction") == "LEFT" else a >> b)
 
 
 @operator("Clip")
-def _clip(c: Call, x: Any, low: Any = None, high: Any = None) -> Any:
+def _clip(c: NodeCall, x: Any, low: Any = None, high: Any = None) -> Any:
     if c.opset < 11:
         return (
             T.clamp(x, c.get("min"), c.get("max"))
@@ -116,7 +116,7 @@ def _clip(c: Call, x: Any, low: Any = None, high: Any = None) -> Any:
 
 
 @operator("Cast", "CastLike")
-def _cast(c: Call, x: Any, target: Any = None) -> Any:
+def _cast(c: NodeCall, x: Any, target: Any = None) -> Any:
     dtype = (
         array_of(target).dtype
         if target is not None
@@ -135,35 +135,35 @@ def _cast(c: Call, x: Any, target: Any = None) -> Any:
 
 
 @operator("BitCast")
-def _bitcast(c: Call, x: Any) -> Any:
+def _bitcast(c: NodeCall, x: Any) -> Any:
     return make_tensor(array_of(x).view(numpy_type(c.get("to"), "the result of BitCast")))
 
 
 # ---- activations -----------------------------------------------------------------------------
 @operator("LeakyRelu")
-def _leaky_relu(c: Call, x: Any) -> Any:
+def _leaky_relu(c: NodeCall, x: Any) -> Any:
     return F.leaky_relu(x, c.get("alpha", 0.01))
 
 
 @operator("PRelu")
-def _prelu(c: Call, x: Any, slope: Any) -> Any:
+def _prelu(c: NodeCall, x: Any, slope: Any) -> Any:
     if c.opset < 7 and slope.ndim == 1 and x.ndim > 1:
         slope = slope.reshape([-1] + [1] * (x.ndim - 2))
     return T.where(x < 0, x * slope, x)
 
 
 @operator("Elu")
-def _elu(c: Call, x: Any) -> Any:
+def _elu(c: NodeCall, x: Any) -> Any:
     return F.elu(x, c.get("alpha", 1.0))
 
 
 @operator("Celu")
-def _celu(c: Call, x: Any) -> Any:
+def _celu(c: NodeCall, x: Any) -> Any:
     return F.celu(x, c.get("alpha", 1.0))
 
 
 @operator("Selu")
-def _selu(c: Call, x: Any) -> Any:
+def _selu(c: NodeCall, x: Any) -> Any:
     alpha, gamma = (
         c.get("alpha", 1.67326319217681884765625),
         c.get("gamma", 1.05070102214813232421875),
@@ -172,55 +172,55 @@ def _selu(c: Call, x: Any) -> Any:
 
 
 @operator("ThresholdedRelu")
-def _thresholded(c: Call, x: Any) -> Any:
+def _thresholded(c: NodeCall, x: Any) -> Any:
     return F.threshold(x, c.get("alpha", 1.0), 0.0)
 
 
 @operator("HardSigmoid")
-def _hard_sigmoid(c: Call, x: Any) -> Any:
+def _hard_sigmoid(c: NodeCall, x: Any) -> Any:
     return T.clamp(x * c.get("alpha", 0.2) + c.get("beta", 0.5), 0, 1)
 
 
 @operator("HardSwish")
-def _hardswish(c: Call, x: Any) -> Any:
+def _hardswish(c: NodeCall, x: Any) -> Any:
     return F.hardswish(x)
 
 
 @operator("Softplus")
-def _softplus(c: Call, x: Any) -> Any:
+def _softplus(c: NodeCall, x: Any) -> Any:
     return TENSORS.softplus_of(x)
 
 
 @operator("Softsign")
-def _softsign(c: Call, x: Any) -> Any:
+def _softsign(c: NodeCall, x: Any) -> Any:
     return F.softsign(x)
 
 
 @operator("Mish")
-def _mish(c: Call, x: Any) -> Any:
+def _mish(c: NodeCall, x: Any) -> Any:
     return F.mish(x)
 
 
 @operator("Gelu")
-def _gelu(c: Call, x: Any) -> Any:
+def _gelu(c: NodeCall, x: Any) -> Any:
     return F.gelu(x, approximate=c.get("approximate", "none"))
 
 
 @operator("Swish")
-def _swish(c: Call, x: Any) -> Any:
+def _swish(c: NodeCall, x: Any) -> Any:
     alpha = c.get("alpha", 1.0)
     return F.silu(x) if alpha == 1 else x * T.sigmoid(x * alpha)
 
 
 @operator("Shrink")
-def _shrink(c: Call, x: Any) -> Any:
+def _shrink(c: NodeCall, x: Any) -> Any:
     bias, limit = c.get("bias", 0.0), c.get("lambd", 0.5)
     zero = T.zeros_like(x)
     return like(T.where(x < -limit, x + bias, T.where(x > limit, x - bias, zero)), x)
 
 
 @operator("Softmax", "LogSoftmax", "Hardmax")
-def _softmax(c: Call, x: Any) -> Any:
+def _softmax(c: NodeCall, x: Any) -> Any:
     """Over one axis; before opset 13 over all from `axis` on."""
     axis = c.get("axis", -1 if c.opset >= 13 else 1)
     shape = tuple(x.shape)
@@ -238,7 +238,7 @@ def _softmax(c: Call, x: Any) -> Any:
 
 # ---- products --------------------------------------------------------------------------------
 @operator("Gemm")
-def _gemm(c: Call, x: Any, w: Any, b: Any = None) -> Any:
+def _gemm(c: NodeCall, x: Any, w: Any, b: Any = None) -> Any:
     alpha, beta = c.get("alpha", 1.0), c.get("beta", 1.0)
     x = x.t() if c.get("transA") else x
     if (
@@ -255,13 +255,13 @@ def _gemm(c: Call, x: Any, w: Any, b: Any = None) -> Any:
 
 
 @operator("Einsum")
-def _einsum(c: Call, *xs: Any) -> Any:
+def _einsum(c: NodeCall, *xs: Any) -> Any:
     return T.einsum(c.get("equation"), *xs)
 
 
 # ---- random numbers --------------------------------------------------------------------------
 @operator("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike")
-def _random(c: Call, x: Any = None) -> Any:
+def _random(c: NodeCall, x: Any = None) -> Any:
     """Numbers from the library's generator; a `seed` in the file is not followed."""
     shape = c.get("shape") if x is None else list(x.shape)
     number = c.get("dtype")
@@ -276,7 +276,7 @@ def _random(c: Call, x: Any = None) -> Any:
 
 
 @operator("Bernoulli")
-def _bernoulli(c: Call, x: Any) -> Any:
+def _bernoulli(c: NodeCall, x: Any) -> Any:
     number = c.get("dtype")
     out = T.bernoulli(x)
     return (
@@ -287,6 +287,6 @@ def _bernoulli(c: Call, x: Any) -> Any:
 
 
 @operator("Multinomial")
-def _multinomial(c: Call, x: Any) -> Any:
+def _multinomial(c: NodeCall, x: Any) -> Any:
     out = T.multinomial(T.softmax(x, -1), c.get("sample_size", 1), replacement=True)
     return out.to(dtypes.BY_NUMPY[numpy_type(c.get("dtype", 6), "the result of Multinomial")])

@@ -12,12 +12,12 @@ from pellucid.core.primitive import TENSORS
 from pellucid.core.tensor import make_tensor
 from pellucid.nn import functional as F
 
-from .registry import Call, T, array_of, ints, kind, like, operator
+from .registry import NodeCall, T, array_of, ints, kind, like, operator
 from .shape import pad
 
 
 def _window(
-    c: Call, sizes: list[int], kernel: list[int]
+    c: NodeCall, sizes: list[int], kernel: list[int]
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     """Strides, dilations, and padding before and after each axis."""
     rank = len(kernel)
@@ -36,7 +36,7 @@ def _window(
 
 
 @operator("Conv")
-def _conv(c: Call, x: Any, w: Any, b: Any = None) -> Any:
+def _conv(c: NodeCall, x: Any, w: Any, b: Any = None) -> Any:
     strides, dilations, low, high = _window(c, list(x.shape[2:]), list(w.shape[2:]))
     padding = tuple(zip(low, high, strict=True))
     return TENSORS.conv(
@@ -51,7 +51,7 @@ def _conv(c: Call, x: Any, w: Any, b: Any = None) -> Any:
 
 
 @operator("ConvTranspose")
-def _conv_transpose(c: Call, x: Any, w: Any, b: Any = None) -> Any:
+def _conv_transpose(c: NodeCall, x: Any, w: Any, b: Any = None) -> Any:
     rank, groups = w.ndim - 2, c.get("group", 1)
     strides, dilations = c.get("strides", [1] * rank), c.get("dilations", [1] * rank)
     extra, auto = c.get("output_padding", [0] * rank), c.get("auto_pad", "NOTSET")
@@ -87,7 +87,7 @@ def _conv_transpose(c: Call, x: Any, w: Any, b: Any = None) -> Any:
 
 # ---- pooling ---------------------------------------------------------------------------------
 def _counts(
-    c: Call, sizes: list[int], kernel: list[int]
+    c: NodeCall, sizes: list[int], kernel: list[int]
 ) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
     """Strides, dilations, padding before and after, and what a window that is rounded up reaches
     beyond it.
@@ -105,7 +105,7 @@ def _counts(
 
 
 @operator("MaxPool")
-def _max_pool(c: Call, x: Any) -> Any:
+def _max_pool(c: NodeCall, x: Any) -> Any:
     kernel = c.get("kernel_shape")
     strides, dilations, low, high, more = _counts(c, list(x.shape[2:]), kernel)
     high = [a + b for a, b in zip(high, more, strict=True)]
@@ -147,7 +147,7 @@ def _windows(array: Any, kernel: list[int], strides: list[int], dilations: list[
 
 
 def _places(
-    c: Call, array: Any, shape: list[int], kernel: Any, strides: Any, dilations: Any, low: Any
+    c: NodeCall, array: Any, shape: list[int], kernel: Any, strides: Any, dilations: Any, low: Any
 ) -> Any:
     """Where each maximum lies in the flattened input, batch and channels counted in."""
     rank = len(kernel)
@@ -185,7 +185,7 @@ def _sums(x: Any, kernel: list[int], strides: list[int], dilations: list[int]) -
 
 
 @operator("AveragePool")
-def _average_pool(c: Call, x: Any) -> Any:
+def _average_pool(c: NodeCall, x: Any) -> Any:
     kernel, include = c.get("kernel_shape"), bool(c.get("count_include_pad", 0))
     strides, dilations, low, high, more = _counts(c, list(x.shape[2:]), kernel)
     plain = low == high and not any(more) and all(d == 1 for d in dilations)
@@ -211,7 +211,7 @@ def _average_pool(c: Call, x: Any) -> Any:
 
 
 @operator("LpPool")
-def _lp_pool(c: Call, x: Any) -> Any:
+def _lp_pool(c: NodeCall, x: Any) -> Any:
     kernel, p = c.get("kernel_shape"), c.get("p", 2)
     strides, dilations, low, high, more = _counts(c, list(x.shape[2:]), kernel)
     wide = pad(
@@ -221,7 +221,7 @@ def _lp_pool(c: Call, x: Any) -> Any:
 
 
 @operator("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
-def _global_pool(c: Call, x: Any) -> Any:
+def _global_pool(c: NodeCall, x: Any) -> Any:
     dims = list(range(2, x.ndim))
     if c.op == "GlobalLpPool":
         p = c.get("p", 2)
@@ -234,7 +234,7 @@ def _global_pool(c: Call, x: Any) -> Any:
 
 
 @operator("MaxUnpool", static=(2,))
-def _max_unpool(c: Call, x: Any, index: Any, shape: Any = None) -> Any:
+def _max_unpool(c: NodeCall, x: Any, index: Any, shape: Any = None) -> Any:
     kernel = c.get("kernel_shape")
     rank = len(kernel)
     strides, pads = c.get("strides", [1] * rank), c.get("pads", [0] * 2 * rank)
@@ -255,7 +255,7 @@ def _max_unpool(c: Call, x: Any, index: Any, shape: Any = None) -> Any:
 
 # ---- normalization ---------------------------------------------------------------------------
 @operator("BatchNormalization")
-def _batch_norm(c: Call, x: Any, scale: Any, bias: Any, mean: Any, var: Any) -> Any:
+def _batch_norm(c: NodeCall, x: Any, scale: Any, bias: Any, mean: Any, var: Any) -> Any:
     eps, momentum = c.get("epsilon", 1e-5), c.get("momentum", 0.9)
     if not c.get("training_mode", 0) and not (c.opset < 7 and not c.get("is_test", 0)):
         return F.batch_norm(x, mean, var, scale, bias, training=False, eps=eps)
@@ -266,12 +266,12 @@ def _batch_norm(c: Call, x: Any, scale: Any, bias: Any, mean: Any, var: Any) -> 
 
 
 @operator("InstanceNormalization")
-def _instance_norm(c: Call, x: Any, scale: Any, bias: Any) -> Any:
+def _instance_norm(c: NodeCall, x: Any, scale: Any, bias: Any) -> Any:
     return F.instance_norm(x, weight=scale, bias=bias, eps=c.get("epsilon", 1e-5))
 
 
 @operator("GroupNormalization")
-def _group_norm(c: Call, x: Any, scale: Any, bias: Any) -> Any:
+def _group_norm(c: NodeCall, x: Any, scale: Any, bias: Any) -> Any:
     groups = c.get("num_groups")
     if c.opset < 21:  # one number for a group, and not for a channel
         each = x.shape[1] // groups
@@ -280,7 +280,7 @@ def _group_norm(c: Call, x: Any, scale: Any, bias: Any) -> Any:
 
 
 @operator("LayerNormalization")
-def _layer_norm(c: Call, x: Any, scale: Any, bias: Any = None) -> Any:
+def _layer_norm(c: NodeCall, x: Any, scale: Any, bias: Any = None) -> Any:
     axis, eps = c.get("axis", -1) % x.ndim, c.get("epsilon", 1e-5)
     shape = tuple(x.shape[axis:])
     if tuple(scale.shape) == shape and (bias is None or tuple(bias.shape) == shape):
@@ -299,25 +299,25 @@ def _layer_norm(c: Call, x: Any, scale: Any, bias: Any = None) -> Any:
 
 
 @operator("RMSNormalization")
-def _rms_norm(c: Call, x: Any, scale: Any) -> Any:
+def _rms_norm(c: NodeCall, x: Any, scale: Any) -> Any:
     axis = c.get("axis", -1) % x.ndim
     return like(F.rms_norm(x, tuple(x.shape[axis:]), None, c.get("epsilon", 1e-5)) * scale, x)
 
 
 @operator("MeanVarianceNormalization")
-def _mean_variance(c: Call, x: Any) -> Any:
+def _mean_variance(c: NodeCall, x: Any) -> Any:
     axes = c.get("axes", [0, 2, 3])
     return (x - T.mean(x, axes, keepdim=True)) / (T.std(x, axes, correction=0, keepdim=True) + 1e-9)
 
 
 @operator("LpNormalization")
-def _lp_norm(c: Call, x: Any) -> Any:
+def _lp_norm(c: NodeCall, x: Any) -> Any:
     norm = T.norm(x, p=c.get("p", 2), dim=c.get("axis", -1), keepdim=True)
     return T.where(norm == 0, T.zeros_like(x), x / norm)
 
 
 @operator("LRN")
-def _lrn(c: Call, x: Any) -> Any:
+def _lrn(c: NodeCall, x: Any) -> Any:
     size = c.get("size")
     squares = pad(
         x * x,
@@ -331,7 +331,7 @@ def _lrn(c: Call, x: Any) -> Any:
 
 
 @operator("Dropout", static=(1, 2))
-def _dropout(c: Call, x: Any, ratio: Any = None, training: Any = None) -> Any:
+def _dropout(c: NodeCall, x: Any, ratio: Any = None, training: Any = None) -> Any:
     """Nothing is dropped unless the file says so; the library's generator chooses."""
     p = c.get("ratio", 0.5) if ratio is None else float(ratio)
     if training is None or not bool(training) or p == 0:
@@ -342,7 +342,7 @@ def _dropout(c: Call, x: Any, ratio: Any = None, training: Any = None) -> Any:
 
 # ---- losses ----------------------------------------------------------------------------------
 @operator("NegativeLogLikelihoodLoss")
-def _nll(c: Call, x: Any, target: Any, weight: Any = None) -> Any:
+def _nll(c: NodeCall, x: Any, target: Any, weight: Any = None) -> Any:
     how, ignored = c.get("reduction", "mean"), c.get("ignore_index")
     target = target.long()
     seen = None if ignored is None else target != ignored
@@ -364,7 +364,7 @@ def _nll(c: Call, x: Any, target: Any, weight: Any = None) -> Any:
 
 
 @operator("SoftmaxCrossEntropyLoss")
-def _cross_entropy(c: Call, x: Any, target: Any, weight: Any = None) -> Any:
+def _cross_entropy(c: NodeCall, x: Any, target: Any, weight: Any = None) -> Any:
     scores = T.log_softmax(x, 1)
     return _nll(c, scores, target, weight), scores
 
@@ -372,7 +372,7 @@ def _cross_entropy(c: Call, x: Any, target: Any, weight: Any = None) -> Any:
 # ---- boxes -----------------------------------------------------------------------------------
 @operator("NonMaxSuppression", static=(0, 1, 2, 3, 4))
 def _nms(
-    c: Call, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
+    c: NodeCall, boxes: Any, scores: Any, most: Any = None, overlap: Any = None, least: Any = None
 ) -> Any:
     """For each image and class the boxes by score, without those that cover a chosen one too much."""
     limit = 0 if most is None else ints(most)[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from pellucid.core.tensor import make_tensor
 
-from .registry import OPERATORS, Call, Operator, T, array_of, ints, kind, like, operator
+from .registry import OPERATORS, NodeCall, Operator, T, array_of, ints, kind, like, operator
 
 _REDUCE = {
     "ReduceSum": T.sum,
@@ -58,7 +58,7 @@ def _extreme(op: str, x: Any, dims: Any, keep: bool) -> Any:
 
 
 def _reduction(op: str) -> Any:
-    def run(c: Call, x: Any, axes: Any = None) -> Any:
+    def run(c: NodeCall, x: Any, axes: Any = None) -> Any:
         given = c.get("axes") if axes is None else ints(axes)
         if not given:
             if c.get("noop_with_empty_axes", 0):
@@ -81,7 +81,7 @@ for _op in [*_REDUCE, "ReduceProd", "ReduceMax", "ReduceMin"]:
 
 
 @operator("ArgMax", "ArgMin")
-def _arg(c: Call, x: Any) -> Any:
+def _arg(c: NodeCall, x: Any) -> Any:
     axis, keep = c.get("axis", 0) % x.ndim, bool(c.get("keepdims", 1))
     search = T.argmax if c.op == "ArgMax" else T.argmin
     if not c.get("select_last_index", 0):
@@ -90,7 +90,7 @@ def _arg(c: Call, x: Any) -> Any:
 
 
 @operator("TopK", static=(1,))
-def _topk(c: Call, x: Any, k: Any = None) -> Any:
+def _topk(c: NodeCall, x: Any, k: Any = None) -> Any:
     count = c.get("k") if k is None else ints(k)[0]
     axis, largest = c.get("axis", -1) % x.ndim, bool(c.get("largest", 1))
     # Among equals the first ones are wanted, which a stable sort gives.
@@ -99,7 +99,7 @@ def _topk(c: Call, x: Any, k: Any = None) -> Any:
 
 
 @operator("CumSum", "CumProd", static=(1,))
-def _cumulative(c: Call, x: Any, axis: Any) -> Any:
+def _cumulative(c: NodeCall, x: Any, axis: Any) -> Any:
     dim = ints(axis)[0] % x.ndim
     back, exclusive = c.get("reverse", 0), c.get("exclusive", 0)
     x = T.flip(x, [dim]) if back else x
@@ -113,12 +113,12 @@ def _cumulative(c: Call, x: Any, axis: Any) -> Any:
 
 
 @operator("NonZero")
-def _nonzero(c: Call, x: Any) -> Any:
+def _nonzero(c: NodeCall, x: Any) -> Any:
     return make_tensor(np.stack(np.nonzero(np.atleast_1d(array_of(x)))).astype(np.int64))
 
 
 @operator("Unique")
-def _unique(c: Call, x: Any) -> Any:
+def _unique(c: NodeCall, x: Any) -> Any:
     array, axis = array_of(x), c.get("axis")
     found, first, inverse, counts = np.unique(
         array, return_index=True, return_inverse=True, return_counts=True, axis=axis

@@ -35,7 +35,7 @@ class Operator:
 
 
 @dataclass
-class Call:
+class NodeCall:
     """One node as its implementation sees it."""
 
     op: str

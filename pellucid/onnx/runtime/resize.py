@@ -14,7 +14,7 @@ from pellucid.core.primitive import TENSORS
 from pellucid.core.tensor import make_tensor
 from pellucid.nn import functional as F
 
-from .registry import Call, T, ints, operator
+from .registry import NodeCall, T, ints, operator
 
 
 def _coordinates(how: str, out: int, size: int, scale: float, region: tuple[float, float]) -> Any:
@@ -56,7 +56,7 @@ def _cubic(d: Any, a: float) -> Any:
     return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
-def _taps(c: Call, mode: str, x: Any, size: int, scale: float, nearest: str) -> tuple[Any, Any]:
+def _taps(c: NodeCall, mode: str, x: Any, size: int, scale: float, nearest: str) -> tuple[Any, Any]:
     """The elements that each output reads and their weights, (outputs, taps) each."""
     if mode == "nearest":
         return _nearest(x, nearest).clip(0, size - 1).astype(np.int64)[:, None], None
@@ -78,7 +78,7 @@ def _taps(c: Call, mode: str, x: Any, size: int, scale: float, nearest: str) -> 
 
 
 def resize(
-    c: Call,
+    c: NodeCall,
     x: Any,
     sizes: Any,
     scales: Any,
@@ -128,7 +128,7 @@ def resize(
 
 
 @operator("Resize", static=(1, 2, 3))
-def _resize(c: Call, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
+def _resize(c: NodeCall, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
     if c.opset < 11:
         return resize(
             c, x, None, [float(s) for s in roi], c.get("mode", "nearest"), "asymmetric", "floor"
@@ -149,7 +149,7 @@ def _resize(c: Call, x: Any, roi: Any = None, scales: Any = None, sizes: Any = N
 
 
 @operator("Upsample", static=(1,))
-def _upsample(c: Call, x: Any, scales: Any = None) -> Any:
+def _upsample(c: NodeCall, x: Any, scales: Any = None) -> Any:
     given = c.get("scales") if scales is None else scales
     return resize(
         c, x, None, [float(s) for s in given], c.get("mode", "nearest"), "asymmetric", "floor"
@@ -157,7 +157,7 @@ def _upsample(c: Call, x: Any, scales: Any = None) -> Any:
 
 
 @operator("GridSample")
-def _grid_sample(c: Call, x: Any, grid: Any) -> Any:
+def _grid_sample(c: NodeCall, x: Any, grid: Any) -> Any:
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(
         c.get("mode", "linear"), c.get("mode", "linear")
     )
@@ -167,7 +167,7 @@ def _grid_sample(c: Call, x: Any, grid: Any) -> Any:
 
 
 @operator("RoiAlign", static=(1, 2))
-def _roi_align(c: Call, x: Any, rois: Any, batch: Any) -> Any:
+def _roi_align(c: NodeCall, x: Any, rois: Any, batch: Any) -> Any:
     """Averages (or maxima) of values read between the elements, on a grid in each cell of each
     region.
     """

@@ -15,7 +15,7 @@ from pellucid.core.tensor import make_tensor
 from pellucid.nn import functional as F
 
 from ...ops.nn import rnn as nn_rnn
-from .registry import Call, T, ints, operator
+from .registry import NodeCall, T, ints, operator
 
 _DEFAULTS = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}
 
@@ -45,7 +45,7 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Callable[
     return table[name.lower()]
 
 
-def _activations(c: Call, directions: int) -> list[list[Callable[[Any], Any]]]:
+def _activations(c: NodeCall, directions: int) -> list[list[Callable[[Any], Any]]]:
     """The functions of each direction."""
     defaults = _DEFAULTS[c.op]
     names = c.get("activations") or defaults * directions
@@ -78,7 +78,7 @@ def _rows(x: Any, order: list[int], size: int) -> Any:
     return T.cat([x[k * size : (k + 1) * size] for k in order])
 
 
-def _whole(c: Call, x: Any, w: Any, r: Any, b: Any, states: list[Any], back: bool) -> Any:
+def _whole(c: NodeCall, x: Any, w: Any, r: Any, b: Any, states: list[Any], back: bool) -> Any:
     """A direction as one operation of the engine, where the equations are the same; None elsewhere."""
     names = [n.lower() for n in c.get("activations") or []]
     standard = not names or names == [n.lower() for n in _DEFAULTS[c.op]] * (
@@ -103,7 +103,7 @@ def _whole(c: Call, x: Any, w: Any, r: Any, b: Any, states: list[Any], back: boo
 
 
 def _step(
-    c: Call,
+    c: NodeCall,
     acts: Any,
     gates: Any,
     parts: tuple[Any, ...],
@@ -147,7 +147,7 @@ def _step(
 
 
 def _direction(
-    c: Call,
+    c: NodeCall,
     acts: Any,
     x: Any,
     w: Any,
@@ -182,7 +182,7 @@ def _direction(
 
 @operator("RNN", "GRU", "LSTM", static=(4,))
 def _recurrent(
-    c: Call,
+    c: NodeCall,
     x: Any,
     w: Any,
     r: Any,

@@ -14,16 +14,16 @@ from pellucid.errors import OperationError
 from pellucid.nn import functional as F
 from pellucid.onnx.writer.read import numpy_type
 
-from .registry import Call, T, array_of, ints, kind, operator, tensor_of
+from .registry import NodeCall, T, array_of, ints, kind, operator, tensor_of
 
 
 @operator("Shape", shape_only=True)
-def _shape(c: Call, x: Any) -> Any:
+def _shape(c: NodeCall, x: Any) -> Any:
     return np.array(tuple(x.shape)[c.get("start", 0) : c.get("end")], np.int64)
 
 
 @operator("Size", shape_only=True)
-def _size(c: Call, x: Any) -> Any:
+def _size(c: NodeCall, x: Any) -> Any:
     return np.array(math.prod(x.shape), np.int64)
 
 
@@ -38,7 +38,7 @@ _CONSTANTS = {
 
 
 @operator("Constant")
-def _constant(c: Call) -> Any:
+def _constant(c: NodeCall) -> Any:
     for key, dtype in _CONSTANTS.items():
         if key in c.attributes:
             return np.asarray(c.get(key), dtype)
@@ -46,12 +46,12 @@ def _constant(c: Call) -> Any:
 
 
 @operator("Identity", keeps=True)
-def _identity(c: Call, x: Any) -> Any:
+def _identity(c: NodeCall, x: Any) -> Any:
     return x
 
 
 @operator("Reshape", static=(1,))
-def _reshape(c: Call, x: Any, shape: Any = None) -> Any:
+def _reshape(c: NodeCall, x: Any, shape: Any = None) -> Any:
     target = list(c.get("shape")) if shape is None else ints(shape)
     if not c.get("allowzero"):
         target = [x.shape[k] if n == 0 else n for k, n in enumerate(target)]
@@ -61,7 +61,7 @@ def _reshape(c: Call, x: Any, shape: Any = None) -> Any:
 
 
 @operator("Flatten")
-def _flatten(c: Call, x: Any) -> Any:
+def _flatten(c: NodeCall, x: Any) -> Any:
     axis = c.get("axis", 1)
     axis = axis + x.ndim if axis < 0 else axis
     return x.reshape(
@@ -72,16 +72,16 @@ def _flatten(c: Call, x: Any) -> Any:
 
 
 @operator("Transpose")
-def _transpose(c: Call, x: Any) -> Any:
+def _transpose(c: NodeCall, x: Any) -> Any:
     return T.permute(x, c.get("perm") or list(range(x.ndim))[::-1])
 
 
-def _axes(c: Call, axes: Any) -> list[int] | None:
+def _axes(c: NodeCall, axes: Any) -> list[int] | None:
     return c.get("axes") if axes is None else ints(axes)
 
 
 @operator("Squeeze", static=(1,))
-def _squeeze(c: Call, x: Any, axes: Any = None) -> Any:
+def _squeeze(c: NodeCall, x: Any, axes: Any = None) -> Any:
     given = _axes(c, axes)
     if given is None:
         return T.squeeze(x)
@@ -94,7 +94,7 @@ def _squeeze(c: Call, x: Any, axes: Any = None) -> Any:
 
 
 @operator("Unsqueeze", static=(1,))
-def _unsqueeze(c: Call, x: Any, axes: Any = None) -> Any:
+def _unsqueeze(c: NodeCall, x: Any, axes: Any = None) -> Any:
     given = _axes(c, axes) or []
     for d in sorted(d % (x.ndim + len(given)) for d in given):
         x = T.unsqueeze(x, d)
@@ -102,18 +102,18 @@ def _unsqueeze(c: Call, x: Any, axes: Any = None) -> Any:
 
 
 @operator("Expand", static=(1,))
-def _expand(c: Call, x: Any, shape: Any) -> Any:
+def _expand(c: NodeCall, x: Any, shape: Any) -> Any:
     return T.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
 
 
 @operator("Tile", static=(1,))
-def _tile(c: Call, x: Any, repeats: Any) -> Any:
+def _tile(c: NodeCall, x: Any, repeats: Any) -> Any:
     return T.tile(x, ints(repeats))
 
 
 @operator("Slice", static=(1, 2, 3, 4))
 def _slice(
-    c: Call, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
+    c: NodeCall, x: Any, starts: Any = None, ends: Any = None, axes: Any = None, steps: Any = None
 ) -> Any:
     if starts is None:
         starts, ends, axes = c.get("starts"), c.get("ends"), c.get("axes")
@@ -146,13 +146,13 @@ def _slice(
 
 
 @operator("Concat")
-def _concat(c: Call, *xs: Any) -> Any:
+def _concat(c: NodeCall, *xs: Any) -> Any:
     axis = c.get("axis", 1)
     return xs[0] if len(xs) == 1 else T.cat(xs, axis)
 
 
 @operator("Split", static=(1,))
-def _split(c: Call, x: Any, sizes: Any = None) -> Any:
+def _split(c: NodeCall, x: Any, sizes: Any = None) -> Any:
     axis = c.get("axis", 0) % x.ndim
     given = c.get("split") if sizes is None else ints(sizes)
     if given is None:
@@ -163,7 +163,7 @@ def _split(c: Call, x: Any, sizes: Any = None) -> Any:
 
 
 @operator("Gather")
-def _gather(c: Call, x: Any, index: Any) -> Any:
+def _gather(c: NodeCall, x: Any, index: Any) -> Any:
     axis = c.get("axis", 0) % x.ndim
     flat = index.reshape([-1]).long()
     # whoever records wants a rule for all values
@@ -176,7 +176,7 @@ def _gather(c: Call, x: Any, index: Any) -> Any:
 
 
 @operator("GatherElements")
-def _gather_elements(c: Call, x: Any, index: Any) -> Any:
+def _gather_elements(c: NodeCall, x: Any, index: Any) -> Any:
     axis = c.get("axis", 0) % x.ndim
     index = index.long()
     return T.gather(x, axis, T.where(index < 0, index + x.shape[axis], index))
@@ -189,7 +189,7 @@ def _last(index: Any, shape: Any) -> list[Any]:
 
 
 @operator("GatherND")
-def _gather_nd(c: Call, x: Any, index: Any) -> Any:
+def _gather_nd(c: NodeCall, x: Any, index: Any) -> Any:
     batch = c.get("batch_dims", 0)
     lead = tuple(x.shape[:batch])
     first = []
@@ -201,7 +201,7 @@ def _gather_nd(c: Call, x: Any, index: Any) -> Any:
 
 
 @operator("Scatter", "ScatterElements")
-def _scatter(c: Call, x: Any, index: Any, values: Any) -> Any:
+def _scatter(c: NodeCall, x: Any, index: Any, values: Any) -> Any:
     axis, how = c.get("axis", 0) % x.ndim, c.get("reduction", "none")
     index = index.long()
     index = T.where(index < 0, index + x.shape[axis], index)
@@ -215,7 +215,7 @@ def _scatter(c: Call, x: Any, index: Any, values: Any) -> Any:
 
 
 @operator("ScatterND")
-def _scatter_nd(c: Call, x: Any, index: Any, values: Any) -> Any:
+def _scatter_nd(c: NodeCall, x: Any, index: Any, values: Any) -> Any:
     how, depth = c.get("reduction", "none"), index.shape[-1]
     columns, rest = _last(index, x.shape), tuple(x.shape[depth:])
     if how in ("none", "add"):
@@ -236,7 +236,7 @@ def _scatter_nd(c: Call, x: Any, index: Any, values: Any) -> Any:
 
 
 @operator("TensorScatter", static=(2,))
-def _tensor_scatter(c: Call, past: Any, update: Any, where: Any = None) -> Any:
+def _tensor_scatter(c: NodeCall, past: Any, update: Any, where: Any = None) -> Any:
     axis = c.get("axis", -2) % past.ndim
     start = [0] * past.shape[0] if where is None else ints(where)
     size, length = past.shape[axis], update.shape[axis]
@@ -252,7 +252,7 @@ def _tensor_scatter(c: Call, past: Any, update: Any, where: Any = None) -> Any:
 
 
 @operator("Compress", static=(1,))
-def _compress(c: Call, x: Any, condition: Any) -> Any:
+def _compress(c: NodeCall, x: Any, condition: Any) -> Any:
     axis = c.get("axis")
     x = x.reshape([-1]) if axis is None else x
     return T.index_select(
@@ -261,7 +261,7 @@ def _compress(c: Call, x: Any, condition: Any) -> Any:
 
 
 @operator("OneHot", static=(1,))
-def _one_hot(c: Call, index: Any, depth: Any, values: Any) -> Any:
+def _one_hot(c: NodeCall, index: Any, depth: Any, values: Any) -> Any:
     size, axis = int(np.asarray(depth).reshape(-1)[0]), c.get("axis", -1)
     index = index.long()
     index = T.where(index < 0, index + size, index)
@@ -273,13 +273,13 @@ def _one_hot(c: Call, index: Any, depth: Any, values: Any) -> Any:
 
 
 @operator("ConstantOfShape", static=(0,))
-def _constant_of_shape(c: Call, shape: Any) -> Any:
+def _constant_of_shape(c: NodeCall, shape: Any) -> Any:
     value = c.get("value", np.zeros(1, np.float32))
     return T.full(ints(shape), value.reshape(-1)[0].item(), dtype=dtypes.BY_NUMPY[value.dtype])
 
 
 @operator("Range", static=(0, 1, 2))
-def _range(c: Call, start: Any, end: Any, step: Any) -> Any:
+def _range(c: NodeCall, start: Any, end: Any, step: Any) -> Any:
     first, last, by = (x.reshape(-1)[0] for x in (start, end, step))
     count = max(math.ceil((last - first) / by), 0)
     if (first, by) == (0, 1):
@@ -289,7 +289,7 @@ def _range(c: Call, start: Any, end: Any, step: Any) -> Any:
 
 
 @operator("EyeLike", shape_only=True)
-def _eye_like(c: Call, x: Any) -> Any:
+def _eye_like(c: NodeCall, x: Any) -> Any:
     number = c.get("dtype")
     dtype = array_dtype(x) if number is None else numpy_type(number, "the result of EyeLike")
     return np.eye(*x.shape, k=c.get("k", 0), dtype=dtype)
@@ -301,12 +301,12 @@ def array_dtype(x: Any) -> Any:
 
 
 @operator("Trilu", static=(1,))
-def _trilu(c: Call, x: Any, k: Any = None) -> Any:
+def _trilu(c: NodeCall, x: Any, k: Any = None) -> Any:
     return (T.triu if c.get("upper", 1) else T.tril)(x, 0 if k is None else ints(k)[0])
 
 
 @operator("Pad", static=(1, 2, 3))
-def _pad(c: Call, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
+def _pad(c: NodeCall, x: Any, pads: Any = None, value: Any = None, axes: Any = None) -> Any:
     given = c.get("pads", c.get("paddings")) if pads is None else ints(pads)
     fill = (
         c.get("value", 0.0) if value is None else value.reshape(-1)[0].item() if value.size else 0
@@ -342,7 +342,7 @@ def pad(x: Any, low: list[int], high: list[int], mode: str = "constant", value: 
 
 
 @operator("CenterCropPad", static=(1,))
-def _center_crop_pad(c: Call, x: Any, shape: Any) -> Any:
+def _center_crop_pad(c: NodeCall, x: Any, shape: Any) -> Any:
     axes = [d % x.ndim for d in c.get("axes", range(x.ndim))]
     low, high = [0] * x.ndim, [0] * x.ndim
     for d, size in zip(axes, ints(shape), strict=True):
@@ -356,7 +356,7 @@ def _center_crop_pad(c: Call, x: Any, shape: Any) -> Any:
 
 
 @operator("DepthToSpace")
-def _depth_to_space(c: Call, x: Any) -> Any:
+def _depth_to_space(c: NodeCall, x: Any) -> Any:
     b, (n, ch, h, w) = c.get("blocksize"), x.shape
     if c.get("mode", "DCR") == "DCR":
         return (
@@ -372,7 +372,7 @@ def _depth_to_space(c: Call, x: Any) -> Any:
 
 
 @operator("SpaceToDepth")
-def _space_to_depth(c: Call, x: Any) -> Any:
+def _space_to_depth(c: NodeCall, x: Any) -> Any:
     b, (n, ch, h, w) = c.get("blocksize"), x.shape
     x = x.reshape([n, ch, h // b, b, w // b, b])
     crd = c.get("mode", "DCR") == "CRD"
@@ -381,7 +381,7 @@ def _space_to_depth(c: Call, x: Any) -> Any:
 
 
 @operator("ReverseSequence", static=(1,))
-def _reverse_sequence(c: Call, x: Any, lengths: Any) -> Any:
+def _reverse_sequence(c: NodeCall, x: Any, lengths: Any) -> Any:
     time, batch = c.get("time_axis", 0), c.get("batch_axis", 1)
     order = np.arange(x.shape[time])[:, None] + 0 * np.asarray(lengths)[None]
     order = np.where(order < lengths, lengths - 1 - order, order)  # (time, batch)
@@ -392,12 +392,12 @@ def _reverse_sequence(c: Call, x: Any, lengths: Any) -> Any:
 
 
 @operator("AffineGrid", static=(1,))
-def _affine_grid(c: Call, theta: Any, size: Any) -> Any:
+def _affine_grid(c: NodeCall, theta: Any, size: Any) -> Any:
     return F.affine_grid(theta, ints(size), align_corners=bool(c.get("align_corners", 0)))
 
 
 @operator("Col2Im", static=(1, 2))
-def _col2im(c: Call, x: Any, image: Any, block: Any) -> Any:
+def _col2im(c: NodeCall, x: Any, image: Any, block: Any) -> Any:
     size, kernel = ints(image), ints(block)
     rank = len(size)
     dilation, stride = c.get("dilations", [1] * rank), c.get("strides", [1] * rank)
@@ -427,41 +427,41 @@ def _known(x: Any) -> int:
 
 
 @operator("SequenceConstruct", keeps=True)
-def _sequence(c: Call, *xs: Any) -> Any:
+def _sequence(c: NodeCall, *xs: Any) -> Any:
     return list(xs)
 
 
 @operator("SequenceEmpty", keeps=True)
-def _sequence_empty(c: Call) -> Any:
+def _sequence_empty(c: NodeCall) -> Any:
     return []
 
 
 @operator("SequenceAt", keeps=True)
-def _sequence_at(c: Call, xs: Any, k: Any) -> Any:
+def _sequence_at(c: NodeCall, xs: Any, k: Any) -> Any:
     return xs[_known(k)]
 
 
 @operator("SequenceInsert", keeps=True)
-def _sequence_insert(c: Call, xs: Any, x: Any, k: Any = None) -> Any:
+def _sequence_insert(c: NodeCall, xs: Any, x: Any, k: Any = None) -> Any:
     at = len(xs) if k is None else _known(k)
     at = at + len(xs) if at < 0 else at
     return [*xs[:at], x, *xs[at:]]
 
 
 @operator("SequenceErase", keeps=True)
-def _sequence_erase(c: Call, xs: Any, k: Any = None) -> Any:
+def _sequence_erase(c: NodeCall, xs: Any, k: Any = None) -> Any:
     out = list(xs)
     del out[-1 if k is None else _known(k)]
     return out
 
 
 @operator("SequenceLength", keeps=True)
-def _sequence_length(c: Call, xs: Any) -> Any:
+def _sequence_length(c: NodeCall, xs: Any) -> Any:
     return np.array(len(xs), np.int64)
 
 
 @operator("SplitToSequence", static=(1,))
-def _split_to_sequence(c: Call, x: Any, sizes: Any = None) -> Any:
+def _split_to_sequence(c: NodeCall, x: Any, sizes: Any = None) -> Any:
     axis = c.get("axis", 0) % x.ndim
     if sizes is None:
         parts = T.split(x, 1, axis)
@@ -470,21 +470,21 @@ def _split_to_sequence(c: Call, x: Any, sizes: Any = None) -> Any:
 
 
 @operator("ConcatFromSequence", keeps=True)
-def _concat_from_sequence(c: Call, xs: Any) -> Any:
+def _concat_from_sequence(c: NodeCall, xs: Any) -> Any:
     parts = [tensor_of(x) for x in xs]
     return (T.stack if c.get("new_axis", 0) else T.cat)(parts, c.get("axis"))
 
 
 @operator("Optional", keeps=True)
-def _optional(c: Call, x: Any = None) -> Any:
+def _optional(c: NodeCall, x: Any = None) -> Any:
     return x
 
 
 @operator("OptionalGetElement", keeps=True)
-def _optional_get(c: Call, x: Any) -> Any:
+def _optional_get(c: NodeCall, x: Any) -> Any:
     return x
 
 
 @operator("OptionalHasElement", keeps=True)
-def _optional_has(c: Call, x: Any = None) -> Any:
+def _optional_has(c: NodeCall, x: Any = None) -> Any:
     return np.array(x is not None)

@@ -19,7 +19,7 @@ from pellucid.export.sizes import Expression
 
 from . import wire
 from .errors import OnnxExporterError, UnsupportedOperatorError
-from .graph import Context, Graph, Node, translate
+from .graph import OnnxContext, OnnxGraph, OnnxNode, translate
 from .listing import lines
 from .read import read_model
 from .trace import Ref, Trace, flatten, named_state, record_checked, refs, run_step
@@ -153,7 +153,7 @@ def export_bytes(
         )
     if do_constant_folding:
         _fold(trace)
-    graph = Graph(trace, opset)
+    graph = OnnxGraph(trace, opset)
     state = _name_values(graph, inputs, dict(enumerate(names[len(leaves) :])))
     _translate(graph)
     outputs = _name_outputs(graph, list(output_names or []))
@@ -236,7 +236,7 @@ def _fold(trace: Trace) -> None:
     trace.steps[:] = kept
 
 
-def _name_values(graph: Graph, inputs: list[str], renamed: dict[int, str]) -> dict[str, int]:
+def _name_values(graph: OnnxGraph, inputs: list[str], renamed: dict[int, str]) -> dict[str, int]:
     """Names for inputs, parameters and constants; the names of the parameters that are used."""
     trace = graph.trace
     for value, name in zip(trace.inputs, inputs, strict=True):
@@ -256,7 +256,7 @@ def _name_values(graph: Graph, inputs: list[str], renamed: dict[int, str]) -> di
     return state
 
 
-def _translate(graph: Graph) -> None:
+def _translate(graph: OnnxGraph) -> None:
     """Every step by its record; what has no translation is reported together."""
     missing: dict[str, list[Any]] = {}
     for step in graph.trace.steps:
@@ -264,7 +264,7 @@ def _translate(graph: Graph) -> None:
         try:
             for kind in kinds:
                 wire.data_type(kind)
-            made = translate(Context(graph, step))
+            made = translate(OnnxContext(graph, step))
         except UnsupportedOperatorError as error:
             missing.setdefault(str(error).splitlines()[0], []).append(source.describe(step.site))
             made = [f"missing {step.op}"] * len(step.outputs)
@@ -290,7 +290,7 @@ def _translate(graph: Graph) -> None:
         )
 
 
-def _name_outputs(graph: Graph, wanted: list[str]) -> list[tuple[str, int]]:
+def _name_outputs(graph: OnnxGraph, wanted: list[str]) -> list[tuple[str, int]]:
     """(name, value) of each output; results get the wanted names, through an Identity where they
     have another already.
     """
@@ -303,7 +303,7 @@ def _name_outputs(graph: Graph, wanted: list[str]) -> list[tuple[str, int]]:
                 raise ArgumentValueError(f"onnx.export(): the name {name!r} of an output is taken")
             name = graph.fresh(name)
         graph.taken.add(name)
-        graph.nodes.append(Node("Identity", [graph.names[value]], [name], {}))
+        graph.nodes.append(OnnxNode("Identity", [graph.names[value]], [name], {}))
         out.append((name, value))
     if not out:
         raise ArgumentValueError("onnx.export(): the model returns no tensors")
@@ -311,7 +311,7 @@ def _name_outputs(graph: Graph, wanted: list[str]) -> list[tuple[str, int]]:
 
 
 def _encode(
-    graph: Graph,
+    graph: OnnxGraph,
     inputs: list[str],
     state: dict[str, int],
     outputs: list[tuple[str, int]],

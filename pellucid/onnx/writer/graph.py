@@ -15,11 +15,11 @@ from pellucid.export.sizes import Expression
 
 from . import wire
 from .errors import UnsupportedOperatorError
-from .trace import Ref, Step, Trace
+from .trace import Ref, Trace, TracedOperation
 
 
 @dataclass
-class Node:
+class OnnxNode:
     """A node before it is encoded."""
 
     op: str
@@ -28,13 +28,13 @@ class Node:
     attributes: dict[str, Any]
 
 
-class Graph:
+class OnnxGraph:
     """Nodes, initializers and the names of the trace's values."""
 
     def __init__(self, trace: Trace, opset: int) -> None:
         self.trace = trace
         self.opset = opset
-        self.nodes: list[Node] = []
+        self.nodes: list[OnnxNode] = []
         self.initializers: dict[str, Any] = {}
         self.names: dict[int, str] = {}
         self.taken: set[str] = set()
@@ -69,7 +69,7 @@ class Graph:
         """Add a node; the name of its result, or a list of names."""
         outputs = [self.fresh(op.lower()) for _ in range(count)]
         kept = {key: value for key, value in attributes.items() if value is not None}
-        self.nodes.append(Node(op, list(inputs), outputs, kept))
+        self.nodes.append(OnnxNode(op, list(inputs), outputs, kept))
         return outputs[0] if count == 1 else outputs
 
     def size(self, n: Expression) -> str:
@@ -113,7 +113,7 @@ class Graph:
         ]
 
 
-class Context:
+class OnnxContext:
     """One step, as its rule sees it: names of inputs, shapes, dtypes, parameters, and `emit` for
     nodes.
 
@@ -122,7 +122,7 @@ class Context:
 
     LAST = 2**63 - 1  # "to the end" of a Slice
 
-    def __init__(self, graph: Graph, step: Step) -> None:
+    def __init__(self, graph: OnnxGraph, step: TracedOperation) -> None:
         self.graph = graph
         self.step = step
         self.p = step.params
@@ -314,7 +314,7 @@ class Context:
         return UnsupportedOperatorError(f"{self.step.op} ({why})")
 
 
-def translate(c: Context) -> Any:
+def translate(c: OnnxContext) -> Any:
     """Nodes for a step, by its record; the name of the result, or names."""
     if c.step.op == "arange":  # counted out by the trace, no operation of the engine
         end = c.emit("Squeeze", c.ints([c.p["end"]]), c.ints([0]))

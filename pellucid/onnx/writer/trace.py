@@ -43,7 +43,7 @@ class Ref(NamedTuple):
 
 
 @dataclass
-class Step:
+class TracedOperation:
     """One operation: its name, arguments (`Ref`, number or None), parameters (arrays replaced by
     `Ref`) and result values.
     """
@@ -59,7 +59,7 @@ class Step:
 class Trace:
     """Steps in order, with what the values are."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TracedOperation] = field(default_factory=list)
     # of every value; an `Expression` for a dynamic size, None if unknown
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
     dtypes: list[np.dtype[Any]] = field(default_factory=list)
@@ -120,7 +120,7 @@ def _place(array: Any) -> Any:
     return (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
 
 
-class Recorder:
+class TraceRecorder:
     """An observer that writes down a `Trace`."""
 
     whole_layers = True  # recurrent layers come as one operation, so that the length may be open
@@ -188,7 +188,9 @@ class Recorder:
             array = op.run_forward(numpy_cpu, (array,), params)
             parts = list(array) if index is not None else [array]
             outs = [self.trace.new_value(part.shape, part.dtype) for part in parts]
-            self.append(Step(op.name, (Ref(value),), self.with_refs(params), tuple(outs)))
+            self.append(
+                TracedOperation(op.name, (Ref(value),), self.with_refs(params), tuple(outs))
+            )
             array, value = parts[index or 0], outs[index or 0]
         return self.bind(tensor, value)
 
@@ -210,10 +212,10 @@ class Recorder:
 
     def add(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], result: Any) -> int:
         value = self.trace.new_value(result.shape, result.dtype)
-        self.append(Step(op, inputs, params, (value,)))
+        self.append(TracedOperation(op, inputs, params, (value,)))
         return value
 
-    def append(self, step: Step) -> None:
+    def append(self, step: TracedOperation) -> None:
         """Add a step, and note whether its results depend on the inputs."""
         self.trace.steps.append(step)
         if any(ref.value in self.varying for ref in refs([step.inputs, step.params])):
@@ -256,7 +258,11 @@ class Recorder:
                     raise UnsupportedError(
                         "export: indexing with a mask that depends on the inputs gives a result whose size depends on the inputs"
                     )
-        self.append(Step(name, args, params, tuple([self.bind(t) for t in made]), source.capture()))
+        self.append(
+            TracedOperation(
+                name, args, params, tuple([self.bind(t) for t in made]), source.capture()
+            )
+        )
 
     def read(self, tensor: Tensor, how: str) -> None:
         """A value left the engine: what is done with it cannot be seen."""
@@ -289,7 +295,7 @@ class Recorder:
         if self.trace.dtypes[value] != array.dtype:
             source = value
             value = self.trace.new_value(self.trace.shapes[source], array.dtype)
-            self.append(Step("cast", (Ref(source),), {"dtype": array.dtype}, (value,)))
+            self.append(TracedOperation("cast", (Ref(source),), {"dtype": array.dtype}, (value,)))
         if self.trace.shapes[value] != array.shape:
             value = self.add("expand", (Ref(value),), {"shape": array.shape}, array)
         if base is not tensor:
@@ -321,7 +327,7 @@ def record(
     """The trace of one call."""
     leaves: list[Any] = []
     flatten([list(args), kwargs], leaves)
-    recorder = Recorder(named_state, leaves)
+    recorder = TraceRecorder(named_state, leaves)
     with no_grad(), observe.observing(recorder):
         result = function(*args, **kwargs)
         made: list[Any] = []
@@ -496,7 +502,7 @@ def merge(traces: list[Trace], points: list[Point], what: str) -> None:
         step.inputs = part([s.inputs for s in (step, *twins)], f"an argument of {step.op}")
         step.params = part([s.params for s in (step, *twins)], f"a parameter of {step.op}")
     users = {r.value: s.op for s in reversed(trace.steps) for r in refs([s.inputs, s.params])}
-    grown: list[Step] = []
+    grown: list[TracedOperation] = []
     for value, array in list(trace.constants.items()):
         seen = [t.constants[value] for t in traces]
         if all(
@@ -516,7 +522,9 @@ def merge(traces: list[Trace], points: list[Point], what: str) -> None:
     trace.shapes[:] = [shape(k) for k in range(len(trace.shapes))]
 
 
-def _grown(seen: list[Any], shape: tuple[Any, ...], value: int, error: Exception) -> Step:
+def _grown(
+    seen: list[Any], shape: tuple[Any, ...], value: int, error: Exception
+) -> TracedOperation:
     """The step that makes a constant whose shape depends on a dynamic size: filled with one number,
     or counting up.
     """
@@ -524,11 +532,11 @@ def _grown(seen: list[Any], shape: tuple[Any, ...], value: int, error: Exception
     if all(a.size for a in seen):
         number = array.flat[0]
         if all((a == number).all() for a in seen):
-            return Step(
+            return TracedOperation(
                 "full", (), {"shape": shape, "value": number.item(), "dtype": array.dtype}, (value,)
             )
         if array.ndim == 1 and all(np.array_equal(a, np.arange(len(a))) for a in seen):
-            return Step("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
+            return TracedOperation("arange", (), {"end": shape[0], "dtype": array.dtype}, (value,))
     raise error
 
 
@@ -556,7 +564,7 @@ def named_state(mod: Any) -> dict[str, Tensor]:
     return state
 
 
-def run_step(step: Step, values: dict[int, Any], sizes: dict[str, int]) -> Any:
+def run_step(step: TracedOperation, values: dict[int, Any], sizes: dict[str, int]) -> Any:
     """The result of one step."""
 
     def filled(part: Any) -> Any:

@@ -163,7 +163,7 @@ class Cut:
         )
 
 
-class Block:
+class ReleasedBlock:
     """Memory whose pages can be given back while its addresses stay."""
 
     def __init__(self, size: int) -> None:
@@ -194,7 +194,7 @@ class Group:
         self.whole = False  # whether the modules have whole parameters now
         self.recorded = False  # whether those are joined to a graph
         self.versions: list[Any] = []  # which state of the cut parameters they were gathered from
-        self.block: Block | None = None
+        self.block: ReleasedBlock | None = None
         for cut in cuts:
             cut.put(cut.sharded)
 
@@ -211,7 +211,7 @@ class Group:
             size = int(np.prod(cut.shape, dtype=np.int64)) * self._dtype(cut).itemsize
             places.append((at, size))
             at += -(-size // _ALIGNED) * _ALIGNED
-        self.block = Block(at)
+        self.block = ReleasedBlock(at)
         for cut, (begin, size) in zip(self.cuts, places, strict=True):
             cut.array = (
                 self.block.bytes[begin : begin + size]

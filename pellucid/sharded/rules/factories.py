@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..placements import REPLICATE, SUM, local_shape
-from ..propagate import Call, Candidate, Plan, chosen, plan, rule
+from ..propagate import Candidate, LayoutPlan, OperatorCall, chosen, plan, rule
 
 
 @rule("zeros_like", "ones_like", "full_like", "empty_like")
-def like(call: Call) -> Plan:
+def like(call: OperatorCall) -> LayoutPlan:
     """Cut as the argument is. Only zeros are terms of zeros."""
     spec = call.specs[0]
 
@@ -24,7 +24,7 @@ def like(call: Call) -> Plan:
 
 
 @rule("new_zeros", "new_ones", "new_full", "new_empty", "new_empty_strided")
-def new(call: Call) -> Plan:
+def new(call: OperatorCall) -> LayoutPlan:
     """In full, unless the size is the argument's: then cut as that is."""
     spec = call.specs[0]
     sizes = list(call["size"])

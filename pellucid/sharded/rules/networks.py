@@ -11,9 +11,9 @@ from ...distributed import collectives
 from ...dtypes import BY_NAME
 from ..placements import REPLICATE, SUM, Placement, Shard, meta_of, region
 from ..propagate import (
-    Call,
     Candidate,
-    Plan,
+    LayoutPlan,
+    OperatorCall,
     chosen,
     gathered,
     local_sizes,
@@ -26,7 +26,7 @@ from ..redistribute import part
 from .reductions import _kept
 
 
-def _named(call: Call, out: Sequence[Placement], **placements: Placement) -> Candidate:
+def _named(call: OperatorCall, out: Sequence[Placement], **placements: Placement) -> Candidate:
     """A candidate with the placements of named arguments; what is not named is in full."""
     ins = [
         placements.get(n, REPLICATE)
@@ -38,7 +38,7 @@ def _named(call: Call, out: Sequence[Placement], **placements: Placement) -> Can
 
 # ---- normalization -------------------------------------------------------------------------------
 @rule("native_layer_norm", "_fused_rms_norm")
-def layer_norm(call: Call) -> Plan:
+def layer_norm(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
     axis = spec.ndim - len(call["normalized_shape"])
     results = 3 if call.func._opname == "native_layer_norm" else 2
@@ -53,7 +53,7 @@ def layer_norm(call: Call) -> Plan:
 
 
 @rule("native_layer_norm_backward")
-def layer_norm_backward(call: Call) -> Plan:
+def layer_norm_backward(call: OperatorCall) -> LayoutPlan:
     axis = call.specs[1].ndim - len(call["normalized_shape"])
 
     def candidates(i: int) -> list[Candidate]:
@@ -74,7 +74,7 @@ def layer_norm_backward(call: Call) -> Plan:
     return plan(call, chosen(call, candidates), _metas(call, ("input", "weight", "bias")))
 
 
-def _metas(call: Call, names: Sequence[str]) -> list[Any]:
+def _metas(call: OperatorCall, names: Sequence[str]) -> list[Any]:
     """Of gradients: shapes and dtypes of the arguments they belong to, None where none is asked
     for.
     """
@@ -90,7 +90,7 @@ def _metas(call: Call, names: Sequence[str]) -> list[Any]:
 
 # ---- embeddings ----------------------------------------------------------------------------------
 @rule("embedding")
-def embedding(call: Call) -> Plan:
+def embedding(call: OperatorCall) -> LayoutPlan:
     weight, indices = call.specs
     rows = weight.shape[0]
 
@@ -105,7 +105,7 @@ def embedding(call: Call) -> Plan:
     picked = chosen(call, candidates)
     by_rows = [i for i, c in enumerate(picked) if c.ins[0] == Shard(0)]
 
-    def kernel(c: Call, values: list[Any]) -> Any:
+    def kernel(c: OperatorCall, values: list[Any]) -> Any:
         table, wanted = values[0], values[1]
         if bool((wanted < 0).any()) or bool((wanted >= rows).any()):
             raise IndexError("index out of range in self")
@@ -122,7 +122,7 @@ def embedding(call: Call) -> Plan:
 
 
 @rule("embedding_dense_backward")
-def embedding_dense_backward(call: Call) -> Plan:
+def embedding_dense_backward(call: OperatorCall) -> LayoutPlan:
     grad, indices = call.specs
 
     def candidates(i: int) -> list[Candidate]:
@@ -155,7 +155,7 @@ def _of_target(d: int, channel: int) -> int:
 
 
 @rule("nll_loss_forward", "nll_loss2d_forward")
-def nll_loss(call: Call) -> Plan:
+def nll_loss(call: OperatorCall) -> LayoutPlan:
     """Cut along the samples, the loss consists of terms. Of a mean, every term is divided by the
     weight of all samples.
     """
@@ -178,7 +178,7 @@ def nll_loss(call: Call) -> Plan:
     picked = chosen(call, candidates)
     over = [i for i, c in enumerate(picked) if c.ins[0] != REPLICATE]
 
-    def kernel(c: Call, values: list[Any]) -> Any:
+    def kernel(c: OperatorCall, values: list[Any]) -> Any:
         changed = list(values)
         changed[c.names.index("reduction")] = 0 if reduction == 0 else 2
         loss, total = run(c.func, changed)
@@ -198,7 +198,7 @@ def nll_loss(call: Call) -> Plan:
 
 
 @rule("nll_loss_backward", "nll_loss2d_backward")
-def nll_loss_backward(call: Call) -> Plan:
+def nll_loss_backward(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[1]
     channel, reduction = _channel(spec), call["reduction"]
 
@@ -218,7 +218,7 @@ def nll_loss_backward(call: Call) -> Plan:
                 )
         return [*made, _named(call, (REPLICATE,))]
 
-    def kernel(c: Call, values: list[Any]) -> Any:
+    def kernel(c: OperatorCall, values: list[Any]) -> Any:
         changed = list(values)
         changed[c.names.index("reduction")] = 2
         return run(c.func, changed) / values[c.names.index("total_weight")]
@@ -232,7 +232,7 @@ def nll_loss_backward(call: Call) -> Plan:
 
 
 # ---- random numbers ------------------------------------------------------------------------------
-def drawn(call: Call, placements: Sequence[Placement], draw: Any) -> Any:
+def drawn(call: OperatorCall, placements: Sequence[Placement], draw: Any) -> Any:
     """This rank's part of random numbers, which are drawn for the whole tensor: the same numbers as
     in one process.
 
@@ -243,7 +243,7 @@ def drawn(call: Call, placements: Sequence[Placement], draw: Any) -> Any:
 
 
 @rule("native_dropout")
-def native_dropout(call: Call) -> Plan:
+def native_dropout(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
 
     def candidates(i: int) -> list[Candidate]:
@@ -257,7 +257,7 @@ def native_dropout(call: Call) -> Plan:
     picked = chosen(call, candidates)
     placements = [c.ins[0] for c in picked]
 
-    def kernel(c: Call, values: list[Any]) -> Any:
+    def kernel(c: OperatorCall, values: list[Any]) -> Any:
         x, p, train = values
         if train is False or p == 0:
             return c.func(x, p, train)
@@ -272,7 +272,7 @@ def native_dropout(call: Call) -> Plan:
     "normal_", "uniform_", "bernoulli_", "exponential_", "random_", "cauchy_", "log_normal_", "geometric_", "rand_like", "randn_like",
     "randint_like", "bernoulli",
 )  # fmt: skip
-def random(call: Call) -> Plan:
+def random(call: OperatorCall) -> LayoutPlan:
     """Drawn for the whole tensor, of which each rank keeps its part."""
     spec = call.specs[0]
     writes = call.func._opname.endswith("_")
@@ -286,7 +286,7 @@ def random(call: Call) -> Plan:
     picked = chosen(call, candidates)
     placements = [c.ins[0] for c in picked]
 
-    def kernel(c: Call, values: list[Any]) -> Any:
+    def kernel(c: OperatorCall, values: list[Any]) -> Any:
         if len(c.specs) > 1 or c.func._opname == "bernoulli":
             from ..redistribute import full_array
 
@@ -304,7 +304,7 @@ def random(call: Call) -> Plan:
 
 # ---- convolution and pooling ---------------------------------------------------------------------
 @rule("convolution")
-def convolution(call: Call) -> Plan:
+def convolution(call: OperatorCall) -> LayoutPlan:
     """Cut along the batch."""
     return plan(
         call,
@@ -320,7 +320,7 @@ def convolution(call: Call) -> Plan:
 
 
 @rule("convolution_backward")
-def convolution_backward(call: Call) -> Plan:
+def convolution_backward(call: OperatorCall) -> LayoutPlan:
     def candidates(i: int) -> list[Candidate]:
         cut = any(call.specs[k].placements[i] == Shard(0) for k in (0, 1))
         made = (
@@ -346,7 +346,7 @@ def convolution_backward(call: Call) -> Plan:
     "avg_pool2d", "max_pool2d_with_indices", "_adaptive_avg_pool2d", "avg_pool1d", "adaptive_max_pool2d", "avg_pool3d", "upsample_nearest2d",
     "upsample_bilinear2d", "pixel_shuffle",
 )  # fmt: skip
-def pooling(call: Call) -> Plan:
+def pooling(call: OperatorCall) -> LayoutPlan:
     """Samples and channels may be cut."""
     spec = call.specs[0]
     results = 2 if "max" in call.func._opname else 1
@@ -369,7 +369,7 @@ def pooling(call: Call) -> Plan:
     "_adaptive_avg_pool2d_backward",
     "avg_pool3d_backward",
 )
-def pooling_backward(call: Call) -> Plan:
+def pooling_backward(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
     spatial = 3 if "3d" in call.func._opname else 2
     short = [
@@ -382,7 +382,7 @@ def pooling_backward(call: Call) -> Plan:
 
 # ---- indexing ------------------------------------------------------------------------------------
 @rule("gather")
-def gather(call: Call) -> Plan:
+def gather(call: OperatorCall) -> LayoutPlan:
     spec, index = call.specs
     dim = call["dim"] % max(spec.ndim, 1)
 
@@ -401,7 +401,7 @@ def gather(call: Call) -> Plan:
 
 
 @rule("put_along")
-def put_along(call: Call) -> Plan:
+def put_along(call: OperatorCall) -> LayoutPlan:
     """The gradient of what was taken along a dimension, which is whole."""
     shape, dim = call["shape"], call["dim"] % max(len(call["shape"]), 1)
 
@@ -424,7 +424,7 @@ def put_along(call: Call) -> Plan:
 
 
 @rule("index_select")
-def index_select(call: Call) -> Plan:
+def index_select(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
     dim = call["dim"] % max(spec.ndim, 1)
 
@@ -436,7 +436,7 @@ def index_select(call: Call) -> Plan:
 
 
 @rule("index")
-def index(call: Call) -> Plan:
+def index(call: OperatorCall) -> LayoutPlan:
     """x[i] with tensors of indices for leading dimensions; the others, and the indices, may be cut."""
     spec = call.specs[0]
     given = call["indices"]

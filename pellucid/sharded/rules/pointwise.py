@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from ...aten.overload import OpOverload
 from ...core.primitive import PRIMITIVES, Primitive
 from ..placements import REPLICATE, Partial, Placement, Shard
-from ..propagate import RULES, Call, Candidate, Plan, Rule, chosen, gathered, plan, shards
+from ..propagate import (
+    RULES,
+    Candidate,
+    LayoutPlan,
+    OperatorCall,
+    Rule,
+    chosen,
+    gathered,
+    plan,
+    shards,
+)
 
 # Operators that no element-wise operation of the library is named after. Of the others the record knows.
 POINTWISE = """
@@ -42,7 +52,7 @@ def on(shape: Sequence[int], whole: Sequence[int], dim: int) -> Placement:
     return Shard(k) if k >= 0 and (shape[k] != 1 or whole[dim] == 1) else REPLICATE
 
 
-def elementwise(call: Call) -> Plan:
+def elementwise(call: OperatorCall) -> LayoutPlan:
     """Arguments are cut as the result is."""
     name = call.func._opname
     base = name.rstrip("_") if not name.startswith("__") else name.strip("_").removeprefix("i")
@@ -94,7 +104,7 @@ def _like(p: Placement, model: Placement) -> Placement:
     )
 
 
-def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candidate]:
+def _linear(call: OperatorCall, base: str, term: Partial, i: int, n: int) -> list[Candidate]:
     """Candidates in which terms of a sum stay terms."""
     if term.reduce_op not in ("sum", "avg"):
         return []
@@ -132,7 +142,7 @@ def _linear(call: Call, base: str, term: Partial, i: int, n: int) -> list[Candid
     return []
 
 
-def _all_partial(call: Call, i: int) -> bool:
+def _all_partial(call: OperatorCall, i: int) -> bool:
     return all(isinstance(s.placements[i], Partial) for s in call.specs)
 
 
@@ -154,7 +164,7 @@ def found_rule(func: OpOverload) -> Rule:
     return made or gathered
 
 
-def _loss(call: Call) -> Plan:
+def _loss(call: OperatorCall) -> LayoutPlan:
     """A loss element by element: with a mean or a sum the result consists of terms."""
     shapes = [tuple(s.shape) for s in call.specs]
     whole = broadcast(shapes)
@@ -177,7 +187,7 @@ def _loss(call: Call) -> Plan:
     return plan(call, chosen(call, candidates))
 
 
-def _loss_backward(call: Call) -> Plan:
+def _loss_backward(call: OperatorCall) -> LayoutPlan:
     """The gradient in the input of such a loss; of a mean, each part divides by its own number of
     elements.
     """
@@ -199,7 +209,7 @@ def _loss_backward(call: Call) -> Plan:
     for size in whole:
         total *= size
 
-    def kernel(c: Call, values: list[object]) -> object:
+    def kernel(c: OperatorCall, values: list[object]) -> object:
         from ..propagate import run
 
         changed = list(values)

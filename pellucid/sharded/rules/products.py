@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...dtypes import BY_NAME
 from ..placements import REPLICATE, SUM, Placement, Shard, TensorMeta, meta_of
-from ..propagate import Call, Candidate, Plan, chosen, plan, rule
+from ..propagate import Candidate, LayoutPlan, OperatorCall, chosen, plan, rule
 from .pointwise import on
 
 
@@ -23,7 +23,7 @@ def _products(batch: int) -> list[tuple[Placement, Placement, Placement]]:
 
 
 @rule("mm", "bmm")
-def product(call: Call) -> Plan:
+def product(call: OperatorCall) -> LayoutPlan:
     batch = call.specs[0].ndim - 2
     return plan(
         call, chosen(call, lambda i: [Candidate((out,), (a, b)) for out, a, b in _products(batch)])
@@ -31,7 +31,7 @@ def product(call: Call) -> Plan:
 
 
 @rule("addmm", "baddbmm")
-def added_product(call: Call) -> Plan:
+def added_product(call: OperatorCall) -> LayoutPlan:
     added, a, b = call.specs
     batch = a.ndim - 2
     whole = (*a.shape[:-1], b.shape[-1])
@@ -49,7 +49,7 @@ def added_product(call: Call) -> Plan:
 
 
 @rule("mv", "dot", "vdot")
-def product_with_vector(call: Call) -> Plan:
+def product_with_vector(call: OperatorCall) -> LayoutPlan:
     last = call.specs[0].ndim - 1
     made = [
         Candidate((REPLICATE,), (REPLICATE, REPLICATE)),
@@ -61,14 +61,14 @@ def product_with_vector(call: Call) -> Plan:
 
 
 @rule("addmv")
-def added_product_with_vector(call: Call) -> Plan:
+def added_product_with_vector(call: OperatorCall) -> LayoutPlan:
     made = [Candidate((REPLICATE,), (REPLICATE,) * 3), Candidate((SUM,), (SUM, Shard(1), Shard(0)))]
     if tuple(call.specs[0].shape) == (call.specs[1].shape[0],):
         made.append(Candidate((Shard(0),), (Shard(0), Shard(0), REPLICATE)))
     return plan(call, chosen(call, lambda i: made))
 
 
-def _attention(call: Call, metas: list[TensorMeta | None]) -> Plan:
+def _attention(call: OperatorCall, metas: list[TensorMeta | None]) -> LayoutPlan:
     """Attention: batch and heads may be cut, for all tensors alike."""
     sources, results = ("query", "key", "value"), len(metas)
     first = call.specs[call.index(sources[0])]
@@ -99,7 +99,7 @@ def _attention(call: Call, metas: list[TensorMeta | None]) -> Plan:
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")
-def attention(call: Call) -> Plan:
+def attention(call: OperatorCall) -> LayoutPlan:
     query, value = call["query"], call["value"]
     dtype = query.tensor_meta.dtype
     norms = dtype if dtype.itemsize >= 4 else BY_NAME["float32"]
@@ -110,7 +110,7 @@ def attention(call: Call) -> Plan:
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
-def attention_backward(call: Call) -> Plan:
+def attention_backward(call: OperatorCall) -> LayoutPlan:
     return _attention(
         call,
         [

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..placements import REPLICATE, NormPartial, Partial, Placement, Shard
-from ..propagate import Call, Candidate, Plan, chosen, dims_of, plan, rule, shards
+from ..propagate import Candidate, LayoutPlan, OperatorCall, chosen, dims_of, plan, rule, shards
 
 
 def _left(d: int, dims: list[int], keep: bool) -> int:
@@ -18,8 +18,8 @@ def _left(d: int, dims: list[int], keep: bool) -> int:
 
 
 def reduced(
-    call: Call, terms: Any, linear: tuple[str, ...] = (), results: int = 1, dims: Any = None
-) -> Plan:
+    call: OperatorCall, terms: Any, linear: tuple[str, ...] = (), results: int = 1, dims: Any = None
+) -> LayoutPlan:
     """The plan of a reduction over dimensions.
 
     Args:
@@ -46,7 +46,7 @@ def reduced(
     return plan(call, chosen(call, candidates))
 
 
-def reduction(term: str, call: Call) -> Plan:
+def reduction(term: str, call: OperatorCall) -> LayoutPlan:
     """A reduction over dimensions, of whose parts the results are `term` to each other ("": nothing)."""
     spec = call.specs[0]
     whole_numbers = not spec.tensor_meta.dtype.is_floating_point
@@ -83,18 +83,18 @@ rule("any", "all")(partial(reduction, ""))
     "var_mean",
     "std_mean",
 )
-def with_indices(call: Call) -> Plan:
+def with_indices(call: OperatorCall) -> LayoutPlan:
     """Two results; the dimension is whole."""
     over = dims_of(call.get("dim"), call.specs[0].ndim)
     return reduced(call, lambda d, i: None, results=2, dims=over)
 
 
 @rule("argmax", "argmin", "var", "std", "logsumexp", "norm", "count_nonzero", "median", "nanmedian")
-def whole(call: Call) -> Plan:
+def whole(call: OperatorCall) -> LayoutPlan:
     return reduced(call, lambda d, i: None)
 
 
-def _kept(call: Call, over: list[int], results: int = 1) -> Plan:
+def _kept(call: OperatorCall, over: list[int], results: int = 1) -> LayoutPlan:
     """The result has the argument's shape; some dimensions are whole."""
     specs = call.specs
     shape = specs[0].shape
@@ -114,14 +114,14 @@ def _kept(call: Call, over: list[int], results: int = 1) -> Plan:
     "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "cumsum", "cumprod", "logcumsumexp", "_safe_softmax",
     "sort", "topk", "cummax", "cummin", "softmax", "log_softmax", "argsort", "renorm",
 )  # fmt: skip
-def along(call: Call) -> Plan:
+def along(call: OperatorCall) -> LayoutPlan:
     dim = call.get("dim", -1)
     over = dims_of(-1 if dim is None else dim, call.specs[0].ndim)
     return _kept(call, over, len(call.func._schema.returns))
 
 
 @rule("linalg_vector_norm")
-def vector_norm(call: Call) -> Plan:
+def vector_norm(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
     order = float(call["ord"])
     over = dims_of(call["dim"], spec.ndim)

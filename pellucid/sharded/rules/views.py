@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..placements import REPLICATE, Partial, Placement, Shard, local_shape
-from ..propagate import Call, Candidate, Plan, chosen, plan, rule, shards
+from ..propagate import Candidate, LayoutPlan, OperatorCall, chosen, plan, rule, shards
 
 
 def moved(
-    call: Call, where: Callable[[int, int], int | None], results: int = 1, **more: Any
-) -> Plan:
+    call: OperatorCall, where: Callable[[int, int], int | None], results: int = 1, **more: Any
+) -> LayoutPlan:
     """The plan of an operator of one tensor that moves dimensions.
 
     Args:
@@ -80,7 +80,7 @@ def groups(shape: Sequence[int], sizes: Sequence[int]) -> list[tuple[list[int], 
 
 
 @rule("view.default", "_unsafe_view", "reshape", "_reshape_alias")
-def view(call: Call) -> Plan:
+def view(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
     shape = tuple(spec.shape)
     sizes = list(call.values[1])
@@ -125,38 +125,38 @@ def view(call: Call) -> Plan:
 
 
 @rule("view.dtype")
-def view_dtype(call: Call) -> Plan:
+def view_dtype(call: OperatorCall) -> LayoutPlan:
     last = call.specs[0].ndim - 1
     return moved(call, lambda d, i: d if d != last else None)
 
 
 @rule("t")
-def t(call: Call) -> Plan:
+def t(call: OperatorCall) -> LayoutPlan:
     return moved(call, lambda d, i: 1 - d if call.specs[0].ndim == 2 else d)
 
 
 @rule("transpose.int", "swapaxes", "swapdims", "transpose_")
-def transpose(call: Call) -> Plan:
+def transpose(call: OperatorCall) -> LayoutPlan:
     n = call.specs[0].ndim
     a, b = call.values[1] % max(n, 1), call.values[2] % max(n, 1)
     return moved(call, lambda d, i: b if d == a else a if d == b else d)
 
 
 @rule("permute")
-def permute(call: Call) -> Plan:
+def permute(call: OperatorCall) -> LayoutPlan:
     n = call.specs[0].ndim
     order = [d % n for d in call.values[1]]
     return moved(call, lambda d, i: order.index(d))
 
 
 @rule("unsqueeze", "unsqueeze_")
-def unsqueeze(call: Call) -> Plan:
+def unsqueeze(call: OperatorCall) -> LayoutPlan:
     at = call.values[1] % (call.specs[0].ndim + 1)
     return moved(call, lambda d, i: d + (d >= at))
 
 
 @rule("squeeze")
-def squeeze(call: Call) -> Plan:
+def squeeze(call: OperatorCall) -> LayoutPlan:
     shape = call.specs[0].shape
     dims = call.get("dim", None)
     chosen_dims = (
@@ -169,7 +169,7 @@ def squeeze(call: Call) -> Plan:
     if call.func._overloadname == "default":
         made = moved(call, lambda d, i: None if d in gone else d - sum(k < d for k in gone))
 
-        def kernel(c: Call, values: list[Any]) -> Any:
+        def kernel(c: OperatorCall, values: list[Any]) -> Any:
             x = values[0]
             for d in reversed(gone):
                 x = x.squeeze(d)
@@ -178,7 +178,7 @@ def squeeze(call: Call) -> Plan:
         return made._replace(kernel=kernel)
     made = moved(call, lambda d, i: None if d in gone else d - sum(k < d for k in gone))
 
-    def kernel_of_dims(c: Call, values: list[Any]) -> Any:
+    def kernel_of_dims(c: OperatorCall, values: list[Any]) -> Any:
         x = values[0]
         for d in sorted(gone, reverse=True):
             x = x.squeeze(d)
@@ -188,7 +188,7 @@ def squeeze(call: Call) -> Plan:
 
 
 @rule("expand")
-def expand(call: Call) -> Plan:
+def expand(call: OperatorCall) -> LayoutPlan:
     shape = tuple(call.specs[0].shape)
     sizes = list(call.values[1])
     lead = len(sizes) - len(shape)
@@ -209,25 +209,25 @@ def expand(call: Call) -> Plan:
     "split_with_sizes_copy",
     "unsafe_split_with_sizes",
 )
-def split(call: Call) -> Plan:
+def split(call: OperatorCall) -> LayoutPlan:
     dim = call["dim"] % call.specs[0].ndim
     return moved(call, lambda d, i: d if d != dim else None)
 
 
 @rule("unbind")
-def unbind(call: Call) -> Plan:
+def unbind(call: OperatorCall) -> LayoutPlan:
     dim = call["dim"] % call.specs[0].ndim
     return moved(call, lambda d, i: None if d == dim else d - (d > dim))
 
 
 @rule("select.int")
-def select(call: Call) -> Plan:
+def select(call: OperatorCall) -> LayoutPlan:
     dim = call["dim"] % call.specs[0].ndim
     return moved(call, lambda d, i: None if d == dim else d - (d > dim))
 
 
 @rule("slice.Tensor")
-def slice_(call: Call) -> Plan:
+def slice_(call: OperatorCall) -> LayoutPlan:
     spec = call.specs[0]
     dim = call["dim"] % spec.ndim
     size = spec.shape[dim]
@@ -241,7 +241,7 @@ def slice_(call: Call) -> Plan:
 
 
 @rule("select_backward", "slice_backward", "diagonal_backward", "unfold_backward")
-def select_backward(call: Call) -> Plan:
+def select_backward(call: OperatorCall) -> LayoutPlan:
     """The gradient is put into zeros of the whole size: other dimensions may be cut."""
     sizes = list(call["input_sizes"])
     n = len(sizes)
@@ -265,7 +265,7 @@ def select_backward(call: Call) -> Plan:
 
 
 @rule("cat", "stack")
-def cat(call: Call) -> Plan:
+def cat(call: OperatorCall) -> LayoutPlan:
     name = call.func._opname
     shapes = [tuple(s.shape) for s in call.specs]
     n = len(shapes)
@@ -308,7 +308,7 @@ def cat(call: Call) -> Plan:
     "diag",
     "repeat_interleave.self_int",
 )
-def dims_whole(call: Call) -> Plan:
+def dims_whole(call: OperatorCall) -> LayoutPlan:
     """The dimensions that it works along are whole, others may be cut."""
     spec, name = call.specs[0], call.func._opname
     n = spec.ndim

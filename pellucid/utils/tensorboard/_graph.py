@@ -16,7 +16,7 @@ from ...core.tensor import Tensor
 from . import _wire as wire
 
 
-class Recorder:
+class GraphRecorder:
     """Writes down the operations between `module_enter` and `module_exit` of the model."""
 
     def __init__(self, model: Any) -> None:
@@ -99,7 +99,7 @@ def record_graph(
     inputs, shape, attributes).
     """
     arguments = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-    recorder = Recorder(model)
+    recorder = GraphRecorder(model)
     for i, tensor in enumerate(_tensors(arguments)):
         recorder.add(f"input/{i}", "Input", [], tensor)
     with no_grad(), observe.observing(recorder):

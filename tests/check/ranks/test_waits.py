@@ -9,7 +9,7 @@ import pytest
 from pellucid.check import Settings
 from pellucid.check.ranks import launch, merge, waits
 from pellucid.check.ranks.conditions import condition
-from pellucid.check.ranks.job import Job, Place
+from pellucid.check.ranks.job import Job, RankLine
 from pellucid.debug.pictures import timeline
 
 HERE = Path(__file__).parent
@@ -341,4 +341,4 @@ def test_the_page_shows_ranks_lines_and_findings(tmp_path, script):
 
 
 def test_places_are_short():
-    assert str(Place("/a/b/train.py", 3)) == "train.py:3"
+    assert str(RankLine("/a/b/train.py", 3)) == "train.py:3"

@@ -28,7 +28,7 @@ from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
 from ..source.places import Place, assigned_before, rows_chosen, tree
 from .picked import Picked, picked_rows
-from .records import KEPT, ROWS, Call, Evaluation, Learned, digest_of
+from .records import KEPT, ROWS, Evaluation, Learned, ModelCall, digest_of
 from .rows import common, grams, hashed, matrix, pairs, samples
 from .supervised import in_dataset, told_by_labels
 from .together import REPEATS, SELECTS, TRAIN, Together, later
@@ -68,7 +68,7 @@ class DataLeak(Together):
 
     def __init__(self) -> None:
         super().__init__()
-        self._calls: dict[int, Call] = {}  # by number
+        self._calls: dict[int, ModelCall] = {}  # by number
         self._learned: dict[int, Learned] = {}  # by id of a model
         self._evaluations: dict[tuple[int, Any, str | None], Evaluation] = {}
         self._chosen: dict[int, Any] = {}  # id of a tensor -> where its rows were chosen
@@ -239,7 +239,7 @@ class DataLeak(Together):
             return
         if len(self._calls) >= 64:
             self._calls.pop(next(iter(self._calls)))
-        found = Call(module)
+        found = ModelCall(module)
         known = not held_out and learned is not None and self._all_known(learned, call)
         if not full and not known:
             self._look(found, call)
@@ -297,11 +297,11 @@ class DataLeak(Together):
         if n < 8 or not n % 16 or learned.phase != self._phase or not call.inputs[0].ndim:
             return False
         last = call.inputs[0].shape[0] - 1
-        few = Call(call.module)
+        few = ModelCall(call.module)
         self._look(few, call, sorted({0, last // 3, last // 2, last}) if last > 0 else [0])
         return few.codes is not None and learned.recent.issuperset(few.codes.tolist())
 
-    def _look(self, found: Call, call: ModuleCall, some: list[int] | None = None) -> None:
+    def _look(self, found: ModelCall, call: ModuleCall, some: list[int] | None = None) -> None:
         """The rows themselves: of fractions the first input alone, of whole numbers all inputs
         together. With `some` only the codes of these rows.
         """
@@ -357,7 +357,7 @@ class DataLeak(Together):
         return made
 
     def _evaluation(
-        self, call: ModuleCall, value: Value, found: Call, loader: LoaderInfo | None
+        self, call: ModuleCall, value: Value, found: ModelCall, loader: LoaderInfo | None
     ) -> Evaluation | None:
         if loader is not None:
             name: str | None = loader.name
@@ -544,7 +544,7 @@ class DataLeak(Together):
             fix="compute the loss of the training rows alone: `loss(output[train], labels[train])`",
         )
 
-    def _evaluated(self, found: Call, held: Evaluation, learned: Learned, event: Read) -> None:
+    def _evaluated(self, found: ModelCall, held: Evaluation, learned: Learned, event: Read) -> None:
         held.learned = learned
         held.beside |= learned.chosen
         if event.site is not None and len(held.texts) < 4:

@@ -52,7 +52,7 @@ class Learned:
         # how many of the rows of the last calls were new: so many are not known yet
         self.fresh = 1.0
 
-    def add(self, call: Call, phase: int = 0) -> None:
+    def add(self, call: ModelCall, phase: int = 0) -> None:
         """The rows of a call that a backward has gone through."""
         if phase != self.phase:
             self.phase, self.recent = phase, set()
@@ -118,7 +118,7 @@ class Evaluation:
         self.texts: set[str] = set()  # of the statements that read the result
 
 
-class Call:
+class ModelCall:
     """A call of a whole model, until it is known whether it was training or evaluation."""
 
     __slots__ = (

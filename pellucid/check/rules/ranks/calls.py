@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...ranks.job import Call, Job, Place, Rank, listed
+from ...ranks.job import Job, Rank, RankCall, RankLine, listed
 from ...ranks.rule import RankRule
 
 _ECHO = ("DistBackendError", "DistStoreError")
 
 
-def mismatch(job: Job) -> dict[int, Call] | None:
+def mismatch(job: Job) -> dict[int, RankCall] | None:
     """By rank: the first collectives of one number of a group that are not the same call."""
-    found: list[dict[int, Call]] = []
+    found: list[dict[int, RankCall]] = []
     for by_rank in job.groups().values():
         for calls in zip(*by_rank.values(), strict=False):
             if len({c.words for c in calls}) > 1:
@@ -22,11 +22,11 @@ def mismatch(job: Job) -> dict[int, Call] | None:
     return min(found, key=lambda calls: min(c.begin for c in calls.values())) if found else None
 
 
-def missing(job: Job) -> tuple[list[Call], list[Rank]] | None:
+def missing(job: Job) -> tuple[list[RankCall], list[Rank]] | None:
     """(calls that were begun and never ended, the ranks that did not come to them); None where
     there are none.
     """
-    found: list[tuple[list[Call], list[Rank]]] = []
+    found: list[tuple[list[RankCall], list[Rank]]] = []
     for by_rank in job.groups().values():
         counts = {
             rank: max((c.number or 0 for c in calls), default=0) for rank, calls in by_rank.items()
@@ -47,7 +47,7 @@ def missing(job: Job) -> tuple[list[Call], list[Rank]] | None:
     return min(found, key=lambda each: each[0][0].begin) if found else None
 
 
-def alone(calls: dict[int, Call]) -> tuple[list[int], Call]:
+def alone(calls: dict[int, RankCall]) -> tuple[list[int], RankCall]:
     """(the ranks of the rarest call, one of them)."""
     by: dict[Any, list[int]] = {}
     for rank, call in calls.items():
@@ -63,7 +63,7 @@ def job_order(ranks: list[int]) -> int:
     return -min(ranks)
 
 
-def _conditional(calls: list[Call]) -> tuple[Call, Place, str] | None:
+def _conditional(calls: list[RankCall]) -> tuple[RankCall, RankLine, str] | None:
     for call in calls:
         found = Job.condition(call)
         if found is not None:
@@ -229,7 +229,7 @@ class CollectiveUnderRankCondition(RankRule):
 
     def compare(self, job: Job) -> None:
         calls = mismatch(job)
-        waiting: list[Call]
+        waiting: list[RankCall]
         if calls is not None:
             odd, first = alone(calls)
             waiting = [first, *(c for r, c in calls.items() if r not in odd)]

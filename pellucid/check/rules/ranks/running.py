@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from ...ranks.job import Job, Place, Rank, listed
+from ...ranks.job import Job, Rank, RankLine, listed
 from ...ranks.rule import RankRule
 
 
@@ -130,12 +130,12 @@ class Straggler(RankRule):
         return max(0.0, median(b - a for a, b in zip(waited[1:], waited[2:], strict=False)))
 
     @staticmethod
-    def _line(job: Job, rank: Rank, begin: float) -> tuple[Place | None, float, float]:
+    def _line(job: Job, rank: Rank, begin: float) -> tuple[RankLine | None, float, float]:
         """(the line at which the rank spends more time than the others, seconds a step there,
         seconds of the others).
         """
         waited = {r.rank: sorted(w for c in r.calls for w in c.waits) for r in job.ranks}
-        spent: dict[int, dict[Place, float]] = {}
+        spent: dict[int, dict[RankLine, float]] = {}
         for r in job.ranks:
             found = r.lines(begin, r.end)
             for a, b in waited[r.rank]:

@@ -25,7 +25,7 @@ from ..source.origins import factor_at, number_called, written_at
 from ..source.places import Place, tree
 from .divided import AddedUp, DividedAgain
 from .units import Units, first_group
-from .watched import Watched
+from .watched import LossesSeen
 
 
 class _Rates:
@@ -100,7 +100,7 @@ class LrAbsurd(Rule):
         self._divided = DividedAgain()
         self._added = AddedUp()
         self._units = Units()
-        self._watched = Watched()
+        self._watched = LossesSeen()
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Settings with which no training can go well, whatever the gradients."""

@@ -13,7 +13,7 @@ _LOSS = re.compile(r"(\b|_)(loss|losses|mse|rmse|mae|nll|perplexity)(\b|_)", re.
 _SCORE = re.compile(r"(\b|_)(acc|accuracy|f1|auc|iou|dice|bleu|psnr)(\b|_)", re.IGNORECASE)
 
 
-class Watched:
+class LossesSeen:
     """Which numbers were losses."""
 
     def __init__(self) -> None:
