@@ -84,12 +84,14 @@ def test_functorch_is_this_package_where_it_stands_in():
     program = (
         "import pellucid\npellucid.interop.as_torch()\nimport functorch, torch\n"
         "print(functorch.vmap is torch.vmap, functorch.FunctionalModule.__name__, functorch.make_fx.__name__)\n"
-        "try:\n    from functorch import dim\nexcept ImportError:\n    print('no dim')\n"
+        "from functorch.dim import dims\nfrom functorch.einops import rearrange\n"
+        "i, j = dims()\n"
+        "print(rearrange(torch.ones(2, 3)[i, j].order(j, i), 'a b -> b a').shape)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
     )
-    assert done.stdout == "True FunctionalModule make_fx\nno dim\n", done.stderr
+    assert done.stdout == "True FunctionalModule make_fx\ntorch.Size([2, 3])\n", done.stderr
 
 
 def test_vmap_takes_the_steps_that_a_library_puts_in_place(monkeypatch):

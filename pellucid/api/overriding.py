@@ -15,7 +15,7 @@ import contextlib
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -30,6 +30,7 @@ from ..devices import Size, device
 from ..dtypes import dtype
 from ..errors import UnsupportedError, forwarding
 from ..ops._overloads import overloads
+from ..ops.index import basic as indexing
 from . import attach, origins
 from .exchange import code_for, twin
 
@@ -186,11 +187,15 @@ def _leaves(args: Any, kwargs: Any) -> Iterable[Any]:
 
 
 def dispatch(
-    public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    public: Any,
+    run: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    deeper: Sequence[Any] = (),
 ) -> Any:
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
     modes = local.function_modes
-    values = overloaded(_leaves(args, kwargs))
+    values = overloaded((*_leaves(args, kwargs), *deeper))
     if modes and not local.function_all_off:
         mode = modes[-1]
         local.function_modes = modes[:-1]
@@ -455,16 +460,17 @@ def _init_subclass(cls: Any, **kwargs: Any) -> None:
     for name, value in _versions().items():
         if not any(name in vars(base) for base in cls.__mro__[: cls.__mro__.index(Tensor)]):
             setattr(cls, name, value)
-    _ask_for(cls)
+    ask_for(cls)
 
 
-def _ask_for(cls: type) -> None:
+def ask_for(cls: type) -> None:
     """Have functions ask from now on, since there is a class that takes them over."""
     with _lock:
         _installed["classes"] += 1
         first = _installed["classes"] == 1 and not _installed["modes"]
         if not issubclass(cls, Tensor):
             bind.other_type = _operator
+            indexing.taken_over = _index
         if first:
             _functions(True)
 
@@ -478,7 +484,7 @@ def _notice(made: type) -> None:
     if str(home).startswith("pellucid."):
         return
     if "__torch_function__" in members and not issubclass(made, Tensor):
-        _ask_for(made)
+        ask_for(made)
     for name in [
         name
         for name, value in members.items()
@@ -508,6 +514,22 @@ def _operator(name: str, x: Any, y: Any) -> Any:
         with contextlib.suppress(TypeError):
             return dispatch(vars(Tensor)[name], _refusing, (x, y), {})
     return beside_an_array(name, x, y)
+
+
+def _index(name: str, x: Any, index: Any, *value: Any) -> Any:
+    """What a class makes of an index of a tensor that one of its objects is in, however deep."""
+    found = overloaded(_within(index))
+    if not found:
+        return NotImplemented
+    return dispatch(vars(Tensor)[name], _refusing, (x, index, *value), {}, found)
+
+
+def _within(index: Any) -> Iterable[Any]:
+    if isinstance(index, (list, tuple)):
+        for item in index:
+            yield from _within(item)
+    elif not isinstance(index, Tensor):
+        yield index
 
 
 def beside_an_array(name: str, x: Any, y: Any) -> Any:

@@ -41,7 +41,12 @@ _IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
 
 
 # A package of PyTorch's distribution, and where its parts are here.
-_FUNCTORCH = {"functorch": "deprecated", "functorch.compile": "compile"}
+_FUNCTORCH = {
+    "functorch": "deprecated",
+    "functorch.compile": "compile",
+    "functorch.dim": "dim",
+    "functorch.einops": "einops",
+}
 
 
 class TorchVersion(str):

@@ -574,3 +574,16 @@ def test_few_numbers_are_the_same_with_and_without_native_code(monkeypatch, coun
         monkeypatch.undo()
         for a, b in zip(native, plain, strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes(), name
+
+
+@pytest.mark.parametrize(
+    ("trials", "chance", "drawn"),
+    [
+        ("inf", 0.5, "[nan, inf, nan, inf]"),  # PyTorch's
+        ("3", 1e-320, "[0.0, 0.0, 0.0, 0.0]"),
+        ("1e300", 1e-310, "[0.0, 0.0, 0.0, 0.0]"),
+    ],
+)
+def test_binomial_draws_of_endless_trials_and_tiny_chances_end(trials, chance, drawn):
+    n, p = (np.full(4, float(v)) for v in (trials, chance))
+    assert str(binomial(Generator().manual_seed(1), n, p).tolist()) == drawn

@@ -280,7 +280,9 @@ def _binomial_half(n: Any, p: Any, draws: _Draws) -> Any:
     log_miss = float(np.log1p(-p))
     trials, successes, total = float(n), 0, 0.0
     while True:
-        total += math.ceil(math.log(draws.uniform() or 5e-324) / log_miss)
+        u = math.log(draws.uniform() or 5e-324)
+        # a tiny probability: no success among any number of trials
+        total += float(np.ceil(u / log_miss)) if log_miss else math.inf
         if total > trials:
             return successes
         successes += 1
@@ -305,7 +307,7 @@ def _transformed_rejection(n: Any, p: Any, draws: _Draws) -> float:
         edge = 0.5 - abs(u)
         if edge == 0.0:
             continue
-        k = float(real(math.floor((2 * a / edge + b) * u + c)))
+        k = float(real(np.floor((2 * a / edge + b) * u + c)))  # of infinite trials no integer
         if k < 0 or k > trials:
             continue
         if edge >= 0.07 and v <= inside:

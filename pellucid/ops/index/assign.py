@@ -34,6 +34,7 @@ from .._samples import Sample
 from ..shape._sizes import legacy_type
 from ..shape.broadcast import expand
 from ..shape.view import reshape
+from . import basic as basic_index
 from ._writes import wrote_in_order
 from .basic import BY_LAST, basic_tuple, check_index, checked_index, numpy_index, parse, take_view
 
@@ -276,6 +277,8 @@ def _target(index: Any) -> Any:
 
 def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
     if index is False:
+        return
+    if basic_index.taken_over("__setitem__", x, index, value) is not NotImplemented:
         return
     basic, spec, tensors = parse(x, index)
     whole = value

@@ -1,0 +1,5 @@
+"""`functorch.einops`: `rearrange` under the name that `functorch` has it by."""
+
+from ..func import rearrange as rearrange
+
+__all__ = ["rearrange"]
