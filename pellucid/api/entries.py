@@ -156,7 +156,8 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
         return
     names, defaults, unknown, rest, keywords, seen_by_name = entry
     listed = "".join(f"{name}, " for name in names)
-    call, run = _handed_to(getattr(function, "positional", function), names)
+    taken = function if seen_by_name else getattr(function, "positional", function)
+    call, run = _handed_to(taken, names)
     arguments = [
         name if value is MISSING else f"'default {name}' if {name} is missing__ else {name}"
         for name, value in zip(names, defaults, strict=True)

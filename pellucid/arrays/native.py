@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -48,6 +49,12 @@ def compiling_little() -> Iterator[None]:
         yield
     finally:
         sparing[0] -= 1
+
+
+def native_code_runs() -> bool:
+    """Whether this process has loaded generated code: more of it costs little then."""
+    jit = sys.modules.get("pellucid.llvm.jit")
+    return jit is not None and jit.statistics["loaded"] + jit.statistics["compiled"] > 0
 
 
 def enabled() -> bool:

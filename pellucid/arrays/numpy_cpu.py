@@ -23,7 +23,7 @@ from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .halves import HALVES, multiplied, narrowed, widened
 from .meta import MetaArray
-from .native import REAL, kernels, sparing, ufuncs
+from .native import REAL, kernels, native_code_runs, sparing, ufuncs
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
@@ -84,7 +84,7 @@ ACCUMULATE: dict[Any, Any] = {
 }
 _F32 = np.dtype(np.float32)
 _REDUCED = HALVES | set(map(np.dtype, "fdFD?bBhHiIl"))
-_multiply = np.multiply
+_multiply, _divide = np.multiply, np.divide
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
@@ -149,6 +149,9 @@ def _add(
     """
     size = x.size
     if size <= _BUFFERED:
+        made = _few("sum", x, axis, keepdims) if size <= _FEW and dtype is out is None else None
+        if made is not None:
+            return made
         made = _reduce(x, axis, dtype, out, keepdims)
         return made if out is not None or x.flags.c_contiguous else in_order(made)
     if size > _MANY and dtype is out is None:
@@ -184,6 +187,20 @@ def _add(
     return made if flags.c_contiguous or out is not None else in_order(made)
 
 
+def _no_kernels_yet(name: str, x: Any, axis: Any, keepdims: bool) -> None:
+    """What reduces few elements until native code runs, or so often that loading it pays."""
+    global _few
+    _asked[0] += 1
+    if _asked[0] % 256 or not config.kernels or sparing[0]:
+        return
+    if native_code_runs() or _asked[0] >= _OFTEN:
+        _few = kernels.pointwise.few.reduced
+
+
+_few: Any = _no_kernels_yet
+_asked = [0]  # how often it was called
+_OFTEN = 8192
+_FEW = 256  # elements in whose reductions NumPy is busy with other things most of the time
 # Elements of an array with gaps that NumPy gathers and adds up pairwise, before it adds such sums
 # one by one.
 _GATHERED = 8192
@@ -203,7 +220,7 @@ def sum(
 ) -> Any:
     """As `np.sum`, but float16 and bfloat16 are added in float32, and integers give int64."""
     kind = x.dtype
-    wide = ACCUMULATE.get(kind)
+    wide = None if kind is _F32 else ACCUMULATE.get(kind)
     if wide is None:
         return _add(x, axis, dtype, out, keepdims)
     if wide.kind == "f" and out is None and (dtype is None or dtype == kind):
@@ -235,11 +252,21 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return narrowed(
             np.asarray(_add(widened(x), axis, None, None, keepdims) / np.float32(n)), kind
         )
-    return _add(x, axis, None, None, keepdims) / kind.type(n)
+    made = _add(x, axis, None, None, keepdims)
+    if type(made) is not ndarray:
+        return made / kind.type(n)
+    # NumPy takes most of a microsecond for an array and a number.
+    if kind is _F32 and not made.ndim and 0 < n <= _FEW:
+        return np.array(made.item() / n, kind)  # a quotient of floats, rounded twice, is the same
+    return _divide(made, np.array(n, kind), made)
 
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `sum`, NaN counted as 0."""
+    if axis is None and type(x) is ndarray and x.size <= _FEW and x.dtype is _F32:
+        total = _add(x, None, None, None, keepdims)
+        if total.item() == total.item():  # nothing is missing
+            return total
     made = _by_kernel("nansum", x, axis, keepdims)
     if made is not None:
         return made
@@ -252,7 +279,7 @@ def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.prod`, but float16 and bfloat16 are multiplied in float32, and integers give int64."""
-    made = _by_kernel("prod", x, axis, keepdims)
+    made = (_few if x.size <= _FEW else _by_kernel)("prod", x, axis, keepdims)
     if made is not None:
         return made
     kind = x.dtype
@@ -274,12 +301,16 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """By a kernel along rows, which NumPy takes one after the other."""
     kind = x.dtype
-    if kind.itemsize == 2 and kind in _WIDE and x.size:
+    if x.size <= _FEW and kind.itemsize > 2:
+        made = _few(name[1:], x, axis, keepdims)
+        if made is not None:
+            return made
+    elif kind.itemsize == 2 and kind in _WIDE and x.size:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
         return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), kind)
-    if kind.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+    elif kind.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
@@ -363,6 +394,17 @@ def matmul(a: Any, b: Any) -> Any:
     one matrix is one product.
     """
     kind = a.dtype
+    if (
+        a.size <= _FEW >= b.size
+        and type(a) is ndarray is type(b)
+        and kind is b.dtype
+        and kind.char in "fd"
+        and 0 < a.ndim < 3 > b.ndim > 0
+        and a.flags.forc
+        and b.flags.forc
+        and a.shape[-1] > 1
+    ):
+        return a.dot(b)  # the same call of BLAS, in a third of the time of `np.matmul`
     if b.ndim == 2 and a.ndim > 2 and a.size:
         shape = a.shape
         return matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])

@@ -170,7 +170,7 @@ _BITS = {**dict.fromkeys(HALVES, np.dtype(np.uint16)), np.dtype(np.complex64): n
 
 def full(shape: Any, value: Any, dtype: Any = None) -> Any:
     """As `np.full`."""
-    bits = _BITS.get(dtype)
+    bits = None if dtype is _F32 else _BITS.get(dtype)
     if bits is None:
         if dtype is None or type(value) not in (float, int, bool):
             return np.full(shape, value, dtype)

@@ -33,6 +33,7 @@ from .tensor import OutputSlot, Parameter, Tensor, VersionCounter, version_of
 
 asarray = np.asarray
 _new = object.__new__
+_FLOAT32 = np.dtype(np.float32)
 
 _RECORDER = """
 def record({args}, r, p, aux=None):
@@ -224,7 +225,7 @@ _RECORDED = """
             _record = _recorders.get(({all}))
             if _record is None:
                 _record = _recorders[({all})] = _make_recorder(_op, ({all}))
-            return _record({xs}_r, {params}, _extra)"""
+            return _record({xs}_r, {params}{extra})"""
 _WRAPPED = """
         _t = _new(_Tensor)
         _t._array = _r
@@ -278,6 +279,7 @@ def make_caller(
         "_Tensor": Tensor,
         "_Parameter": Parameter,
         "_ndarray": ndarray,
+        "_float32": _FLOAT32,
         "_asarray": asarray,
         "_new": _new,
         "_wrap": wrap,
@@ -309,7 +311,10 @@ def _caller_code(
     arguments = ["        _kind = None"] if promote == "common" else []
     for k in range(count):
         # A rule that reads nothing but shapes would answer for an array without data.
-        refused = f" or a{k}.dtype.kind in {aside!r}" if aside else ""
+        # float32, which needs neither, is told by one comparison
+        refused = (
+            f" or (k{k} := a{k}.dtype) is not _float32 and k{k}.kind in {aside!r}" if aside else ""
+        )
         common = _PROMOTED.format(k=k) if promote == "common" else ""
         arguments.append(
             _ARGUMENT.format(
@@ -320,7 +325,7 @@ def _caller_code(
                 number=_NUMBER.format(k=k, x=words[k]) if common and k > 1 and not aside else "",
             )
         )
-    results = ["        _r, _extra = _r" if aux else "        _extra = None"]
+    results = ["        _r, _extra = _r"] if aux else []
     several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     results.append(
         "        if type(_r) is not _ndarray:\n            _r = _asarray(_r)"
@@ -328,14 +333,19 @@ def _caller_code(
         else several
     )
     if promote == "float":
-        results.append("        if _r.dtype is not a0.dtype:\n            break")
+        results.append("        if _r.dtype is not k0:\n            break")
     if graph and count:
         wanted = [f"g{k}" for k in range(count)]
         floating = ' and _r.dtype.kind not in "biu"' if outputs == 1 else ""
         every = ", ".join(wanted) + ","
         results.append(
             _RECORDED.format(
-                any=" or ".join(wanted), all=every, floating=floating, xs=xs, params=params
+                any=" or ".join(wanted),
+                all=every,
+                floating=floating,
+                xs=xs,
+                params=params,
+                extra=", _extra" if aux else "",
             )
         )
     wrapped = "".join(f"_wrap(_r[{k}]), " for k in range(outputs))

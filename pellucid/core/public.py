@@ -116,7 +116,7 @@ def with_out(
             admit(calls, key, args, kwargs)
         try:
             if not kwargs or calls.own(kwargs):
-                return positional(*args, **kwargs)
+                return (function if kwargs else positional)(*args, **kwargs)
             given = renamed(function, kwargs)
             if "out" not in given:
                 return function(*args, **given)

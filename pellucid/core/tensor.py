@@ -297,7 +297,7 @@ def make_tensor(array: Any, cls: Any = Tensor) -> Any:
     self._array = array
     self._node = self._grad = self._ver = self._view = self._x = None
     self._rg = False
-    if local.inference:
+    if state.slow and local.inference:
         self._ver = InferenceVersion()
         self._x = {"inference": True}
     return self

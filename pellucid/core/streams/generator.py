@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...arrays.native import native_code_runs
 from ...errors import type_name
 from .. import tracing
-from .math import native_code_runs
 
 DEFAULT_SEED = 67280421310721
 STATE_BYTES = 5056

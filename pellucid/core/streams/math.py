@@ -4,12 +4,12 @@ normal transform.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...arrays.native import native_code_runs
 from ...llvm import threads
 
 EXACT_LIMIT = 1 << 14
@@ -144,12 +144,6 @@ def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
     if mean == 0.0:
         return values if std == 1.0 else values * real(std)
     return fma(values, real(std), real(mean))
-
-
-def native_code_runs() -> bool:
-    """Whether this process has loaded generated code: more of it costs little then."""
-    jit = sys.modules.get("pellucid.llvm.jit")
-    return jit is not None and jit.statistics["loaded"] + jit.statistics["compiled"] > 0
 
 
 _library: Any = None

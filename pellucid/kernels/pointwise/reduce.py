@@ -541,11 +541,11 @@ def _layout(
     kind = KINDS.get(x.dtype)
     if kind is None or not x.flags.c_contiguous or not available(PARTS.get(kind, kind)):
         return None
-    return _arranged(x.shape, axis)
+    return arranged(x.shape, axis)
 
 
 @functools.lru_cache(1024)
-def _arranged(
+def arranged(
     shape: tuple[int, ...], axis: Axes
 ) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
     ndim = len(shape)

@@ -14,7 +14,7 @@ from ... import dtypes
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import NAMESPACES, resized
 from ...core.inplace import into
-from ...core.modes import local
+from ...core.modes import local, state
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant
 from ...errors import (
@@ -30,6 +30,7 @@ from ...shapes import channels_last_strides
 from .._rules import as_index
 
 _CPU = dtypes.device("cpu")
+Fill = Callable[[tuple[int, ...], Any], np.ndarray]
 
 
 def check_device(where: Any) -> dtypes.device:
@@ -142,22 +143,23 @@ def _bad_size(function: str, position: int, value: Any) -> Exception:
     )
 
 
-def filled(
-    fill: Callable[[tuple[int, ...], Any], np.ndarray], shape: tuple[int, ...], kind: Any
-) -> np.ndarray:
-    """`fill(shape, kind)`.
+def fresh(fill: Fill, shape: tuple[int, ...], kind: Any) -> Tensor:
+    """A tensor on the new array `fill(shape, kind)`.
 
     Raises:
         RuntimeError: more bytes than 64 bits count.
     """
     try:
-        return fill(shape, kind)
+        array = fill(shape, kind)
     except ValueError:
         if math.prod(shape) * kind.itemsize < 1 << 63:
             raise
         raise OperationError(
             f"Storage size calculation overflowed with sizes={list(shape)}"
         ) from None
+    if array.size >= threads.LARGE:
+        threads.expect(array.size)
+    return make_tensor(constant(array) if state.slow else array)
 
 
 def build(
@@ -165,29 +167,30 @@ def build(
     kind: Any,
     device: Any,
     requires_grad: bool,
-    fill: Callable[[tuple[int, ...], Any], np.ndarray],
+    fill: Fill,
     memory_format: Any = None,
 ) -> Tensor:
     """A new tensor whose array `fill(shape, dtype)` makes; on `meta` it is not called."""
-    where = check_device(device)
+    where = _CPU if device is None is local.device else check_device(device)
     kind = kind.numpy
     strides = None
-    if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
+    if memory_format is None:
+        pass
+    elif memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
         strides = _channels_last(shape, kind, memory_format)
     elif memory_format is dtypes.preserve_format:
         raise OperationError("unsupported memory format Preserve")
-    if where.type == "meta":
+    if where is not _CPU and where.type == "meta":
         result = make_tensor(MetaArray(shape, kind, strides))
     else:
-        array = constant(filled(fill, shape, kind))
-        threads.expect(array.size)
+        result = fresh(fill, shape, kind)
         if strides is not None:
+            array = result._array
             held = np.ndarray(shape, kind, np.empty(array.nbytes, np.uint8), 0, strides)
             held[...] = array
-            array = constant(held)
-        result = make_tensor(
-            array if where.type == "cpu" else NAMESPACES[where.type].from_host(array)
-        )
+            result._array = constant(held)
+        if where is not _CPU and where.type != "cpu":
+            result._array = NAMESPACES[where.type].from_host(result._array)
     return want_gradient(result) if requires_grad else result
 
 

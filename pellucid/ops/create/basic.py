@@ -17,14 +17,12 @@ from ...arrays.sparse.array import SparseArray, package
 from ...core.bind import as_subclass
 from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public
-from ...core.tensor import Tensor, make_tensor
-from ...core.tracing import constant
+from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, OperationError, type_name
-from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
 from .._unset import mark_unset, unset
-from ._factory import build, check_memory, deliver, filled, sizes, want_gradient
+from ._factory import Fill, build, check_memory, deliver, fresh, sizes, want_gradient
 
 SPARSE = (
     devices.sparse_coo,
@@ -33,8 +31,6 @@ SPARSE = (
     devices.sparse_bsr,
     devices.sparse_bsc,
 )
-
-Fill = Callable[[tuple[int, ...], Any], np.ndarray]
 
 
 # ---- zeros, ones, empty -----------------------------------------------------------------------
@@ -63,10 +59,8 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
             and memory_format is None
         ):
             # Nothing but a size, a dtype and the CPU: the common call.
-            kind = dtypes.check_dtype(dtype, name) or dtypes.get_default_dtype()
-            made = constant(filled(fill, sizes(size, name), kind.numpy))
-            threads.expect(made.size)
-            return make_tensor(made)
+            kind = dtypes.get_default_dtype() if dtype is None else dtypes.check_dtype(dtype, name)
+            return fresh(fill, sizes(size, name), kind.numpy)  # type: ignore[union-attr]
         if kwargs:
             size = _only_size(size, kwargs, name)
         elif not size:
@@ -175,6 +169,8 @@ def _refuse_size(size: Any, name: str = "full") -> Any:
 
 
 def _number(value: Any, name: str) -> Any:
+    if type(value) in (int, float):
+        return value
     if isinstance(value, Tensor):
         if value._array.ndim or value._rg:
             raise ArgumentTypeError(
@@ -210,7 +206,16 @@ def make_like(
     """A tensor of the shape of `input`, and of its dtype, device and order of memory unless told
     otherwise.
     """
-    require_tensor(input, name)
+    a = require_tensor(input, name)._array
+    if (
+        dtype is layout is device is None
+        and type(a) is np.ndarray
+        and a.flags.c_contiguous
+        and memory_format is dtypes.preserve_format
+        and not pin_memory
+    ):  # the everyday call
+        made = fresh(fill, a.shape, a.dtype)
+        return want_gradient(made) if requires_grad else made
     if (
         type(input._array) is SparseArray
         and layout is not dtypes.strided

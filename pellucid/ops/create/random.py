@@ -26,7 +26,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, type_name
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
-from ._factory import build, check_device, check_memory, deliver, filled, sizes, want_gradient
+from ._factory import build, check_device, check_memory, deliver, fresh, sizes, want_gradient
 from .basic import empty_like
 
 Fill = Callable[[random.Generator, Any, Any], Any]
@@ -160,6 +160,10 @@ def pick_generator(generator: Any) -> random.Generator:
 
 # ---- new random tensors -----------------------------------------------------------------------
 def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
+    def usual(shape: tuple[int, ...], kind: Any) -> np.ndarray:
+        made: np.ndarray = fill(default_generator, shape, 0.0, 1.0, kind)
+        return made
+
     def make(
         *size: Any,
         generator: Any = None,
@@ -176,16 +180,11 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         if (
             size
             and not kwargs
-            and generator is dtype is out is layout is device is local.device is None
+            and generator is out is layout is device is local.device is None
+            and (dtype is None or type(dtype) is dtypes.dtype)
             and not pin_memory
         ):
-            made = make_tensor(
-                filled(
-                    lambda shape, kind: fill(default_generator, shape, 0.0, 1.0, kind),
-                    sizes(size, name),
-                    dtypes.get_default_dtype().numpy,
-                )
-            )
+            made = fresh(usual, sizes(size, name), (dtype or dtypes.get_default_dtype()).numpy)
             return want_gradient(made) if requires_grad else made
         if "size" in kwargs and not size:
             size = (kwargs.pop("size"),)

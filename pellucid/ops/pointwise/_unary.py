@@ -165,6 +165,7 @@ def unary(
             raise other_dtype(made.dtype, out.dtype, op.name, "found")
         return into(out, made, op.name)
 
+    function.positional = call  # type: ignore[attr-defined]
     if not takes_out:
 
         def function(input: Tensor) -> Tensor:  # type: ignore[misc]
@@ -259,6 +260,7 @@ def binary(
             raise
         return into(out, made, title)
 
+    function.positional = call  # type: ignore[attr-defined]
     method = call
     if (first, second) == ("input", "other"):
 

@@ -1,0 +1,81 @@
+"""Reductions of few elements give NumPy's numbers, bit for bit."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pellucid import config
+from pellucid.arrays import numpy_cpu as xp
+from pellucid.kernels.pointwise import few
+
+NUMPYS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+SHAPES = [(n,) for n in (1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 100, 127, 128)]
+SHAPES += [(a, b) for a in (1, 2, 5, 9) for b in (1, 2, 7, 8, 17, 40)]
+SHAPES += [(2, 3, 4), (3, 8, 9), (2, 1, 3, 4), (1, 2, 1, 5), (1, 1, 1)]
+
+
+def _values(shape, dtype):
+    """Numbers of all magnitudes; with a NaN, an infinity, and zeros below 0 alone."""
+    rng = np.random.default_rng(len(shape) + shape[0])
+    x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-3, 4, shape)).astype(dtype)
+    yield x
+    for special in (np.nan, np.inf):
+        other = x.copy()
+        other.flat[rng.integers(x.size)] = special
+        yield other
+    yield np.full(shape, -0.0, dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NUMPYS)
+def test_the_same_bits_as_numpy(name, dtype):
+    served = 0
+    for shape in SHAPES:
+        dims = range(len(shape))
+        axes = [None, -1, *dims, *itertools.combinations(dims, 2)]
+        for x, axis, keepdims in itertools.product(_values(shape, dtype), axes, (False, True)):
+            made = few.reduced(name, x, axis, keepdims)
+            if made is None:
+                continue
+            wanted = np.asarray(NUMPYS[name].reduce(x, axis, None, None, keepdims))
+            assert made.shape == wanted.shape and made.dtype == wanted.dtype
+            assert made.tobytes() == wanted.tobytes(), (shape, axis, x)
+            served += 1
+    assert served > 500 or not config.kernels
+
+
+def test_what_is_left_to_numpy():
+    x = np.ones((4, 8), np.float32)
+    assert few.reduced("sum", x.T, None, False) is None  # not in order
+    assert few.reduced("sum", x.astype(np.int64), None, False) is None
+    assert few.reduced("sum", np.ones((0, 3), np.float32), 0, False) is None
+    assert few.reduced("sum", np.ones(129, np.float32), None, False) is None  # halved by NumPy
+    assert few.reduced("sum", np.ones((2, 2, 2), np.float32), (0, 2), False) is None  # apart
+    with config.override(kernels=False):
+        assert few.reduced("sum", x, None, False) is None
+
+
+def test_reductions_take_the_short_way_once_native_code_runs(monkeypatch):
+    calls = []
+    monkeypatch.setattr(xp, "_few", lambda *args: calls.append(args))
+    x = np.ones((4, 8), np.float32)
+    xp.sum(x, 1), xp.prod(x), xp.max(x, 0), xp.min(x), xp.mean(x)
+    assert [name for name, *_ in calls] == ["sum", "prod", "max", "min", "sum"]
+
+
+def test_means_are_quotients_of_float32():
+    rng = np.random.default_rng(0)
+    for n in range(1, 200):
+        x = rng.standard_normal(n).astype(np.float32)
+        assert xp.mean(x) == np.add.reduce(x) / np.float32(n)
+
+
+def test_products_of_few_elements_are_those_of_matmul():
+    rng = np.random.default_rng(0)
+    for m, k, n in itertools.product((1, 2, 3, 8), (2, 3, 8, 17), (1, 2, 7)):
+        a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+        for x, y in ((a, b), (a, b[:, 0]), (a[0], b), (a[0], b[:, 0].copy()), (b.T, a.T)):
+            for kind in (np.float32, np.float64):
+                left, right = x.astype(kind), y.astype(kind)
+                assert np.asarray(xp.matmul(left, right)).tobytes() == (left @ right).tobytes()
