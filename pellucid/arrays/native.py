@@ -53,8 +53,14 @@ def compiling_little() -> Iterator[None]:
 
 def native_code_runs() -> bool:
     """Whether this process has loaded generated code: more of it costs little then."""
-    jit = sys.modules.get("pellucid.llvm.jit")
-    return jit is not None and jit.statistics["loaded"] + jit.statistics["compiled"] > 0
+    global _runs
+    if not _runs:
+        jit = sys.modules.get("pellucid.llvm.jit")
+        _runs = jit is not None and jit.statistics["loaded"] + jit.statistics["compiled"] > 0
+    return _runs
+
+
+_runs = False
 
 
 def enabled() -> bool:

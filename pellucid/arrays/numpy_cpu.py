@@ -97,7 +97,7 @@ BLOCK_ROWS = 256
 def _kernels_for(x: Any) -> Any:
     """The kernels of reductions where they are faster than NumPy's: many elements in order."""
     serves = (
-        x.dtype in _REDUCED
+        (x.dtype is _F32 or x.dtype in _REDUCED)
         and type(x) is ndarray
         and x.flags.c_contiguous
         and config.kernels

@@ -12,10 +12,11 @@ import numpy as np
 from numpy import ndarray
 
 from .halves import HALVES, narrowed, widened
-from .native import enabled, kernels
+from .native import enabled, kernels, native_code_runs
 
 KERNEL_SIZE = 2048  # values from which on a generated kernel is used
 FEW = 64  # values up to which NumPy adds them one by one as fast as anything else does
+_INT64 = np.dtype(np.int64)
 ROWS_SIZE = 256  # the same for adding rows, where NumPy must sort them
 
 
@@ -208,19 +209,17 @@ def _together(index: tuple[Any, ...]) -> bool:
     return True
 
 
-def _middle(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
-    """The shape with the dimensions before and after `dim` made one each."""
-    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-
-
-def _alike(x: ndarray, index: ndarray, dim: int, least: int = KERNEL_SIZE) -> bool:
-    """Whether a generated kernel pays: at least so many positions, and shapes that differ in `dim`
-    only.
+def _pays(index: ndarray, least: int = KERNEL_SIZE) -> bool:
+    """Whether a generated kernel pays: at least so many positions, or native code that runs
+    already.
     """
+    return enabled() and (index.size >= least or native_code_runs() and index.size > 0)
+
+
+def _alike(x: ndarray, index: ndarray, dim: int) -> bool:
+    """Whether shapes differ in `dim` only, and the array is in order."""
     return (
-        index.size >= least
-        and enabled()
-        and x.flags.c_contiguous
+        x.flags.c_contiguous
         and x.shape[:dim] == index.shape[:dim]
         and x.shape[dim + 1 :] == index.shape[dim + 1 :]
     )
@@ -326,16 +325,21 @@ def expanded_line(index: ndarray, dim: int) -> ndarray | None:
 
 def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
     """`np.take_along_axis` in native code, or None. Raises IndexError for a position outside."""
-    if not _alike(x, index, dim):
+    if not _pays(index):
         return None
-    line = expanded_line(index, dim)
+    line = expanded_line(index, dim) if index.size > FEW and _alike(x, index, dim) else None
     if line is not None:
         if line.min() < 0:
             raise IndexError("index out of range in self")
         return x.take(line, dim)
-    picks = np.ascontiguousarray(index, np.int64).reshape(_middle(index.shape, dim))
-    out = kernels.indexing.along.gather_along(x.reshape(_middle(x.shape, dim)), picks)
-    return None if out is None else out.reshape(index.shape)
+    return kernels.indexing.along.gather_along(x, _in_order(index), dim)
+
+
+def _in_order(index: ndarray) -> ndarray:
+    """The index as native code reads it."""
+    if index.dtype is _INT64 and index.flags.c_contiguous:
+        return index
+    return np.ascontiguousarray(index, np.int64)
 
 
 def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: bool) -> bool:
@@ -345,16 +349,16 @@ def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: 
     if (
         values.shape != index.shape
         or values.dtype != out.dtype
-        or not _alike(out, index, dim, FEW if add else KERNEL_SIZE)
+        or not _pays(index, FEW if add else KERNEL_SIZE)
     ):
         return False
-    if add and _in_float32(out, values):
+    if add and index.size >= FEW and _in_float32(out, values):
         total = widened(out)
         if not scatter_along(total, index, widened(values), dim, True):
             return False
         out[...] = narrowed(total, out.dtype)
         return True
-    if add and dim == 0:
+    if add and dim == 0 and index.size > FEW and _alike(out, index, dim):
         line = expanded_line(index, dim)
         if line is not None:
             width = math.prod(out.shape[1:])
@@ -366,11 +370,5 @@ def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: 
             )
             if done is not None:
                 return True
-    middle = _middle(index.shape, dim)
-    picks = np.ascontiguousarray(index, np.int64).reshape(middle)
-    amounts = np.ascontiguousarray(values).reshape(middle)
-    return bool(
-        kernels.indexing.along.scatter_along(
-            out.reshape(_middle(out.shape, dim)), picks, amounts, add
-        )
-    )
+    amounts = np.ascontiguousarray(values)
+    return bool(kernels.indexing.along.scatter_along(out, _in_order(index), amounts, add, dim))

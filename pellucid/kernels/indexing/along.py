@@ -1,19 +1,23 @@
 """Elements by index along one dimension: gather, and writes and sums by index (elements of 1 to 8
 bytes, int64 indices).
 
-Arrays are seen as (outer, n, inner), the indexed dimension in the middle. Every function returns
+Kernels see arrays as (outer, n, inner), the indexed dimension in the middle. Every function returns
 None (or False) where it cannot serve its arguments; an index outside raises IndexError before
 anything is written.
 """
 
 from __future__ import annotations
 
+import functools
+import math
+from typing import Any
+
 import numpy as np
 
 from ...llvm import jit, threads
 from ...llvm.emit import Module, SSAValue, types_of
 
-__all__ = ["gather_along", "scatter_along"]
+__all__ = ["gather_along", "inside", "scatter_along"]
 
 _I64 = np.dtype(np.int64)
 _BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
@@ -78,63 +82,67 @@ _lib = jit.NativeLibrary(
 )
 
 
-def _check(index: np.ndarray, count: int) -> bool:
-    if (
-        index.dtype is not _I64
-        or index.ndim != 3
-        or not index.flags.c_contiguous
-        or _lib.inside is None
-    ):
+def inside(index: np.ndarray, count: int) -> bool | None:
+    """Whether all positions are in `0..count`; None for what is not served."""
+    if index.dtype is not _I64 or not index.flags.c_contiguous or _lib.inside is None:
+        return None
+    return bool(_lib.inside(index, index.size, count))
+
+
+@functools.lru_cache(1024)
+def _prepared(
+    way: str, dtype: np.dtype, shape: tuple[int, ...], picked: tuple[int, ...], dim: int
+) -> tuple[Any, ...] | None:
+    """The kernel of a `way` ("gather"), the one that looks at the index, how many positions it has,
+    and the kernel's numbers, for an array of a shape and an index of another. None where they
+    differ in another dimension than `dim`, and for what is not served.
+    """
+    ctype = _NUMBERS.get(dtype) if way == "add" else _BY_SIZE.get(dtype.itemsize)
+    if len(shape) != len(picked) or not shape or ctype is None or dtype.hasobject:
+        return None
+    if shape[:dim] != picked[:dim] or shape[dim + 1 :] != picked[dim + 1 :]:
+        return None
+    k, inner = picked[dim], math.prod(picked[dim + 1 :])
+    kernel = getattr(_lib, f"{way}_{'last_' if inner == 1 else ''}{ctype}")
+    if kernel is None or _lib.inside is None:
+        return None
+    outer, grain = math.prod(picked[:dim]), max(1, GRAIN // max(1, k * inner))
+    return kernel, _lib.inside, outer * k * inner, shape[dim], k, inner, outer, grain
+
+
+def _run(
+    way: str, x: np.ndarray, index: np.ndarray, out: np.ndarray, shape: tuple[int, ...], dim: int
+) -> bool:
+    """Raises IndexError, before anything is written, for a position outside of `shape[dim]`."""
+    prepared = _prepared(way, out.dtype, shape, index.shape, dim)
+    if prepared is None or index.dtype is not _I64 or not index.flags.c_contiguous:
         return False
-    if not _lib.inside(index, index.size, count):
+    kernel, inside, count, size, k, inner, outer, grain = prepared
+    if not inside(index, count, size):
         raise IndexError("index out of range in self")
+    kernel(threads.team(), x, index, out, size, k, inner, outer, grain)
     return True
 
 
-def _run(name: str, x: np.ndarray, index: np.ndarray, out: np.ndarray, count: int) -> None:
-    outer, k, inner = index.shape
-    grain = max(1, GRAIN // max(1, k * inner))
-    kind, ctype = name.split("_")
-    getattr(_lib, f"{kind}_last_{ctype}" if inner == 1 else name)(
-        threads.team(), x, index, out, count, k, inner, outer, grain
-    )
-
-
-def gather_along(x: np.ndarray, index: np.ndarray) -> np.ndarray | None:
-    """`out[o, j, i] = x[o, index[o, j, i], i]`. Raises IndexError outside `0..x.shape[1]`."""
-    kind = _BY_SIZE.get(x.itemsize)
-    if (
-        kind is None
-        or x.dtype.hasobject
-        or not x.flags.c_contiguous
-        or not _check(index, x.shape[1])
-    ):
+def gather_along(x: np.ndarray, index: np.ndarray, dim: int = 1) -> np.ndarray | None:
+    """`np.take_along_axis(x, index, dim)`. Raises IndexError outside of `0..x.shape[dim]`."""
+    if not x.flags.c_contiguous:
         return None
     out = np.empty(index.shape, x.dtype)
-    _run(f"gather_{kind}", x, index, out, x.shape[1])
-    return out
+    return out if _run("gather", x, index, out, x.shape, dim) else None
 
 
 def scatter_along(
-    out: np.ndarray, index: np.ndarray, values: np.ndarray, add: bool = False
+    out: np.ndarray, index: np.ndarray, values: np.ndarray, add: bool = False, dim: int = 1
 ) -> bool:
-    """`out[o, index[o, j, i], i] = values[o, j, i]` (or `+=`), in the order of the index.
+    """`np.put_along_axis(out, index, values, dim)`, or sums, in the order of the index.
 
-    Raises IndexError outside `0..out.shape[1]`.
+    Raises IndexError outside of `0..out.shape[dim]`.
     """
-    kind = _NUMBERS.get(out.dtype) if add else _BY_SIZE.get(out.itemsize)
-    if (
-        kind is None
-        or out.dtype.hasobject
-        or out.dtype is not values.dtype
-        or values.shape != index.shape
-    ):
-        return False
-    if (
-        not out.flags.c_contiguous
-        or not values.flags.c_contiguous
-        or not _check(index, out.shape[1])
-    ):
-        return False
-    _run(f"{'add' if add else 'put'}_{kind}", values, index, out, out.shape[1])
-    return True
+    return (
+        out.dtype is values.dtype
+        and values.shape == index.shape
+        and out.flags.c_contiguous
+        and values.flags.c_contiguous
+        and _run("add" if add else "put", values, index, out, out.shape, dim)
+    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math as pymath
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -532,18 +532,6 @@ KINDS = {numpy_dtype(k): k for k in (*FLOATS, *WHOLE)} | {np.dtype(k): k for k i
 # The entries.
 
 
-def _layout(
-    x: np.ndarray, axis: Axes
-) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
-    """outer, length, inner, the result's shape and the shape with the axes kept; None for what is
-    not served.
-    """
-    kind = KINDS.get(x.dtype)
-    if kind is None or not x.flags.c_contiguous or not available(PARTS.get(kind, kind)):
-        return None
-    return arranged(x.shape, axis)
-
-
 @functools.lru_cache(1024)
 def arranged(
     shape: tuple[int, ...], axis: Axes
@@ -588,33 +576,80 @@ def _kind(dtype: np.dtype[Any], name: str) -> tuple[ReductionType, Any, Any]:
 _COMBINED = {"max": np.max, "min": np.min, "any": np.max, "all": np.min, "prod": np.prod}
 
 
-def _rows_to(
+class _Plan(NamedTuple):
+    """How an array of one shape is reduced.
+
+    Attributes:
+        kernel: the native function; not for long rows, which are cut into pieces.
+        shape, dtype: the result's.
+        first, last: the kernel's numbers before and after the scale.
+        outer, length: rows, and elements of each.
+    """
+
+    kernel: Any
+    shape: tuple[int, ...]
+    dtype: Any
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    outer: int
+    length: int
+
+
+@functools.lru_cache(1024)
+def _plan(
+    name: str, dtype: np.dtype[Any], shape: tuple[int, ...], axis: Axes, keepdims: bool
+) -> _Plan | None:
+    """None for what is not served."""
+    known = KINDS.get(dtype)
+    if known is None or not available(PARTS.get(known, known)):
+        return None
+    layout = arranged(shape, axis)
+    kernel = layout and getattr(_libraries(known)[layout[2] != 1], name)
+    if layout is None or kernel is None:
+        return None
+    outer, length, inner, short, kept = layout
+    kind, _, made = _kind(dtype, name)
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    if inner == 1:
+        terms = length * kind.parts
+        kernel = kernel if terms < 2 * CHUNK else None
+        first, last = (terms, 1, terms or 1), (1, outer, _grain(terms))
+    else:
+        inner *= kind.parts
+        wide = UNROLL * kind.width
+        blocks = -(-inner // wide)
+        first, last = (length, inner, blocks), (outer * blocks, _grain(length * wide))
+    return _Plan(kernel, kept if keepdims else short, made, first, last, outer, length)
+
+
+def _planned(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> _Plan | None:
+    return _plan(name, x.dtype, x.shape, axis, keepdims) if x.flags.c_contiguous else None
+
+
+def _reduce(name: str, x: np.ndarray, mean: tuple, plan: _Plan, scale: float) -> np.ndarray:
+    kernel, shape, dtype, first, last, outer, length = plan
+    out = np.empty(shape, dtype)
+    if kernel is None:
+        _in_pieces(name, x, mean, out, outer, length, scale)
+    else:
+        kernel(threads.team(), x, *mean, out, *first, scale, *last)
+    return out
+
+
+def _in_pieces(
     name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float
 ) -> None:
-    """Reduce contiguous rows, long ones in pieces."""
+    """Reduce long contiguous rows."""
     library = _libraries(KINDS[x.dtype])[0]
-    kernel = getattr(library, name)
     kind, total, _ = _kind(x.dtype, name)
     length *= kind.parts
-    if length < 2 * CHUNK:
-        kernel(
-            threads.team(),
-            x,
-            *mean,
-            out,
-            length,
-            1,
-            max(1, length),
-            scale,
-            1,
-            outer,
-            _grain(length),
-        )
-        return
     pieces = -(-length // CHUNK)
     wide = total if kind.parts == 1 else np.dtype(np.complex128)
     partial = np.empty((outer, pieces), wide)
-    kernel(threads.team(), x, *mean, partial, length, pieces, CHUNK, 1.0, 0, outer * pieces, 1)
+    getattr(library, name)(
+        threads.team(), x, *mean, partial, length, pieces, CHUNK, 1.0, 0, outer * pieces, 1
+    )
     if name in _COMBINED:
         out[...] = _COMBINED[name](partial, axis=1).reshape(out.shape)
     elif not kind.floating or kind.parts == 2:
@@ -626,90 +661,60 @@ def _rows_to(
         )
 
 
-def _columns_to(
-    name: str, x: np.ndarray, mean: tuple, out: np.ndarray, layout: tuple, scale: float
-) -> None:
-    outer, length, inner = layout[:3]
-    kind = _kind(x.dtype, name)[0]
-    inner *= kind.parts
-    wide = UNROLL * kind.width
-    blocks = -(-inner // wide)
-    numbers = (length, inner, blocks, scale, outer * blocks, _grain(length * wide))
-    getattr(_libraries(KINDS[x.dtype])[1], name)(threads.team(), x, *mean, out, *numbers)
-
-
-def _reduce(
-    name: str, x: np.ndarray, mean: tuple, layout: tuple, keepdims: bool, scale: float
-) -> np.ndarray | None:
-    outer, length, inner, short, kept = layout
-    if getattr(_libraries(KINDS[x.dtype])[inner != 1], name) is None:
-        return None
-    out = np.empty(kept if keepdims else short, _kind(x.dtype, name)[2])
-    if inner == 1:
-        _rows_to(name, x, mean, out, outer, length, scale)
-    else:
-        _columns_to(name, x, mean, out, layout, scale)
-    return out
-
-
-def _of_floats(x: np.ndarray, axis: Axes) -> Any:
-    return _layout(x, axis) if x.dtype.kind in "fV" else None
+def _of_floats(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
+    plan = _planned(name, x, axis, keepdims) if x.dtype.kind in "fV" else None
+    return plan and _reduce(name, x, (), plan, 1.0)
 
 
 def sum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The sum over an axis, adjacent axes or everything; of integers in int64."""
-    layout = _layout(x, axis)
-    return layout and _reduce("sum", x, (), layout, keepdims, 1.0)
+    plan = _planned("sum", x, axis, keepdims)
+    return plan and _reduce("sum", x, (), plan, 1.0)
 
 
 def norm(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The root of the sum of squares."""
-    layout = _of_floats(x, axis)
-    return layout and _reduce("norm", x, (), layout, keepdims, 1.0)
+    return _of_floats("norm", x, axis, keepdims)
 
 
 def nansum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The sum of what is not NaN."""
-    layout = _of_floats(x, axis)
-    return layout and _reduce("nansum", x, (), layout, keepdims, 1.0)
+    return _of_floats("nansum", x, axis, keepdims)
 
 
 def prod(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The product, multiplied in double and rounded once; of integers in int64."""
-    layout = _layout(x, axis)
-    return layout and _reduce("prod", x, (), layout, keepdims, 1.0)
+    plan = _planned("prod", x, axis, keepdims)
+    return plan and _reduce("prod", x, (), plan, 1.0)
 
 
 def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
     """The mean of floats or complex numbers; NaN over nothing."""
-    layout = _layout(x, axis) if x.dtype.kind in "fVc" else None
+    plan = _planned("sum", x, axis, keepdims) if x.dtype.kind in "fVc" else None
     # Over nothing: 0 * NaN.
-    return layout and _reduce(
-        "sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan
-    )
+    return plan and _reduce("sum", x, (), plan, 1.0 / plan.length if plan.length else pymath.nan)
 
 
 def var(
     x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """The variance with divisor `length - correction` (at least 0), and the mean; in two passes."""
-    layout = _layout(x, axis) if x.dtype is _F32 else None
-    if layout is None:
+    plan = _planned("sum", x, axis, keepdims) if x.dtype is _F32 else None
+    away = _planned("deviations", x, axis, keepdims) if plan is not None else None
+    if plan is None or away is None:
         return None
-    average = _reduce("sum", x, (), layout, keepdims, 1.0 / layout[1] if layout[1] else pymath.nan)
-    if average is None:
-        return None
-    divisor = max(0.0, layout[1] - correction)
+    length = plan.length
+    average = _reduce("sum", x, (), plan, 1.0 / length if length else pymath.nan)
+    divisor = max(0.0, length - correction)
     scale = 1.0 / divisor if divisor else pymath.inf  # inf * 0 is NaN
-    out = _reduce("deviations", x, (average,), layout, keepdims, scale)
-    return None if out is None else (out, average)
+    return _reduce("deviations", x, (average,), away, scale), average
 
 
 def _extreme(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
-    layout = _layout(x, axis) if x.dtype.kind != "c" else None
-    if layout is None or layout[1] == 0:  # the caller has the words for a maximum of nothing
+    plan = _planned(name, x, axis, keepdims) if x.dtype.kind != "c" else None
+    if plan is None or plan.length == 0:  # the caller has the words for a maximum of nothing
         return None
-    return _reduce(name, x, (), layout, keepdims, 1.0)
+    return _reduce(name, x, (), plan, 1.0)
 
 
 def amax(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
@@ -733,5 +738,5 @@ def all(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray 
 
 
 def _truth(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
-    layout = _layout(x, axis) if x.dtype.kind != "c" else None
-    return layout and _reduce(name, x, (), layout, keepdims, 1.0)
+    plan = _planned(name, x, axis, keepdims) if x.dtype.kind != "c" else None
+    return plan and _reduce(name, x, (), plan, 1.0)

@@ -32,18 +32,17 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     shape, count = index.shape, index.size
     if count == 0:
         return np.empty(shape, x.dtype)
-    way = (
-        short_way(x, index, dim) if shape and count <= KERNEL_SIZE and type(x) is ndarray else None
-    )
-    if way is not None and inside(index, x.shape[dim]):
-        return take_by(x, index, way)
-    x, index = vectors(x, index)
+    if not x.ndim or not shape:
+        x, index = vectors(x, index)
     try:
         quick = gather_along(x, index, dim)
     except IndexError:
         quick = None
     if quick is not None:
         return quick
+    way = short_way(x, index, dim) if shape and count <= KERNEL_SIZE else None
+    if way is not None and inside(index, x.shape[dim]):
+        return take_by(x, index, way)
     bounded(index, x.shape[dim], dim)
     if shape and x.shape[:dim] == shape[:dim] and x.shape[dim + 1 :] == shape[dim + 1 :]:
         return xp.take_along_axis(x, index, dim)

@@ -47,6 +47,12 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
     def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
         if src.ndim and src.ndim == index.ndim:
             src = _front(src, index.shape)
+        quick = write_places is not _reduce_places
+        try:
+            if quick and scatter_along(out, index, src, dim, write_places is _add_places):
+                return
+        except IndexError:
+            quick = False  # the sentence comes from `bounded`
         few = few_places(out, index, src, dim, KERNEL_SIZE if write_places is _set_places else FEW)
         if few is not None and index.size and inside(index, out.shape[dim]):
             write_places(out.reshape(-1), few, src, **params)
@@ -61,12 +67,10 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
         )
         values = np.broadcast_to(src, index.shape)
         try:
-            if write_places is not _reduce_places and scatter_along(
-                target, index, values, dim, write_places is _add_places
-            ):
+            if quick and scatter_along(target, index, values, dim, write_places is _add_places):
                 return
         except IndexError:
-            pass  # the sentence comes from `bounded`
+            pass
         bounded(index, target.shape[dim], dim)
         flat, copied = _flat(target)
         write_places(flat, places(target.shape, index, dim), values, **params)

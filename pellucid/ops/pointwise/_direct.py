@@ -17,6 +17,13 @@ _INT64 = np.dtype(np.int64)
 _SHARED = 1 << 16  # elements from which several threads share a ufunc
 
 
+def _is_apart(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays are known to share no memory: what owns theirs is not the same array."""
+    x, y = a.base, b.base
+    x, y = a if x is None else x, b if y is None else y
+    return x is not y and type(x) is np.ndarray is type(y) and x.base is None is y.base
+
+
 def direct_form(
     slow: Callable[..., Tensor],
     write: Callable[..., Any],
@@ -41,19 +48,17 @@ def direct_form(
             and not state.slow
             and type(self) in FAST_TYPES
             and not (self._rg and local.grad)
-            and self._view is None
-            and self._x is None
-            and (self._ver is None or self._ver.borrowers is None)
+            and self._view is None is self._x
+            and ((version := self._ver) is None or version.borrowers is None)
             and (
-                self._array.dtype.char in "fd"
+                (a := self._array).dtype.char in "fd"
                 or counts
-                and self._array.dtype is _INT64
+                and a.dtype is _INT64
                 and args
                 and type(args[0]) is int
             )
-            and 0 not in self._array.strides  # a detached expanded tensor is not a view to autograd
+            and 0 not in a.strides  # a detached expanded tensor is not a view to autograd
         ):
-            a = self._array
             put = write if not numpys or a.size < _SHARED else getattr(ufuncs, write.__name__)
             try:
                 if not args:
@@ -70,10 +75,7 @@ def direct_form(
                     kind in FAST_TYPES
                     and other._array.dtype is a.dtype
                     and not (other._rg and local.grad)
-                    and (
-                        a.base is None is other._array.base
-                        or not np.may_share_memory(a, other._array)
-                    )
+                    and (_is_apart(a, other._array) or not np.may_share_memory(a, other._array))
                 ):
                     put(a, other._array, a)
                     bump(self, name)

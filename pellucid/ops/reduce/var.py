@@ -185,8 +185,8 @@ def _spread_arguments(
     """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` /
     `var(x, dim, unbiased)`.
     """
-    kind = require_tensor(input, name).dtype
-    if not (kind.is_floating_point or kind.is_complex):
+    a = require_tensor(input, name)._array
+    if a.dtype.kind not in "fcV":
         functions = name if name.endswith("_mean") else "std and var"
         raise DtypeError(f"{functions} only support floating point and complex dtypes")
     if isinstance(dim, bool):
@@ -200,9 +200,8 @@ def _spread_arguments(
             raise ArgumentTypeError(f"{name}() received both 'unbiased' and 'correction'")
         correction = int(unbiased)
     correction = 1 if correction is _DEFAULT or correction is None else correction
-    dims = dims_of(dim, input._array.ndim, name)
-    n = count(input._array.shape, dims)
-    if (n if input._array.size else 0) <= correction:
+    dims = dims_of(dim, a.ndim, name)
+    if (a.size and count(a.shape, dims)) <= correction:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             "(input numel divided by output numel).",

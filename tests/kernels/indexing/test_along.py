@@ -94,3 +94,35 @@ def test_an_expanded_index_gives_what_its_copy_gives(dim, dtype):
             torch.gather(table, dim, wrong)
         with pytest.raises(RuntimeError, match=f"index {bad} is out of bounds"):
             table.scatter_add_(dim, wrong, values)
+
+
+@pytest.mark.parametrize(
+    "shape, picked, dim", [((4, 8), (4, 8), 1), ((5, 3), (2, 3), 0), ((2, 3, 4), (2, 7, 4), 1)]
+)
+def test_few_positions_by_native_code_are_those_of_numpy(shape, picked, dim):
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64, np.int64, ml_dtypes.bfloat16):
+        x, values = (rng.standard_normal(s).astype(dtype) for s in (shape, picked))
+        index = np.asarray(rng.integers(0, shape[dim], picked))
+        np.testing.assert_array_equal(
+            along.gather_along(x, index, dim), np.take_along_axis(x, index, dim)
+        )
+        places = list(np.ogrid[tuple(slice(n) for n in picked)])
+        places[dim] = index
+        wanted = x.copy()
+        np.add.at(wanted, tuple(places), values)
+        a, b, c = (
+            torch.from_numpy(x.copy()) if dtype is not ml_dtypes.bfloat16 else None,
+            index,
+            values,
+        )
+        if a is not None:
+            made = a.scatter_add(dim, torch.from_numpy(b), torch.from_numpy(c)).numpy()
+            assert made.tobytes() == wanted.tobytes()
+
+
+def test_whether_positions_are_inside():
+    index = np.array([[0, 3], [2, 1]])
+    assert along.inside(index, 4) is True and along.inside(index, 3) is False
+    assert along.inside(index - 1, 4) is False
+    assert along.inside(index.T, 4) is None and along.inside(index.astype(np.int32), 4) is None
