@@ -33,7 +33,6 @@ from .tensor import OutputSlot, Parameter, Tensor, VersionCounter, version_of
 
 asarray = np.asarray
 _new = object.__new__
-_FLOAT32 = np.dtype(np.float32)
 
 _RECORDER = """
 def record({args}, r, p, aux=None):
@@ -279,7 +278,7 @@ def make_caller(
         "_Tensor": Tensor,
         "_Parameter": Parameter,
         "_ndarray": ndarray,
-        "_float32": _FLOAT32,
+        "_float32": np.dtype(np.float32),
         "_asarray": asarray,
         "_new": _new,
         "_wrap": wrap,

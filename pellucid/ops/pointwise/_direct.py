@@ -49,7 +49,8 @@ def direct_form(
             and type(self) in FAST_TYPES
             and not (self._rg and local.grad)
             and self._view is None is self._x
-            and ((version := self._ver) is None or version.borrowers is None)
+            # no variable for the counter: `bump` looks at how many have it
+            and (self._ver is None or self._ver.borrowers is None)
             and (
                 (a := self._array).dtype.char in "fd"
                 or counts
