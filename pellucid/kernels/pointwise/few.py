@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ... import config
-from ...llvm.emit import Function, Module, Value, lanes, vector
-from ...llvm.jit import Library
+from ...llvm.emit import Function, Module, SSAValue, lanes, vector
+from ...llvm.jit import NativeLibrary
 from .reduce import Axes, arranged
 
 __all__ = ["reduced"]
@@ -28,7 +28,7 @@ _REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 _NAMES = ("sum", "prod", "max", "min")
 
 
-def _step(f: Function, name: str, old: Value, new: Value) -> Value:
+def _step(f: Function, name: str, old: SSAValue, new: SSAValue) -> SSAValue:
     """What is left of two numbers, or of the lanes of two vectors; NaN stays."""
     if name == "sum":
         return old + new
@@ -38,7 +38,7 @@ def _step(f: Function, name: str, old: Value, new: Value) -> Value:
     return f.select(new.compare("uno", new), new, better)
 
 
-def _pairs(f: Function, v: Value) -> Value:
+def _pairs(f: Function, v: SSAValue) -> SSAValue:
     """The sum of the lanes, neighbors first."""
     while (n := lanes(v.ctype)) > 2:
         even, odd = (f.shuffle(v, v, list(range(k, n, 2))) for k in (0, 1))
@@ -92,7 +92,7 @@ def _build(symbol: str) -> str:
     return module.text()
 
 
-_library = Library(
+_library = NativeLibrary(
     "reductions of few elements",
     _build,
     {

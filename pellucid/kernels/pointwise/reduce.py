@@ -576,7 +576,7 @@ def _kind(dtype: np.dtype[Any], name: str) -> tuple[ReductionType, Any, Any]:
 _COMBINED = {"max": np.max, "min": np.min, "any": np.max, "all": np.min, "prod": np.prod}
 
 
-class _Plan(NamedTuple):
+class _Prepared(NamedTuple):
     """How an array of one shape is reduced.
 
     Attributes:
@@ -598,7 +598,7 @@ class _Plan(NamedTuple):
 @functools.lru_cache(1024)
 def _plan(
     name: str, dtype: np.dtype[Any], shape: tuple[int, ...], axis: Axes, keepdims: bool
-) -> _Plan | None:
+) -> _Prepared | None:
     """None for what is not served."""
     known = KINDS.get(dtype)
     if known is None or not available(PARTS.get(known, known)):
@@ -620,14 +620,14 @@ def _plan(
         wide = UNROLL * kind.width
         blocks = -(-inner // wide)
         first, last = (length, inner, blocks), (outer * blocks, _grain(length * wide))
-    return _Plan(kernel, kept if keepdims else short, made, first, last, outer, length)
+    return _Prepared(kernel, kept if keepdims else short, made, first, last, outer, length)
 
 
-def _planned(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> _Plan | None:
+def _planned(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> _Prepared | None:
     return _plan(name, x.dtype, x.shape, axis, keepdims) if x.flags.c_contiguous else None
 
 
-def _reduce(name: str, x: np.ndarray, mean: tuple, plan: _Plan, scale: float) -> np.ndarray:
+def _reduce(name: str, x: np.ndarray, mean: tuple, plan: _Prepared, scale: float) -> np.ndarray:
     kernel, shape, dtype, first, last, outer, length = plan
     out = np.empty(shape, dtype)
     if kernel is None:
