@@ -42,7 +42,7 @@ OUTSIDE = {
     "numpy": None,
     "ml_dtypes": None,
     "llvmlite": {"llvm"},
-    "opt_einsum": {"ops", "api", "compile"},
+    "opt_einsum": {"ops", "api"},
     "scipy": {"arrays", "ops", "api", "kernels", "distributions", "nn"},
     "safetensors": {"interop"},
     "threadpoolctl": {"kernels"},

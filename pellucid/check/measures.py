@@ -1,18 +1,19 @@
 """What the report page shows besides findings: losses and gradient norms by step, histograms of
-parameters and gradients, time and memory by operation and line.
+parameters, gradients and activations, time and memory by operation and line.
 
 It reads values at every step, so it is collected only for a report.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .events import Backward, Op, Step, Value, ancestors
+from .events import Backward, ModuleCall, Op, Step, Value, ancestors
 from .graph import OpsGraph
 from .recording.recorder import Recorder
 
@@ -27,22 +28,46 @@ class Cost:
 
 
 Histogram = tuple[int, list[float], list[int]]
-_BINS = 40
+_MOST_BINS = 40
 
 
 def histogram(step: int, values: np.ndarray) -> Histogram | None:
-    """The step, the edges of 40 bins of one width, and how many finite values are in each; None
-    where none is finite.
+    """The step, the edges of bins of one width, and how many finite values are in each; None where
+    none is finite, or their range is no finite number.
 
-    >>> histogram(1, np.array([0.0, 1.0, np.nan]))[2][::39]
-    [1, 1]
+    There are `2 n^(1/3)` bins for n values (the Rice rule), 40 at the most. If all values are one,
+    they are in the middle of a narrow range.
+
+    >>> histogram(1, np.array([0.0, 0.1, 0.2, 0.9, 1.0, np.nan]))[2]
+    [3, 0, 0, 2]
     """
     finite = np.asarray(values, np.float64)
     finite = finite[np.isfinite(finite)]
     if not finite.size:
         return None
-    counts, edges = np.histogram(finite, _BINS)
+    low, high = float(finite.min()), float(finite.max())
+    if low == high:
+        low, high = low - 1e-3 * max(abs(low), 1), high + 1e-3 * max(abs(high), 1)
+    if not math.isfinite(high - low):
+        return None
+    bins = min(math.ceil(2 * finite.size ** (1 / 3)), _MOST_BINS)
+    counts, edges = np.histogram(finite, bins, (low, high))
     return step, edges.tolist(), counts.tolist()
+
+
+def _due(step: int) -> bool:
+    """Whether histograms are made at a step: at 0 and the powers of two."""
+    return step & (step - 1) == 0
+
+
+def _count(
+    found: dict[str, list[Histogram]], name: str, step: int, array: np.ndarray | None
+) -> None:
+    if array is None or array.dtype.kind not in "fV":  # V: bfloat16 and other small floats
+        return
+    made = histogram(step, array)
+    if made is not None:
+        found.setdefault(name, []).append(made)
 
 
 @dataclass(slots=True)
@@ -54,7 +79,8 @@ class Gathered:
     norm of the parameter), for the steps at which it was measured. `costs`: by (operation, file,
     line). `learning_rates`: by optimizer, (step, rates of its groups). `histograms` and
     `gradient_histograms`: by parameter, (step, edges of the bins, elements in each), before the
-    steps 0, 1, 2, 4, 8 and so on.
+    steps 0, 1, 2, 4, 8 and so on. `activation_histograms`: the same by module without parts, of the
+    result of its first call in training.
     """
 
     losses: list[tuple[int, float]] = field(default_factory=list)
@@ -63,6 +89,7 @@ class Gathered:
     learning_rates: dict[str, list[tuple[int, list[float]]]] = field(default_factory=dict)
     histograms: dict[str, list[Histogram]] = field(default_factory=dict)
     gradient_histograms: dict[str, list[Histogram]] = field(default_factory=dict)
+    activation_histograms: dict[str, list[Histogram]] = field(default_factory=dict)
     costs: dict[tuple[str, str, int], Cost] = field(default_factory=dict)
     backward_seconds: float = 0.0
     seconds: float = 0.0
@@ -86,7 +113,13 @@ class Measures:
         recorder = self.recorder
         recorder.updates_wanted = True
         recorder.timed = self._timed
-        for event in ("on_backward_begin", "on_backward", "on_step_begin", "on_step"):
+        for event in (
+            "on_backward_begin",
+            "on_backward",
+            "on_step_begin",
+            "on_step",
+            "on_module_exit",
+        ):
             recorder.handlers.setdefault(event, []).append(getattr(self, event))
 
     def gathered(self) -> Gathered:
@@ -141,26 +174,30 @@ class Measures:
 
     def on_step_begin(self, event: Step) -> None:
         """Gradients are complete."""
-        data, due = self.data, event.number & (event.number - 1) == 0  # a power of two
+        data, due = self.data, _due(event.number)
         for value in event.optimizer.params():
             gradient = value.grad()
             if due:
-                self._count(data.histograms, value, event.number, value.numpy())
-                self._count(data.gradient_histograms, value, event.number, gradient)
+                name = self._name(value)
+                _count(data.histograms, name, event.number, value.numpy())
+                _count(data.gradient_histograms, name, event.number, gradient)
             if gradient is not None:
                 norm = float(np.linalg.norm(np.asarray(gradient, np.float64)))
                 self.data.gradient_norms.setdefault(self._name(value), []).append(
                     (event.number, norm)
                 )
 
-    def _count(
-        self, found: dict[str, list[Histogram]], value: Any, step: int, array: np.ndarray | None
-    ) -> None:
-        if array is None or array.dtype.kind not in "fV":  # V: bfloat16 and other small floats
+    def on_module_exit(self, call: ModuleCall) -> None:
+        """A module has returned."""
+        if not (_due(call.step) and call.training and call.grad_enabled and call.outputs):
             return
-        made = histogram(step, array)
-        if made is not None:
-            found.setdefault(self._name(value), []).append(made)
+        module = call.module
+        if module is None or next(module.children(), None) is not None:
+            return
+        name = f"{call.path} ({call.class_name})" if call.path else call.class_name
+        counted = self.data.activation_histograms.get(name)
+        if counted is None or counted[-1][0] != call.step:
+            _count(self.data.activation_histograms, name, call.step, call.outputs[0].numpy())
 
     def on_step(self, event: Step) -> None:
         """Parameters are updated."""

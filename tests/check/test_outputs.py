@@ -4,6 +4,7 @@ import json
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pellucid as torch
@@ -480,6 +481,11 @@ def test_measures():
     line = next(cost for (name, _, _), cost in seen.costs.items() if name == "linear")
     assert line.calls == 8 and line.seconds > 0 and line.bytes == 4 * (8 * 4 * 4 + 8 * 4)
     assert 0 < seen.backward_seconds < seen.seconds
+    active = seen.activation_histograms
+    assert list(active) == ["model.0 (Linear)", "model.1 (Tanh)", "model.2 (Linear)"]
+    assert [step for step, _, _ in active["model.1 (Tanh)"]] == [0, 1, 2]
+    _, edges, counts = active["model.1 (Tanh)"][0]
+    assert sum(counts) == 8 * 4 and -1 <= edges[0] < edges[-1] <= 1
     nodes = list(seen.graph.nodes())
     assert [n.name for n in nodes if n.kind != "constant"] == [
         "model.0.weight",
@@ -495,6 +501,19 @@ def test_measures():
     keys = {n.key for n in nodes}
     assert all(e.source in keys and e.target in keys for e in seen.graph.edges())
     assert {e.argument for e in seen.graph.edges()} == {"input", "weight", "bias", "target"}
+
+
+def test_histograms_of_few_equal_and_extreme_values():
+    from pellucid.check.measures import histogram
+
+    with np.errstate(all="raise"):
+        for values in ([5.0], [0.0] * 9, [3e38, 3e38], [-1e-300, 1e-300], [1.0, np.inf], [0, 1e6]):
+            step, edges, counts = histogram(7, np.array(values))
+            assert step == 7 and sum(counts) == np.isfinite(values).sum()
+            assert len(edges) == len(counts) + 1 and all(np.diff(edges) > 0)
+        assert len(histogram(0, np.arange(1e5))[2]) == 40
+        for values in ([], [np.nan, np.inf], [-1e308, 1e308]):
+            assert histogram(0, np.array(values)) is None
 
 
 def test_evidence_shows_paths_relative_to_the_current_folder(tmp_path, monkeypatch):

@@ -797,6 +797,7 @@ def test_the_report_of_a_real_check(chromium, tmp_path):
     )
     assert chromium.run("document.querySelectorAll('#training figure').length") == 4
     assert chromium.run("document.querySelectorAll('#histograms figure').length") == 2 * 4
+    assert chromium.run("document.querySelectorAll('#activations figure').length") == 3
     assert chromium.run("graphView.data.nodes.filter(n => n.n === 'linear').length") == 2
     assert "linear" in chromium.run("document.querySelector('#operations tbody').innerText")
 

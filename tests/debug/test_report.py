@@ -132,6 +132,7 @@ def test_the_result_of_a_check(tmp_path):
         costs={("mul", str(path), 4): cost},
         histograms={"w": [(0, [0.0, 1.0, 2.0], [1, 3])]},
         gradient_histograms={},
+        activation_histograms={"0 (Linear)": [(0, [0.0, 1.0, 2.0], [1, 3])], "1 (ReLU)": []},
         graph=(x * 2).sum(),
     )
     result = SimpleNamespace(
@@ -147,7 +148,8 @@ def test_the_result_of_a_check(tmp_path):
     page = check_report(result)
     assert "1 finding, 1 of severity error, in 1 optimizer step, 1.2 s, engine: pellucid" in page
     assert "Note: a &lt; note" in page and "the program ended with ValueError: a &gt; b" in page
-    assert "SGD group 1" in page and "Graph of the last loss" in page and page.count("<figure") == 4
+    assert "SGD group 1" in page and "Graph of the last loss" in page and page.count("<figure") == 5
+    assert "Histograms of activations" in page and "0 (Linear)" in page and "1 (ReLU)" not in page
     result.measures = None
     assert "<figure" not in check_report(result)
 
@@ -164,6 +166,16 @@ def test_histograms_of_the_largest_parameters():
     assert charts[0].series[0].x == [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
     assert charts[0].series[0].y == pytest.approx([0.0, 1 / 3, 1 / 3, 1.0, 1.0, 0.0])
     assert [len(c.series) for c in charts[-1:]] == [1] and not charts[0].data["smooth"]
+
+
+def test_activations_from_the_first_module_to_the_last():
+    rows = [(0, [0.0, 1.0], [4])]
+    many = debug.Report("check", activation_histograms={f"m{k}": rows for k in range(100)})
+    titles = [c.title for c in many._activations()]
+    assert len(titles) == 12 and titles[0] == "m0" and titles[-1] == "m99"
+    for count in (0, 1, 2, 12):
+        few = debug.Report("check", activation_histograms={f"m{k}": rows for k in range(count)})
+        assert [c.title for c in few._activations()] == [f"m{k}" for k in range(count)]
 
 
 def test_an_earlier_report_beside_this_one(tmp_path):

@@ -1,5 +1,6 @@
 """The report page of a check: findings with their source, losses and gradients, time and memory by
-operation and line, histograms of parameters, the graph; and the same of an earlier run beside it.
+operation and line, histograms of parameters and activations, the graph; and the same of an earlier
+run beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .drawing import DRAWN, svg_of
 AROUND = 3  # lines of source before and after a finding's
 SEVERITIES = ("error", "warning", "info")
 _MOST_LINES = 40  # parameters in a chart: those with the largest values
-_MOST_HISTOGRAMS = 12  # parameters that are drawn: those with the most elements
+_MOST_HISTOGRAMS = 12  # parameters, and modules, that are drawn
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
@@ -38,6 +39,7 @@ class Report:
         gradient_norms, update_ratios, learning_rates: lists of pairs (step, value) by name.
         costs: rows of operation, file, line, calls, seconds and bytes.
         histograms, gradient_histograms: by parameter, (step, edges of bins, elements in each).
+        activation_histograms: the same by module.
         compared: an earlier page, as `earlier(path)` in this module reads it: its lines and findings
             are shown beside these.
         graph, names: anything that `draw` accepts, and names for it.
@@ -64,6 +66,9 @@ class Report:
     gradient_histograms: Mapping[str, Sequence[tuple[int, Sequence[float], Sequence[int]]]] = field(
         default_factory=dict
     )
+    activation_histograms: Mapping[str, Sequence[tuple[int, Sequence[float], Sequence[int]]]] = (
+        field(default_factory=dict)
+    )
     compared: Earlier | None = None
     graph: Any = None
     names: Any = None
@@ -72,8 +77,8 @@ class Report:
     @property
     def html(self) -> str:
         """The page: one file, nothing is loaded from anywhere."""
-        charts, spread = self._charts(), self._histograms()
-        data: dict[str, Any] = {"charts": [c.data for c in (*charts, *spread)]}
+        charts, spread, active = self._charts(), self._histograms(), self._activations()
+        data: dict[str, Any] = {"charts": [c.data for c in (*charts, *spread, *active)]}
         data["run"] = {
             "about": self.about,
             "findings": [_place(f) for f in self.findings],
@@ -82,14 +87,16 @@ class Report:
         sections = [("findings", f"Findings ({len(self.findings)})", self._findings())]
         if self.compared is not None:
             sections.append(("compared", "Compared", self._compared(self.compared)))
-        if charts:
-            figures = "".join(figure(c, k) for k, c in enumerate(charts))
-            sections.append(("training", "Training", f'<div class="charts">{figures}</div>'))
-        if spread:
-            figures = "".join(figure(c, k) for k, c in enumerate(spread, len(charts)))
-            sections.append(
-                ("histograms", "Histograms of parameters", f'<div class="charts">{figures}</div>')
-            )
+        count = 0
+        for name, title, drawn in (
+            ("training", "Training", charts),
+            ("histograms", "Histograms of parameters", spread),
+            ("activations", "Histograms of activations", active),
+        ):
+            if drawn:
+                figures = "".join(figure(c, k) for k, c in enumerate(drawn, count))
+                sections.append((name, title, f'<div class="charts">{figures}</div>'))
+                count += len(drawn)
         if self.costs:
             sections.append(("operations", "Time and memory by operation", self._by_operation()))
             sections.append(("lines", "Time and memory by line", self._by_line()))
@@ -222,20 +229,16 @@ class Report:
         found = []
         for name in (n for n in self.histograms if n in kept):
             for title, taken in (("", self.histograms), (", gradient", self.gradient_histograms)):
-                rows = taken.get(name) or []
-                shown = [rows[k] for k in sorted({0, len(rows) // 2, len(rows) - 1}) if rows]
-                lines = [_outline(f"step {step}", edges, n) for step, edges, n in shown]
-                if lines:
-                    found.append(
-                        Chart(
-                            name + title,
-                            lines,
-                            x_label="value",
-                            y_label="of the tallest bar",
-                            smooth=False,
-                        )
-                    )
+                if rows := taken.get(name):
+                    found.append(_spread(name + title, rows))
         return found
+
+    def _activations(self) -> list[Chart]:
+        """A chart for each module, of many for some from the first to the last."""
+        names = [n for n, rows in self.activation_histograms.items() if rows]
+        most = min(len(names), _MOST_HISTOGRAMS)
+        kept = [names[k * (len(names) - 1) // max(most - 1, 1)] for k in range(most)]
+        return [_spread(name, self.activation_histograms[name]) for name in kept]
 
     # ---- costs
     def _by_operation(self) -> str:
@@ -293,6 +296,13 @@ def earlier(path: str | os.PathLike[str]) -> Earlier:
 
 def _place(f: Mapping[str, Any]) -> str:
     return f"{shown_path(f['file'])}:{f['line']} {f['rule']} {f['name']}"
+
+
+def _spread(title: str, rows: Sequence[tuple[int, Sequence[float], Sequence[int]]]) -> Chart:
+    """Histograms of the first, a middle and the last step."""
+    shown = [rows[k] for k in sorted({0, len(rows) // 2, len(rows) - 1})]
+    lines = [_outline(f"step {step}", edges, n) for step, edges, n in shown]
+    return Chart(title, lines, x_label="value", y_label="of the tallest bar", smooth=False)
 
 
 def _outline(name: str, edges: Sequence[float], counts: Sequence[int]) -> Series:
@@ -408,6 +418,7 @@ def check_report(result: Any, compared: Earlier | None = None) -> str:
         report.learning_rates = rates
         report.histograms = measures.histograms
         report.gradient_histograms = measures.gradient_histograms
+        report.activation_histograms = measures.activation_histograms
         report.costs = [
             (op, file, line, c.calls, c.seconds, c.bytes)
             for (op, file, line), c in measures.costs.items()
