@@ -536,6 +536,9 @@ KINDS = {numpy_dtype(k): k for k in (*FLOATS, *WHOLE)} | {np.dtype(k): k for k i
 def arranged(
     shape: tuple[int, ...], axis: Axes
 ) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
+    """A contiguous array of a shape as (before, reduced, after), and the result's shape without and
+    with the reduced dimensions; None where those are not neighbors, or not there.
+    """
     ndim = len(shape)
     if axis is None:
         return 1, pymath.prod(shape), 1, (), (1,) * ndim
