@@ -94,12 +94,19 @@ def backward(
     _check_no_transform()
     roots = _at_edges(tensors)
     if grad_variables is not None:
+        _warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
         grad_tensors = grad_variables
     seeds = _overriding.seeds(roots) if grad_tensors is None else _tuple(grad_tensors)
     if len(seeds) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     seeds = seeds[: len(roots)]  # PyTorch ignores the others
-    if inputs is not None and not isinstance(inputs, Tensor) and len(inputs) == 0:
+    if inputs is not None and not isinstance(inputs, (Tensor, graph.GradientEdge)):
+        inputs = tuple(inputs)
+    if inputs == ():
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
         _warn_of_cycle()

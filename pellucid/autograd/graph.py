@@ -163,15 +163,24 @@ def register_multi_grad_hook(
     for index, tensor in enumerate(tensors):
         handles.append(tensor.register_hook(make(index)))
 
-    class _Handle(RemovableHandle):
-        def __init__(self) -> None:
-            self.handles = handles
+    return _MultiHandle(handles)
 
-        def remove(self) -> None:
-            for handle in self.handles:
-                handle.remove()
 
-    return _Handle()
+class _MultiHandle(RemovableHandle):
+    """The handle of a hook on several tensors."""
+
+    def __init__(self, handles: Any) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self) -> Any:
+        return self.handles
+
+    def __setstate__(self, state: Any) -> None:
+        self.handles = state
 
 
 class _Kept:

@@ -448,7 +448,7 @@ def reattach(view: Any) -> None:
     with enable_grad():
         fresh = replay_tensor(TENSORS, view._view.base, view._view.chain)
     _move_retained(view, fresh._node)
-    view._node, view._rg = fresh._node, fresh._rg
+    view._node, view._rg = overwritten.regenerated(fresh, view._view.base), fresh._rg
 
 
 def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:

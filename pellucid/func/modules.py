@@ -84,9 +84,7 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
                 + "\n\t".join(parts)
             )
     given = {k: v for k, v in tensors.items() if k in places}
-    for k in tensors:
-        if k not in places:
-            raise AttributeError(f"{type(module).__name__} has no attribute `{k}`")
+    others = {k: v for k, v in tensors.items() if k not in places}  # attributes for the call
     if tie:
         by_identity: dict[int, list[str]] = {}
         for k, (table, name) in places.items():
@@ -102,13 +100,24 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
                 if chosen:
                     given[k] = given[chosen[0]]
     saved = []
+    added: list[Any] = []
     try:
         for k, value in given.items():
             table, name = places[k]
             saved.append((table, name, k, table[name]))
             table[name] = value
+        for k, value in others.items():
+            path, _, name = k.rpartition(".")
+            owner = module.get_submodule(path)
+            added.append((owner, name, vars(owner).get(name, added)))
+            setattr(owner, name, value)
         yield
     finally:
+        for owner, name, original in reversed(added):
+            if original is added:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
         for table, name, k, original in reversed(saved):
             if k in tensors and table[name] is not given[k]:
                 tensors[k] = table[name]  # a buffer that the call replaced

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.public import METHODS
 from ..core.tensor import Parameter as Parameter
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..dtypes import get_default_dtype
@@ -89,7 +90,11 @@ class _Uninitialized:
             (lazy,) = [x for x in args if isinstance(x, _Uninitialized)][:1]
             if op.name == "cast":  # module.to(dtype) before the first call
                 return make_tensor(np.empty(0, params["dtype"]))
-            raise unusable(op.name, lazy)
+            method = op.name in METHODS
+            raise unusable(
+                f"<method '{op.name}' of 'torch._C.TensorBase' objects>" if method else op.name,
+                lazy,
+            )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape, with undefined values."""

@@ -89,7 +89,8 @@ class LBFGS(Optimizer):
         parts = []
         tracing.gradients(self._params)
         for p in self._params:
-            a = p._array if p._grad is None else p._grad._array
+            g = p._grad
+            a = p._array if g is None else (g.to_dense() if g.is_sparse else g)._array
             flat = np.ascontiguousarray(a).reshape(-1)
             flat = np.zeros_like(flat) if p._grad is None else flat
             parts.append(flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat)

@@ -10,8 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from ..devices import device
+from ..errors import warn
 from . import _read
 from ._names import torch_module
+from ._places import default_restore_location as default_restore_location
+from ._places import location_tag as location_tag
+from ._places import normalize_storage_type as normalize_storage_type
+from ._places import register_package as register_package
 from ._read import read_legacy, read_zip
 from ._restricted import ALLOWED, SAFE
 from ._write import write_file, write_legacy, write_zip
@@ -128,7 +134,12 @@ def load(
         weights_only = pickle_module is None
     elif weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    known = map_location is None or isinstance(map_location, (str, dict, device))
+    if not known and not callable(map_location):
+        raise TypeError(f"'{type(map_location).__name__}' object is not callable")
     options = dict(pickle_load_args)
+    if weights_only and options:
+        warn("pickle_load_args only works if `weights_only=False`.")
     options.setdefault("encoding", "utf-8")
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
@@ -136,7 +147,7 @@ def load(
             return _load(file, path, map_location, weights_only, bool(mmap), options)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    for method in ("read", "seek", "tell"):
+    for method in ("seek", "tell", "read"):
         if not hasattr(f, method):
             raise AttributeError(
                 f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load from a file that is seekable. Please "
@@ -157,7 +168,7 @@ def _load(
     first = file.read(4)
     file.seek(start)
     if not first:
-        raise EOFError("Ran out of input")
+        raise EOFError("" if weights_only else "Ran out of input")
     try:
         if first == b"PK\x03\x04":
             whole = file if hasattr(file, "seekable") else _Readable(file)

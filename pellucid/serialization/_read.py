@@ -23,6 +23,7 @@ from .._files import LIES, bound, record_size, unpack
 from ..arrays.meta import MetaArray
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, StorageType
+from ._places import default_restore_location
 from ._rebuild import Unfilled, forget_sparse, look_at_sparse, shown
 from ._restricted import ALLOWED, SafeUnpickler, text
 
@@ -83,19 +84,7 @@ def restore(storage: UntypedStorage, location: Any, map_location: Any) -> Untype
         raise TypeError(
             f"map_location must be a device, a string, a dict or a callable, not {type(map_location).__name__}"
         )
-    kind = str(where).partition(":")[0]
-    if kind == "cpu":
-        return storage
-    if kind == "meta":
-        return UntypedStorage(MetaArray((storage.nbytes(),), np.uint8))
-    if kind in ("cuda", "mps", "xpu", "hpu"):
-        raise RuntimeError(
-            f"Attempting to deserialize object on a {kind.upper()} device but torch.{kind}.is_available() is False. If you are running "
-            "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
-        )
-    raise RuntimeError(
-        f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {shown(str(where))})"
-    )
+    return default_restore_location(storage, str(where))  # type: ignore[no-any-return]
 
 
 def _reference(pid: Any) -> tuple[StorageType, str, Any, int]:

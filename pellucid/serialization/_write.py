@@ -153,7 +153,20 @@ class Pickler(_Pickler):
         module = torch_module(obj)
         if module is not None:
             return self._write_global(obj, module, name or obj.__qualname__)
-        return super().save_global(obj, name)
+        try:
+            return super().save_global(obj, name)
+        except pickle.PicklingError as error:
+            said = str(error)
+        # in the words of the pickler that is written in C, which PyTorch uses
+        own = name or getattr(obj, "__qualname__", None) or obj.__name__
+        if "<locals>" in own.split("."):
+            raise AttributeError(f"Can't pickle local object {own!r}")
+        home = pickle.whichmodule(obj, own)  # type: ignore[attr-defined]
+        if home not in sys.modules:
+            raise pickle.PicklingError(f"Can't pickle {obj!r}: import of module {home!r} failed")
+        if "not found as" in said:
+            said = f"Can't pickle {obj!r}: attribute lookup {own} on {home} failed"
+        raise pickle.PicklingError(said)
 
     dispatch = dict(_Pickler.dispatch)
     dispatch[type(save_global)] = save_global

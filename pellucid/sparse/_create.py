@@ -12,7 +12,7 @@ from ..arrays.sparse.array import BLOCKED, BY_ROWS, COMPRESSED, SparseArray
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
-from ..errors import ArgumentTypeError, OperationError, UnsupportedError, warn_once
+from ..errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from ._convert import build
 from ._tensor import SparseTensor, is_sparse, wrapped
 
@@ -282,6 +282,10 @@ def _estimated(layout: str, starts: Any, others: Any, v: Any) -> tuple[int, ...]
             f"\"estimate_sparse_compressed_tensor_size\" not implemented for '{dtypes.BY_NUMPY[others.dtype].scalar_type_name}'"
         )
     at = starts.ndim
+    if layout in BLOCKED and v.ndim < at + 2:
+        raise ShapeError(
+            f"values must have dimensionality > sum of batch and block dimensionalities (={at - 1} + 2) but got {v.ndim}"
+        )
     height, width = v.shape[at : at + 2] if layout in BLOCKED else (1, 1)
     lines, most = starts.shape[-1] - 1, int(others.max(initial=-1)) + 1
     rows, columns = (lines, most) if layout in BY_ROWS else (most, lines)

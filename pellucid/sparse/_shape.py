@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.sparse.array import BLOCKED, SparseArray
+from ..arrays.sparse.array import BLOCKED, COMPRESSED, SparseArray
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
 from ..core.tape import titled
@@ -71,7 +71,7 @@ def _select_compressed(x: Any, dim: int, index: int) -> Any:
         return titled(build(part, v), "Select")
     if a.layout in BLOCKED:
         raise refuse("select.int", x)
-    return select(as_layout(x, "coo"), dim=dim, index=index).to_dense()
+    return select(as_layout(x, "coo"), dim=dim, index=index)
 
 
 @operation("index_select_int index_slice index_unsqueeze index_alias")
@@ -105,7 +105,8 @@ def same(x: Any) -> Any:
 
 @operation("unbind")
 def unbind(x: Any, *, dim: int) -> Any:
-    return tuple([select(x, dim=dim, index=k) for k in range(x._array.shape[dim])])
+    parts = [select(x, dim=dim, index=k) for k in range(x._array.shape[dim])]
+    return tuple([titled(part, "Unbind") for part in parts])
 
 
 @operation("unsqueeze")
@@ -247,10 +248,11 @@ def stack(*tensors: Any, dim: int) -> Any:
     for x in tensors:
         if is_sparse(x) and x._array.layout != "coo":
             raise OperationError("Sparse CSR tensors do not have is_contiguous")
-    return cat(
+    made = cat(
         *[unsqueeze(x, dim=dim) if is_sparse(x) else F.unsqueeze(x, dim=dim) for x in tensors],
         dim=dim,
     )
+    return titled(made, "Stack")
 
 
 # ---- sums ------------------------------------------------------------------------------------
@@ -296,13 +298,14 @@ def sum_dims(x: Any, *, dim: Any, keepdim: bool) -> Any:
         else tuple(range(a.ndim))
     )
     if a.layout == "coo":
-        made = summed(x, dims, keepdim, "Sum")
-        return made
+        return summed(x, dims, keepdim, "Sum" if dim is None else "SumBackward1")
     if not keepdim:
         raise OperationError(
             "reduction operations on CSR tensors with keepdim=False is unsupported"
         )
-    return titled(as_layout(summed(as_layout(x, "coo"), dims, True, "Sum"), a.layout), "Sum")
+    return titled(
+        as_layout(summed(as_layout(x, "coo"), dims, True, "Sum"), a.layout), "SumBackward1"
+    )
 
 
 def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
@@ -402,11 +405,16 @@ def softmax(input: Any, dim: int, dtype: Any, log: bool) -> Any:
 
 # ---- made anew -------------------------------------------------------------------------------
 def like(x: Any, layout: Any, dtype: Any, name: str) -> Any:
-    """`zeros_like` and `empty_like` in a sparse layout."""
+    """`zeros_like`, `ones_like` and `empty_like` in a sparse layout; the latter two keep which
+    elements of a compressed tensor are there.
+    """
     a = x._array
     kind = (BY_NUMPY[a.dtype] if dtype is None else dtype).numpy
     own = a.layout if is_sparse(x) else "strided"
     wanted = own if layout is None else layout.name.removeprefix("sparse_")
+    if name in ("ones_like", "empty_like") and own in COMPRESSED and wanted == own:
+        fill = np.ones if name == "ones_like" else np.empty
+        return wrapped(a.like(fill(a.values.shape, kind)))
     if name not in ("zeros_like", "empty_like"):
         raise refuse("uniform_" if "rand" in name else "fill_.Scalar", x)
     if own not in ("strided", "coo") and wanted != own:

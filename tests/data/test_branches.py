@@ -14,6 +14,9 @@ from pellucid.utils.data.datapipes.iter import (
     StreamReader,
 )
 
+# that functions in a test cannot be pickled is no news
+pytestmark = pytest.mark.filterwarnings("ignore:(Local|Lambda) function is not supported")
+
 
 def test_forks_have_all_samples():
     one, two = IterableWrapper(range(4)).fork(2)

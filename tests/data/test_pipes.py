@@ -7,6 +7,9 @@ from pellucid.utils.data import DataLoader, IterDataPipe, MapDataPipe, functiona
 from pellucid.utils.data.datapipes.iter import Collator, IterableWrapper
 from pellucid.utils.data.datapipes.map import SequenceWrapper
 
+# that functions in a test cannot be pickled is no news
+pytestmark = pytest.mark.filterwarnings("ignore:(Local|Lambda) function is not supported")
+
 
 def test_chains():
     pipe = IterableWrapper(range(7)).filter(lambda x: x != 3).map(lambda x: x * 10)

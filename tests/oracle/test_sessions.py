@@ -159,6 +159,64 @@ SESSIONS = {
         name(F.threshold_(x * 1, .1, .2)), name(F.relu_(x * 1))
         name(x // 2), (x // 2).grad_fn
     """,
+    "sparse": """
+        v = torch.tensor([3., 4., 5.], requires_grad=True)
+        s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], v, (2, 3))
+        s.coalesce()
+        s.transpose(0, 1)
+        torch.stack([s, s]).grad_fn.name(), s.unbind()[0].grad_fn.name()
+        c = torch.tensor([[1., 2.], [0., 4.]]).to_sparse_csr()
+        c[0], c[:, 1], c[0, 1], c.to_sparse_csc()[1]
+        torch.ones_like(c), torch.ones_like(c, dtype=torch.int)
+        torch.empty_like(c)._nnz(), torch.zeros_like(c)._nnz()
+        torch.ones_like(torch.ones(4, 4).to_sparse_bsr((2, 2)))
+        c.requires_grad_().sum(0, keepdim=True).grad_fn.name()
+        torch.sparse.mm(c.detach(), torch.ones(2, 2), reduce='foo')
+        torch.sparse_bsr_tensor([0, 1, 2], [0, 1], torch.ones(2, 2))
+        e = torch.nn.Embedding(5, 2, sparse=True)
+        e(torch.tensor([1, 1, 3])).sum().backward()
+        torch.optim.LBFGS(e.parameters()).step(lambda: e(torch.tensor([1])).sum())
+        e.weight.detach()
+    """,
+    "modules": """
+        m = torch.nn.Linear(2, 2)
+        m.load_state_dict(m.state_dict(), foo=1)
+        m.to(5)
+        torch.nn.Sequential(torch.nn.ReLU()) * 'a'
+        torch.nn.UninitializedParameter() + 1
+        torch.func.functional_call(m, {'foo': torch.ones(2, 2)}, torch.ones(1, 2)).shape
+        m.foo
+        torch.func.vmap(lambda t: t.new_tensor(0) if repr(t) == '' else t)(torch.ones(2)).shape
+        seen = []
+        torch.func.vmap(lambda t: seen.append(repr(t)) or t)(torch.ones(2, 2)).shape
+        seen
+    """,
+    "backward": """
+        x = torch.ones(2, requires_grad=True)
+        torch.autograd.backward(x.sum(), inputs=5)
+        torch.autograd.backward(x.sum(), grad_variables=torch.ones(()), grad_tensors=torch.ones(()))
+        u = x.clone(); s = u[0:1]; u.mul_(2); s.grad_fn.name(), s.grad_fn.next_functions[0][0].name()
+    """,
+    "files": """
+        import io, pickle
+        def rt(o): b = io.BytesIO(); torch.save(o, b); b.seek(0); return torch.load(b)
+        rt(lambda: 1)
+        torch.load(5)
+        torch.load(io.BytesIO(b''))
+        b = io.BytesIO(); torch.save(torch.ones(1), b); _ = b.seek(0); torch.load(b, map_location=5)
+        torch.serialization.location_tag(torch.ones(1).untyped_storage())
+        torch.serialization.default_restore_location(torch.ones(1).untyped_storage(), 'foo')
+    """,
+    "pipes": """
+        from torch.utils.data.datapipes.iter import IterableWrapper
+        p = IterableWrapper(range(6))
+        p.map(5)
+        p.map(lambda a, b: a)
+        p.filter(5)
+        p.demux(2, 5)
+        p.groupby(5)
+        list(p.map(lambda a, b=1: a * b))
+    """,
     "indices": """
         x = torch.arange(6.).view(2, 3)
         torch.take_along_dim(x, torch.tensor([1, 0], dtype=torch.int32))
@@ -170,8 +228,8 @@ SESSIONS = {
 }
 
 
-def shown(value):
-    return re.sub(r"0x[0-9a-f]+", "0x", repr(value).replace("pellucid", "torch"))
+def plain(text):
+    return re.sub(r"0x[0-9a-f]+", "0x", text.replace("pellucid", "torch"))
 
 
 def session(library, text):
@@ -179,16 +237,16 @@ def session(library, text):
     names = {"torch": library, "np": np, "nn": library.nn, "F": library.nn.functional}
     library.manual_seed(0)
     found = []
-    for line in text.split("\n"):
+    for line in text.replace("from torch", f"from {library.__name__}").split("\n"):
         for statement in ast.parse(line.strip()).body:
-            code = ast.unparse(statement)
+            code = ast.unparse(statement).replace("pellucid", "torch")
             try:
                 if isinstance(statement, ast.Expr):
-                    said = shown(eval(code, names))
+                    said = plain(repr(eval(ast.unparse(statement), names)))
                 else:
-                    said = exec(code, names)
+                    said = exec(ast.unparse(statement), names)
             except Exception as error:
-                said = type(error).__name__, str(error).replace("pellucid", "torch")
+                said = type(error).__name__, plain(str(error))
             found.append((code, said))
     return found
 

@@ -40,6 +40,7 @@ ASIDE = {
     "svd_lowrank",
     "pca_lowrank",
     "empty_like",
+    "ones_like",  # of compressed layouts: ones where elements are stored
     "new_empty",
     "type",
     "sparse_dim",

@@ -341,8 +341,5 @@ def parts_str(
     text = prefix + (",\n" + " " * indent).join(lines)
     if not _is_default(dtype):
         suffixes = [*suffixes[:2], f"dtype={dtype}", *suffixes[2:]]
-    if new_line:
-        text += ",\n" + " " * indent + suffixes[0]
-        suffixes = suffixes[1:]
-    text = _join(text, suffixes, indent)
+    text = _join(text, suffixes, indent, apart=new_line)
     return f"Parameter containing:\n{text}" if parameter else text

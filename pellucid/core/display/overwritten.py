@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..tape import named_type
+from ..tape import named_type, titled
 
 _NAMES = {
     **{f"{name}_": f"{name.capitalize()}Backward1" for name in ("acosh", "asinh", "atanh")},
@@ -35,3 +35,10 @@ def named(node: Any, name: str) -> Any:
     if node is not None and title is not None:
         node.__class__ = named_type(title)
     return node
+
+
+def regenerated(fresh: Any, base: Any) -> Any:
+    """The node of a view that was made anew, since its base was written to: PyTorch makes it by
+    `as_strided` of the base.
+    """
+    return titled(fresh, "AsStridedBackward0", of=(base,))._node

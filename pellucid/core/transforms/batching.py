@@ -11,6 +11,7 @@ live on the physical tensors.
 from __future__ import annotations
 
 import itertools
+import textwrap
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -150,7 +151,10 @@ class Batched(Tensor):
     __array__ = numpy
 
     def __repr__(self, **_: Any) -> str:
-        return f"BatchedTensor(lvl={level_of(self)}, bdim=0, value=\n    {physical(self)}\n)"
+        inner = textwrap.indent(str(physical(self)), "    ")
+        live = [level.number for level in levels.stack]
+        depth = live.index(level_of(self)) + 1 if level_of(self) in live else level_of(self)
+        return f"BatchedTensor(lvl={depth}, bdim=0, value=\n{inner}\n)"
 
     __str__ = __repr__
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...errors import warn
 from ..dataset import Dataset, IterableDataset
 
 _FEEDBACK = (
@@ -301,6 +302,55 @@ def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Calla
         raise TypeError("functional_datapipe can only decorate IterDataPipe or MapDataPipe")
 
     return register
+
+
+def checked_function(function: Any) -> Any:
+    """What a pipe calls for its samples; warns of functions that other processes cannot be sent.
+
+    Raises:
+        TypeError: it cannot be called.
+    """
+    if not callable(function):
+        raise TypeError(f"A callable function is expected, but {type(function)} is provided.")
+    inner = function.func if isinstance(function, functools.partial) else function
+    code = getattr(inner, "__code__", None)
+    if code is not None:
+        local = bool(code.co_flags & inspect.CO_NESTED)
+    else:
+        local = "<locals>" in getattr(inner, "__qualname__", type(inner).__qualname__)
+    kind = "Local" if local else "Lambda" if getattr(inner, "__name__", "") == "<lambda>" else ""
+    if kind:
+        warn(
+            f"{kind} function is not supported by pickle, please use regular python function or functools.partial instead."
+        )
+    return function
+
+
+def check_columns(function: Any, input_col: Any) -> None:
+    """Refuse a function that does not take as many arguments as there are columns.
+
+    Raises:
+        ValueError: it takes fewer or more.
+    """
+    try:
+        given = inspect.signature(function).parameters.values()
+    except ValueError:  # written in C, without a signature
+        return
+    size = len(input_col) if isinstance(input_col, (list, tuple)) else 1
+    inner = function.func if isinstance(function, functools.partial) else function
+    said = f"The function {getattr(inner, '__name__', repr(inner))} takes"
+    places = [p for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [p for p in given if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    star = any(p.kind is p.VAR_POSITIONAL for p in given)
+    if named:
+        raise ValueError(
+            f"{said} {len(named)} non-default keyword-only parameters, which is not allowed."
+        )
+    if len(given) < size and not star:
+        raise ValueError(f"{said} {len(given)} parameters, but {size} are required.")
+    needed = any(p.default is p.empty for p in places[size:])
+    if len(given) >= size and (needed or len(places) < size and not star):
+        raise ValueError(f"{said} {len(places)} positional parameters, but {size} are required.")
 
 
 def length_of(pipe: Any, source: Any) -> int:

@@ -13,7 +13,14 @@ from typing import Any
 
 from ...errors import warn
 from ..sampler import SequentialSampler
-from .base import _FEEDBACK, IterDataPipe, described, functional_datapipe, length_of
+from .base import (
+    _FEEDBACK,
+    IterDataPipe,
+    checked_function,
+    described,
+    functional_datapipe,
+    length_of,
+)
 
 
 class _Source(IterDataPipe):
@@ -145,7 +152,7 @@ class _DemultiplexerIterDataPipe(_Source):
         buffer_size: int,
     ) -> None:
         super().__init__(datapipe, num_instances, buffer_size)
-        self.classifier_fn, self.drop_none = classifier_fn, drop_none
+        self.classifier_fn, self.drop_none = checked_function(classifier_fn), drop_none
 
     def targets(self, item: Any) -> Iterable[int]:
         chosen = self.classifier_fn(item)
@@ -293,6 +300,7 @@ class GrouperIterDataPipe(IterDataPipe):
             raise AssertionError(
                 "guaranteed_group_size must be > 0 and <= group_size and group_size must be set"
             )
+        checked_function(group_key_fn)
         self.datapipe, self.group_key_fn, self.keep_key, self.max_buffer_size = (
             datapipe,
             group_key_fn,

@@ -8,7 +8,7 @@ from copy import deepcopy as _deepcopy
 from typing import Any
 
 from ..sampler import draw_seed
-from .base import DataChunk, IterDataPipe, MapDataPipe, functional_datapipe
+from .base import DataChunk, IterDataPipe, MapDataPipe, checked_function, functional_datapipe
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
@@ -29,7 +29,7 @@ class MapperMapDataPipe(MapDataPipe):
     """`fn` of each sample."""
 
     def __init__(self, datapipe: Any, fn: Callable[[Any], Any]) -> None:
-        self.datapipe, self.fn = datapipe, fn
+        self.datapipe, self.fn = datapipe, checked_function(fn)
 
     def __getitem__(self, index: Any) -> Any:
         return self.fn(self.datapipe[index])

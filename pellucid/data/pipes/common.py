@@ -10,7 +10,14 @@ from typing import Any
 
 from ..collate import default_collate
 from ..sampler import draw_seed
-from .base import DataChunk, IterDataPipe, functional_datapipe, length_of
+from .base import (
+    DataChunk,
+    IterDataPipe,
+    check_columns,
+    checked_function,
+    functional_datapipe,
+    length_of,
+)
 
 
 class IterableWrapperIterDataPipe(IterDataPipe):
@@ -39,6 +46,7 @@ class MapperIterDataPipe(IterDataPipe):
         input_col: Any = None,
         output_col: Any = None,
     ) -> None:
+        checked_function(fn)
         if input_col is None and output_col is not None:
             raise ValueError("`output_col` must be None when `input_col` is None.")
         self.datapipe, self.fn, self.input_col, self.output_col = (
@@ -47,6 +55,7 @@ class MapperIterDataPipe(IterDataPipe):
             input_col,
             output_col,
         )
+        check_columns(fn, input_col)
 
     def _apply(self, data: Any) -> Any:
         if self.input_col is None:
@@ -85,7 +94,9 @@ class FilterIterDataPipe(IterDataPipe):
     def __init__(
         self, datapipe: Iterable[Any], filter_fn: Callable[..., Any], input_col: Any = None
     ) -> None:
+        checked_function(filter_fn)
         self.datapipe, self.filter_fn, self.input_col = datapipe, filter_fn, input_col
+        check_columns(filter_fn, input_col)
 
     def __iter__(self) -> Iterator[Any]:
         for data in self.datapipe:

@@ -39,6 +39,8 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, A
         )
     if tensor is not None:
         kind, where = tensor.dtype, tensor.device
+    if isinstance(where, int):
+        where = dtypes.device(where)
     return dtypes.check_dtype(kind, "to"), where, layout
 
 

@@ -181,7 +181,7 @@ def _check_sequential(other: Any, text: str) -> None:
 def _times(count: Any) -> int:
     if not isinstance(count, int):
         raise ArgumentTypeError(
-            f"unsupported operand type(s) for *: {type(Sequential)} and {type(count)}"
+            f"unsupported operand type(s) for *: <class 'torch.nn.modules.container.Sequential'> and {type(count)}"
         )
     if count <= 0:
         raise ArgumentValueError(f"Non-positive multiplication factor {count} for {Sequential}")

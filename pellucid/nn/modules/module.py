@@ -5,6 +5,7 @@ the tree of modules.
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -611,6 +612,12 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         replica._buffers = replica._buffers.copy()
         replica._modules = replica._modules.copy()
         return replica
+
+
+for _mixin in (HooksMixin, StateMixin, ConvertMixin):  # Python's errors name Module's functions
+    for _name, _member in vars(_mixin).items():
+        if inspect.isfunction(_member):
+            _member.__qualname__, _member.__module__ = f"Module.{_name}", __name__
 
 
 def _check_dots(kind: str, name: str) -> None:
