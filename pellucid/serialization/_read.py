@@ -84,7 +84,7 @@ def restore(storage: UntypedStorage, location: Any, map_location: Any) -> Untype
         raise TypeError(
             f"map_location must be a device, a string, a dict or a callable, not {type(map_location).__name__}"
         )
-    return default_restore_location(storage, str(where))  # type: ignore[no-any-return]
+    return default_restore_location(storage, str(where))
 
 
 def _reference(pid: Any) -> tuple[StorageType, str, Any, int]:
