@@ -738,6 +738,9 @@ VIEWS = frozenset(
 )
 """Operations whose result has (some of) the same numbers in another arrangement, dtype or device."""
 
+ARITHMETIC = frozenset("add sub mul div".split())
+ORDERS = frozenset("lt le gt ge".split())  # comparisons that make masks of numbers
+
 JOINS = frozenset("cat stack hstack vstack dstack column_stack where".split())
 """Operations that put values together."""
 

@@ -154,6 +154,7 @@ attention_op = defop(
     autocast="lower",
     batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
     onnx=_onnx_attention,
+    advice="leave at least one position unmasked in every row",
     samples=lambda rng: [
         Sample(
             (rng.random((2, 3, 4)), rng.random((2, 5, 4)), rng.random((2, 5, 2)), None),

@@ -23,8 +23,7 @@ div_op = defop(
     "div",
     "input other",
     advice=(
-        "keep the divisor away from zero: x / (y + 1e-8), or torch.where on the divisor "
-        "before dividing"
+        "keep the denominator away from zero: add a small number to it, or skip the case where it is zero"
     ),
     forward="true_divide",
     vjp={

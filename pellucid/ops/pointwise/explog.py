@@ -18,16 +18,18 @@ from ._unary import binary, real, unary
 
 LN2 = math.log(2.0)
 LN10 = math.log(10.0)
+_ABOVE_ZERO = "keep the argument above zero, `x.clamp_min(1e-8).log()`, or compute the logarithm from the scores (F.logsigmoid, F.log_softmax)"
+_SHIFTED = (
+    "subtract the largest value first, as torch.logsumexp and softmax do, or clamp the argument"
+)
+_ROOT = "add a small number under the root: `(x + 1e-8).sqrt()`"
 
 exp = unary(
     "exp",
     "exp",
     lambda F, g, out: g * F.conj(out),
     complex=True,
-    advice=(
-        "the input of exp is too large: subtract the maximum first, or use softmax, "
-        "logsumexp or log_softmax, which do"
-    ),
+    advice=_SHIFTED,
     doc="e to the power of each element.",
     example="torch.exp(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 2.7183])",
@@ -52,6 +54,7 @@ expm1 = unary(
     lambda F, g, out: g * F.conj(out + 1),
     complex=True,
     onnx=lambda c: c.emit("Sub", c.emit("Exp", c[0]), c.number(1)),
+    advice=_SHIFTED,
     doc="`exp(input) - 1`, exact to rounding near 0 too.",
     example="torch.expm1(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",
@@ -64,10 +67,7 @@ log = unary(
     lambda F, g, input: g / F.conj(input),
     domain=POSITIVE,
     complex=True,
-    advice=(
-        "keep the input of log above zero: torch.log(x.clamp(min=1e-8)), or log_softmax "
-        "in place of log(softmax)"
-    ),
+    advice=_ABOVE_ZERO,
     doc="Natural logarithm of each element; NaN for negative numbers.",
     example="torch.log(torch.tensor([1.0, 10.0]))",
     shows="tensor([0.0000, 2.3026])",
@@ -81,7 +81,7 @@ log2 = unary(
     domain=POSITIVE,
     complex=True,
     onnx=lambda c: c.emit("Div", c.emit("Log", c[0]), c.number(math.log(2))),
-    advice="keep the input above zero: clamp(min=1e-8)",
+    advice=_ABOVE_ZERO,
     doc="Logarithm to base 2 of each element.",
     example="torch.log2(torch.tensor([1.0, 8.0]))",
     shows="tensor([0., 3.])",
@@ -94,7 +94,7 @@ log10 = unary(
     domain=POSITIVE,
     complex=True,
     onnx=lambda c: c.emit("Div", c.emit("Log", c[0]), c.number(math.log(10))),
-    advice="keep the input above zero: clamp(min=1e-8)",
+    advice=_ABOVE_ZERO,
     doc="Logarithm to base 10 of each element.",
     example="torch.log10(torch.tensor([1.0, 1000.0]))",
     shows="tensor([0., 3.])",
@@ -108,6 +108,7 @@ log1p = unary(
     complex=True,
     grad_name="Log1P",
     onnx=lambda c: c.emit("Log", c.emit("Add", c[0], c.number(1))),
+    advice=_ABOVE_ZERO,
     doc="`log(1 + input)`, exact to rounding near 0 too.",
     example="torch.log1p(torch.tensor([0.0, 1e-6]))",
     shows="tensor([0.0000e+00, 1.0000e-06])",
@@ -120,7 +121,7 @@ sqrt = unary(
     lambda F, g, out: g / (F.conj(out) * 2),
     domain=POSITIVE,
     complex=True,
-    advice="keep the input of sqrt positive: torch.sqrt(x.clamp(min=0) + 1e-8)",
+    advice=_ROOT,
     doc="Square root of each element; NaN for negative numbers.",
     example="torch.sqrt(torch.tensor([4.0, 2.0]))",
     shows="tensor([2.0000, 1.4142])",
@@ -134,7 +135,7 @@ rsqrt = unary(
     domain=POSITIVE,
     complex=True,
     onnx=lambda c: c.emit("Reciprocal", c.emit("Sqrt", c[0])),
-    advice="keep the input of rsqrt positive: add a small epsilon",
+    advice=_ROOT,
     doc="1 divided by the square root of each element.",
     example="torch.rsqrt(torch.tensor([4.0, 0.25]))",
     shows="tensor([0.5000, 2.0000])",
@@ -223,6 +224,7 @@ logit_op = defop(
     elementwise=True,
     check=real,
     onnx=_onnx_logit,
+    advice=_ABOVE_ZERO,
     samples=elementwise((0.1, 0.9), params=({"eps": None}, {"eps": 0.3})),
 )
 

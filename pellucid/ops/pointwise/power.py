@@ -93,7 +93,7 @@ def _pow_face(node: Any) -> Any:
 pow_op = defop(
     "pow",
     "input other",
-    advice="keep the base in the domain of this exponent (clamp it)",
+    advice="keep the base above zero: `(x + 1e-8) ** p`",
     variant=_pow_face,
     forward="pow",
     vjp={"input": _base_gradient, "other": _exponent_gradient},

@@ -14,6 +14,8 @@ from .._rules import fused_gradient
 from .._samples import POSITIVE, REAL, UNIT
 from ._unary import binary, unary
 
+_INSIDE = "keep the argument inside (-1, 1): `x.clamp(-1 + 1e-6, 1 - 1e-6)`"
+
 sin = unary(
     "sin",
     "sin",
@@ -54,7 +56,7 @@ asin = unary(
     lambda F, g, input: g * F.conj(F.rsqrt(1 - input * input)),
     domain=UNIT,
     complex=True,
-    advice="keep the input inside (-1, 1): clamp it",
+    advice=_INSIDE,
     doc="Angle in [-pi/2, pi/2] whose sine is the element; NaN outside [-1, 1].",
     example="torch.asin(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 1.5708])",
@@ -67,7 +69,7 @@ acos = unary(
     lambda F, g, input: -g * F.conj(F.rsqrt(1 - input * input)),
     domain=UNIT,
     complex=True,
-    advice="keep the input inside (-1, 1): clamp it",
+    advice=_INSIDE,
     doc="Angle in [0, pi] whose cosine is the element; NaN outside [-1, 1].",
     example="torch.acos(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.5708, 0.0000])",
@@ -159,6 +161,7 @@ atanh = unary(
     lambda F, g, input: g / F.conj(1 - input * input),
     domain=UNIT,
     complex=True,
+    advice=_INSIDE,
     doc="Inverse hyperbolic tangent of each element; NaN outside [-1, 1].",
     example="torch.atanh(torch.tensor([0.0, 0.5]))",
     shows="tensor([0.0000, 0.5493])",

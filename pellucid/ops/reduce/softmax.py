@@ -59,7 +59,7 @@ def _expand_softmax(e: Any, x: Any) -> bool:
 softmax_op = defop(
     "softmax",
     "input",
-    advice="softmax is undefined for a fully masked row: leave at least one entry unmasked",
+    advice="leave at least one position unmasked in every row",
     expand=_expand_softmax,
     forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x),
     aval=lambda x, dim: x,
@@ -82,6 +82,7 @@ log_softmax_op = defop(
     batch="dims",
     traits="saturates",
     onnx=lambda c: c.emit("LogSoftmax", c[0], axis=int(c.p["dim"])),
+    advice="leave at least one position unmasked in every row",
     samples=cases(*_ALONG),
     aten=lambda A, x, *, dim: A._log_softmax(x, dim, False),
     overload="_log_softmax",

@@ -50,6 +50,9 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
     return made if kind.kind == "c" else made.astype(kind, copy=False)
 
 
+_ONE_VALUE = "one value has no standard deviation: pass `unbiased=False` or use more values"
+
+
 def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     return _spread(xp, x, dim, correction, keepdim, False)
 
@@ -124,6 +127,7 @@ defop(
     ),
     batch="dims",
     onnx=lambda c: _onnx_var(c, False),
+    advice=_ONE_VALUE,
     samples=cases(
         *((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True
     ),
@@ -173,6 +177,7 @@ defop(
     ),
     batch="dims",
     onnx=lambda c: _onnx_var(c, True),
+    advice=_ONE_VALUE,
     samples=cases(
         *((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS), complex=True
     ),
@@ -294,6 +299,7 @@ def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
         outputs=2,
         batch="dims",
         grad_name=title,
+        advice=_ONE_VALUE,
         onnx=lambda c: (_onnx_var(c, name == "std"), c.reduction("ReduceMean")),
         samples=cases(*((shapes, {**params, "correction": 1}) for shapes, params in OVER_DIMS)),
     )

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ....core.primitive import PRIMITIVES
 from ...events import Op, Read, Site, Value, ancestors
 from ..source.origins import value_at
 from ..source.places import Place, tree
 
-FLAT = frozenset("round floor ceil trunc sign sgn floor_divide".split())
-"""Operations whose derivative is zero everywhere."""
+FLAT = frozenset(name for name, op in PRIMITIVES.items() if "steps" in op.traits) - {"sample"}
+"""Operations whose derivative is zero everywhere; drawn samples have rules of their own."""
 
 _VISITS = 3  # at which a number must have been the same multiple of what was read
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Failure, Op, Value
+from ...events import ARITHMETIC, Failure, Op, Value
 from ...rule import Rule
 from ..source.places import receiver
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, named
@@ -64,7 +64,7 @@ def class_axis(value: Any) -> tuple[int, str] | None:
                 return None
             axis, name = value.ndim - 1, inner[1]
             break
-        elif name in ("add", "sub", "mul", "div"):
+        elif name in ARITHMETIC:
             if len(op.inputs) != 1:
                 return None
         elif name not in _ALONG or before.shape != value.shape:

@@ -11,7 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Batch, Converted, Failure, LoaderInfo, Op, Read, Site, Value, Written
+from ...events import (
+    ARITHMETIC,
+    VIEWS,
+    Batch,
+    Converted,
+    Failure,
+    LoaderInfo,
+    Op,
+    Read,
+    Site,
+    Value,
+    Written,
+)
 from ...rule import Rule
 from ..losses.origin import Sampled
 from ..source.places import Place, assigned_before, receiver, tree, written_to
@@ -32,9 +44,6 @@ def named(op: Op, name: str, otherwise: str) -> str:
 
 def class_axis_of(x: Value) -> int:
     return 1 if x.ndim > 1 else 0
-
-
-_SCALED = frozenset({"add", "sub", "mul", "div"})  # with a number
 
 
 class LabelDtype(Rule):
@@ -599,7 +608,7 @@ class LabelDtype(Rule):
                 return
             if made is None or not made.inputs:
                 return
-            if made.name in _SCALED and len(made.inputs) == 1:
+            if made.name in ARITHMETIC and len(made.inputs) == 1:
                 scaled = True
             elif (
                 made.name not in VIEWS

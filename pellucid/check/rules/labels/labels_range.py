@@ -11,6 +11,7 @@ import numpy as np
 from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage
 from ...rule import Rule
 from ..losses.origin import Sampled, origin
+from ..losses.output_range import BOUNDED, RANGES
 from ..source.origins import written_at
 from ..source.places import Place, tree
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
@@ -370,20 +371,11 @@ class LabelRange(Rule):
         made = scores.producer
         while made is not None and made.name in VIEWS and made.inputs:
             made = made.inputs[0].producer
-        low, high = {
-            "sigmoid": (0, 1),
-            "softmax": (0, 1),
-            "hardsigmoid": (0, 1),
-            "tanh": (-1, 1),
-        }.get(made.name if made is not None else "", (0, 0))
+        if made is None or made.name not in BOUNDED:
+            return
+        low, high = RANGES[made.name]
         array = target.numpy()
-        if (
-            made is None
-            or low == high
-            or array is None
-            or array.size < 8
-            or array.dtype.kind not in "fiu"
-        ):
+        if array is None or array.size < 8 or array.dtype.kind not in "fiu":
             return
         outside = float(np.mean((array < low - 0.1) | (array > high + 0.1)))
         if outside >= 0.25:
@@ -391,8 +383,8 @@ class LabelRange(Rule):
             self._tell(
                 op,
                 array,
-                f"the prediction comes from {made.name}, which stays between {low} and {high}, and {outside:.0%} of {name} lie outside",
-                f"scale {name} to {low}..{high}, or leave {made.name} out",
+                f"the prediction comes from {made.name}, which stays between {low:g} and {high:g}, and {outside:.0%} of {name} lie outside",
+                f"scale {name} to {low:g}..{high:g}, or leave {made.name} out",
             )
 
     def on_error(self, failure: Failure) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Value, lineage
+from ...events import ARITHMETIC, VIEWS, Op, Site, Value, lineage
 from ...rule import Rule, cause_site
 from ..source.origins import written_at
 from .origin import SOFTMAXES, Sampled, is_index, is_normalised
@@ -461,7 +461,7 @@ def traced(value: Value, axis: int, turned: bool = True) -> tuple[Op | None, int
             "masked_fill",
             "log",
             "neg",
-        ) or (name in ("mul", "div", "add", "sub") and len(op.inputs) == 1):
+        ) or (name in ARITHMETIC and len(op.inputs) == 1):
             if before.shape != value.shape:
                 break
         elif before.shape != value.shape or name not in VIEWS:

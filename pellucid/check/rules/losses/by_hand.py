@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Value
+from ...events import ARITHMETIC, VIEWS, Op, Value
 from ..source.places import called_from
 from .origin import Origin, origin
 
@@ -278,7 +278,7 @@ def terms(root: Value) -> Iterator[Op]:
         op = waiting.pop().producer
         if op is None:
             continue
-        if op.name in _ALONG or op.name in ("add", "sub", "mul", "div"):
+        if op.name in _ALONG or op.name in ARITHMETIC:
             waiting.extend(v for v in op.inputs if v.requires_grad)
         else:
             yield op

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Value
+from ...events import ARITHMETIC, VIEWS, Op, Value
 
 SCORES = frozenset(
     "linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d matmul mm bmm mv addmm baddbmm addmv addbmm "
@@ -68,7 +68,7 @@ def origin(value: Any, depth: int = 60) -> Origin | None:
         found = _squashed(op)
         if found is not None:
             return found if linear else None
-        if name in ("add", "sub", "mul", "div"):
+        if name in ARITHMETIC:
             return _arithmetic(op, depth, linear)
         if not op.inputs:
             return None

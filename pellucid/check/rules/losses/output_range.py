@@ -10,7 +10,7 @@ from ...events import VIEWS, Op, Value, ancestors, lineage
 from ...rule import Rule, cause_site
 from ..values.units import last_activation
 
-_RANGES = {
+RANGES = {
     "relu": (0.0, np.inf),
     "relu6": (0.0, 6.0),
     "softplus": (0.0, np.inf),
@@ -21,9 +21,10 @@ _RANGES = {
     "tanh": (-1.0, 1.0),
     "hardtanh": (-1.0, 1.0),
 }
-_BOUNDED = frozenset(
-    "sigmoid hardsigmoid softmax tanh".split()
-)  # label-range tells of losses of these
+"""Activations and what they can give."""
+
+BOUNDED = frozenset("sigmoid hardsigmoid softmax tanh".split())
+"""Those that `label-range` tells of."""
 _BEYOND = 0.1  # of the targets
 _TIMES = 3
 
@@ -54,7 +55,7 @@ class OutputRange(Rule):
         if target.numel < 4 or target.producer is not None and target.producer.name == "detach":
             return
         made = _activation(given)
-        if made is None or made.name in _BOUNDED and op.name != "sub":
+        if made is None or made.name in BOUNDED and op.name != "sub":
             return
         site = cause_site(made)
         seen = self._seen.setdefault(site, [0, 0])
@@ -63,7 +64,7 @@ class OutputRange(Rule):
         array = target.numpy()
         if array is None or array.dtype.kind != "f":
             return
-        low, high = _RANGES[made.name]
+        low, high = RANGES[made.name]
         spread = float(array.max() - array.min()) or 1.0
         if not np.isfinite(spread):
             return
@@ -99,7 +100,7 @@ def _calls(made: Op) -> int:
 def _activation(value: Value) -> Op | None:
     made = next(iter(lineage(value, frozenset())), None)
     for _ in range(6):
-        if made is None or made.name in _RANGES:
+        if made is None or made.name in RANGES:
             return made
         if made.name not in VIEWS or not made.inputs or made.name in ("data", "detach"):
             return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...events import Backward, Failure, Op, Read, Site, Value, ancestors
+from ...events import ORDERS, Backward, Failure, Op, Read, Site, Value, ancestors
 from ...rule import Rule, cause_site
 from ..source.places import aliased, handed_in, note_caller, promised, use_of_helper
 from .by_hand import (
@@ -80,7 +80,7 @@ class LogitsAsProbs(Rule):
     def on_op(self, op: Op) -> None:
         """An argument that should be probabilities is not."""
         name = op.name
-        if name in ("gt", "ge", "lt", "le", "round"):
+        if name in ORDERS or name == "round":
             self._threshold(op)
             return
         if name in ("mul", "clamp", "div", "sub", "matmul", "mv", "mse_loss", "l1_loss"):

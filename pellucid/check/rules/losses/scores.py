@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Value
+from ...events import ARITHMETIC, VIEWS, Op, Value
 from ...rule import Rule
 from ..source.places import chosen, note_caller
 from .origin import Sampled, origin
@@ -29,7 +29,7 @@ def made_by(
         return op
     if op.name in through or op.name in ("clamp", "dropout", "nan_to_num"):
         return made_by(op.inputs[0], names, through, depth - 1) if op.inputs else None
-    if op.name in ("add", "sub", "mul", "div"):
+    if op.name in ARITHMETIC:
         large = [v for v in op.inputs if v.numel > 1]
         if len(large) == 1:
             return made_by(large[0], names, through, depth - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ...events import VIEWS, ModuleCall, Op, Read, Site, ancestors, lineage
+from ...events import ORDERS, VIEWS, ModuleCall, Op, Read, Site, ancestors, lineage
 from ...rule import Rule
 from ..source.places import called_from, function_around
 from .modes import DROPOUT, alone
@@ -107,17 +107,11 @@ class FunctionalDropoutAlwaysOn(Rule):
                 continue
             made = [
                 o
-                for o in lineage(
-                    mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "div", "mul"}, 20
-                )
+                for o in lineage(mask, VIEWS | ORDERS | {"bernoulli", "div", "mul"}, 20)
                 if o.step == op.step
             ]
             names = {o.name for o in made}
-            if (
-                "bernoulli" in names
-                or names & {"rand", "rand_like"}
-                and names & {"gt", "lt", "ge", "le"}
-            ):
+            if "bernoulli" in names or names & {"rand", "rand_like"} and names & ORDERS:
                 if any(
                     o.name in ("linear", "conv1d", "conv2d", "embedding", "lstm", "gru", "matmul")
                     for o in ancestors([x], limit=60)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...events import (
+    ORDERS,
     VIEWS,
     Backward,
     Batch,
@@ -52,7 +53,7 @@ class _Drawn:
 
 def _cached(mask: Value) -> Any:
     """The decorator that keeps the result of the function in which something was drawn."""
-    for made in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli"}, 30):
+    for made in lineage(mask, VIEWS | ORDERS | {"div", "mul", "bernoulli"}, 30):
         function = (
             function_around(made.site.file, made.site.line) if made.site is not None else None
         )
@@ -393,12 +394,8 @@ class SameMask(Rule):
 
     def _plain(self, mask: Value) -> bool:
         """A mask of zeros and ones that was drawn."""
-        drawn = {
-            o.name for o in lineage(mask, VIEWS | {"gt", "lt", "ge", "le", "bernoulli", "sub"}, 30)
-        }
-        if "bernoulli" not in drawn and not (
-            {"rand", "rand_like"} & drawn and {"gt", "lt", "ge", "le"} & drawn
-        ):
+        drawn = {o.name for o in lineage(mask, VIEWS | ORDERS | {"bernoulli", "sub"}, 30)}
+        if "bernoulli" not in drawn and not ({"rand", "rand_like"} & drawn and ORDERS & drawn):
             return False
         array = mask.numpy()
         return array is not None and set(np.unique(array.reshape(-1)[:2048])) == {0.0, 1.0}
@@ -433,13 +430,10 @@ class SameMask(Rule):
 
     def _is_mask(self, mask: Value) -> bool:
         drawn = [
-            o.name
-            for o in lineage(
-                mask, VIEWS | {"gt", "lt", "ge", "le", "div", "mul", "bernoulli", "sub"}, 30
-            )
+            o.name for o in lineage(mask, VIEWS | ORDERS | {"div", "mul", "bernoulli", "sub"}, 30)
         ]
         if "bernoulli" not in drawn and not (
-            {"rand", "rand_like"} & set(drawn) and {"gt", "lt", "ge", "le"} & set(drawn)
+            {"rand", "rand_like"} & set(drawn) and ORDERS & set(drawn)
         ):
             return False
         array = mask.numpy()

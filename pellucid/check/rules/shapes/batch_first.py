@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Batch, Op, Value, ancestors
+from ...events import ARITHMETIC, Batch, Op, Value, ancestors
 from ...rule import Rule, cause_site
 from ..source.origins import written_at
 
@@ -107,7 +107,7 @@ class BatchFirst(Rule):
             before = op.inputs[0]
             if op.name == "embedding":
                 before = next((v for v in op.inputs if not v.is_floating_point), before)
-            elif op.name in ("add", "sub", "mul", "div"):
+            elif op.name in ARITHMETIC:
                 before = next((v for v in op.inputs if v.shape == value.shape), before)
             if op.name == "pad_sequence":
                 at = 0 if op.arg("batch_first", False) else 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ....core.primitive import PRIMITIVES
 from ...events import (
     Backward,
     Cleared,
@@ -56,38 +57,25 @@ SINGULAR: dict[str, tuple[Any, str]] = {
     "rsqrt": (lambda x: np.abs(x) < 1e-20, "its derivative overflows this close to 0"),
     "div": (lambda x: np.abs(x) < 1e-15, "its derivative 1 / x**2 overflows this close to 0"),
 }
-FIX = {
-    "log": "keep the argument above zero, `x.clamp_min(1e-8).log()`, or compute the logarithm from the scores (F.logsigmoid, F.log_softmax)",
-    "div": "keep the denominator away from zero: add a small number to it, or skip the case where it is zero",
-    "exp": "subtract the largest value first, as torch.logsumexp and softmax do, or clamp the argument",
-    "sqrt": "add a small number under the root: `(x + 1e-8).sqrt()`",
-    "softmax": "leave at least one position unmasked in every row",
-    "mean": "skip the empty case",
-    "cross_entropy": "skip batches in which every target is ignore_index",
-    "std": "one value has no standard deviation: pass `unbiased=False` or use more values",
-    "pow": "keep the base above zero: `(x + 1e-8) ** p`",
-    "acos": "keep the argument inside (-1, 1): `x.clamp(-1 + 1e-6, 1 - 1e-6)`",
+_MADE_OF = {
+    "multi_head_attention_forward": "softmax",
+    "nanmean": "mean",
+    "nll_loss": "cross_entropy",
 }
-FIX |= dict.fromkeys(("log2", "log10", "log1p", "xlogy", "logit"), FIX["log"])
-FIX |= {
-    "log_softmax": FIX["softmax"],
-    "scaled_dot_product_attention": FIX["softmax"],
-    "multi_head_attention_forward": FIX["softmax"],
-}
-FIX |= {
-    "rsqrt": FIX["sqrt"],
-    "reciprocal": FIX["div"],
-    "expm1": FIX["exp"],
-    "nanmean": FIX["mean"],
-    "nll_loss": FIX["cross_entropy"],
-}
-FIX |= {"var": FIX["std"], "std_mean": FIX["std"], "asin": FIX["acos"], "atanh": FIX["acos"]}
 _GROW = ("exploding-gradient", "lr-absurd", "nll-without-log-softmax", "missing-zero-grad")
 """Rules whose findings are why numbers grow until they overflow."""
 GENERAL = "keep the inputs on this line in the range where the result is finite"
 CLEAN = "clean the data (torch.isfinite, torch.nan_to_num), and check how this tensor is filled"
 UNSET = "initialize it: `torch.zeros`, `torch.randn`, or a function of `torch.nn.init` on it"
 DIVERGED = "training diverges before this line: use a smaller learning rate, or clip gradients with nn.utils.clip_grad_norm_"
+
+
+def advice(name: str) -> str:
+    """What to do about a function whose result is not finite: its record says so, or that of the
+    operation that it is made of.
+    """
+    op = PRIMITIVES.get(_MADE_OF.get(name, name))
+    return (op.advice if op is not None else "") or GENERAL
 
 
 class _Bad:
@@ -253,7 +241,7 @@ class NanBorn(Rule):
                     f"{word} appears here, in {bad.count} of {bad.total} elements of the data that {op.name} "
                     f"converts to a tensor; {what}.",
                     {"operation": op.name, "kind": word, "elements": bad.count, "made_at": op.site},
-                    FIX["div"],
+                    advice("div"),
                     False,
                 )
             return _Cause(
@@ -398,9 +386,10 @@ class NanBorn(Rule):
             cause = self._born(hidden, what)
             cause.evidence |= evidence
             cause.growth = False
-            if hidden.op.name in FIX:
+            told = advice(hidden.op.name)
+            if told is not GENERAL and hidden.op.name not in GROWTH:
                 cause.fix = (
-                    FIX[hidden.op.name]
+                    told
                     + " before it, not only its result after it (torch.where around the argument)"
                 )
             return cause
@@ -445,7 +434,7 @@ class NanBorn(Rule):
             found.site or event.site,
             f"{word} appears in {found.name}{told}; the loss becomes {word}.",
             {**evidence, "operation": found.name},
-            FIX.get(found.name, GENERAL),
+            advice(found.name),
             found.name in GROWTH or found.name == "exp",
         )
 
@@ -556,7 +545,7 @@ def _fix(op: Op) -> str:
                 else ("logsigmoid", "binary_cross_entropy_with_logits")
             )
             return f"compute the logarithm from the scores, `F.{one}(scores)` (or {loss}, which does): {made.op.name} rounds to 0 before the log"
-    return FIX.get(op.name, GENERAL)
+    return advice(op.name)
 
 
 def _of_parameters(op: Op) -> Any:

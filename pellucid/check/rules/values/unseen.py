@@ -13,22 +13,6 @@ from ...events import Site
 
 MOST = 20_000  # operations of a graph that are looked at
 
-_AT = {
-    "log": lambda x: x <= 0,
-    "log2": lambda x: x <= 0,
-    "log10": lambda x: x <= 0,
-    "log1p": lambda x: x <= -1,
-    "sqrt": lambda x: x < 0,
-    "rsqrt": lambda x: x <= 0,
-    "reciprocal": lambda x: x == 0,
-    "acos": lambda x: np.abs(x) > 1,
-    "asin": lambda x: np.abs(x) > 1,
-    "atanh": lambda x: np.abs(x) >= 1,
-    "acosh": lambda x: x < 1,
-    "div": lambda x: x == 0,
-}
-"""Where functions give no finite number, by the argument that they keep (of `div` the second)."""
-
 
 @dataclass(slots=True)
 class Born:
@@ -54,15 +38,26 @@ def born(tensor: Any) -> Born | None:
             return None  # it came in with the data
         name = node.op.name
         argument = given.get(1 if name == "div" else 0)
-        test = _AT.get(name)
-        if not any(_bad(a) for a in made) and not (
-            test is not None and argument is not None and bool(np.any(test(argument)))
-        ):
+        if not any(_bad(a) for a in made or _again(node, given)):
             continue
         site = None if node.code is None else Site(node.code, node.lasti)
         known = argument is not None and argument.size
         return Born(name, site, (float(argument.min()), float(argument.max())) if known else None)
     return None
+
+
+def _again(node: Any, given: dict[int, Any]) -> list[Any]:
+    """The result of an element-wise operation from the arguments that its node keeps. Ones take the
+    place of the others: a quotient is not finite where its divisor is 0.
+    """
+    op = node.op
+    if not op.elementwise or not given:
+        return []
+    arguments: list[Any] = [np.float32(1)] * len(op.args)
+    for (kind, place), value in zip(node.plan.entries, node.saved, strict=True):
+        if kind == "in":
+            arguments[place] = value
+    return [op.numpy_forward(*arguments, **node.params)]
 
 
 def _walk(tensor: Any) -> tuple[list[Any], list[Any]]:

@@ -396,6 +396,7 @@ cross_entropy_op = defop(
     variant=lambda n: f"{_nll_title(value_at(n.inputs[0])[0])}Backward0",
     autocast="float32",
     traits="saturates",
+    advice="skip batches in which every target is ignore_index",
     samples=lambda rng: [
         Sample(
             (rng.random((3, 4)),),

@@ -355,6 +355,7 @@ xlogy = binary(
     check=real,
     onnx=lambda c: _onnx_xlogy(c, c[1]),
     variant=_xlogy_face,
+    advice="keep the argument above zero, `x.clamp_min(1e-8).log()`, or compute the logarithm from the scores (F.logsigmoid, F.log_softmax)",
     doc="`input * log(other)`, 0 where `input` is 0.",
     example="torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 2.0]))",
     shows="tensor([0.0000, 1.3863])",
