@@ -54,7 +54,7 @@ def _base(self: Tensor) -> Tensor | None:
     >>> x[0]._base is x, x._base is None
     (True, True)
     """
-    return self._view.base if _is_view(self) else None  # type: ignore[union-attr]
+    return self._view.base if self._view is not None and _is_view(self) else None
 
 
 @method()

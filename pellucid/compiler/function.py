@@ -265,8 +265,12 @@ class CompiledFunction:
         if any(type(t)._interpreter is not None or type(t._array) is not ndarray for t in tensors):
             # tensors without an array of their own, such as nested ones, or without data
             return self.function(*args, **kwargs)
-        if self._opens and (call := self._with_objects(structure, args, kwargs)) is not None:
-            return self.opened.serve(call)  # type: ignore[union-attr]
+        if (
+            self._opens
+            and (call := self._with_objects(structure, args, kwargs)) is not None
+            and self.opened is not None
+        ):
+            return self.opened.serve(call)
         reason = diverged = None
         given = signature(tensors)
         for version in self._likely():

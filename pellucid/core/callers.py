@@ -237,7 +237,11 @@ def fixed_names(op: Primitive) -> tuple[str, ...] | None:
     """What the parameters of the forward rule are called; None where their names are not fixed."""
     code = getattr(op.forward, "__code__", None)
     # CO_VARARGS and CO_VARKEYWORDS
-    if code is None or code.co_flags & 0x0C != 4 * op.variadic or op.forward.__defaults__:  # type: ignore[union-attr]
+    if (
+        code is None
+        or code.co_flags & 0x0C != 4 * op.variadic
+        or getattr(op.forward, "__defaults__", None)
+    ):
         return getattr(op.forward, "numbers", None)  # a rule made of a formula has them
     return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 

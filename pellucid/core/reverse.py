@@ -91,7 +91,7 @@ class BackwardPass:
         custom = [s for s in seeds if s is not None and type(s) not in FAST_TYPES]
         self.tensors = create_graph or thread.stack.on_tensors or bool(custom)
         self.keep = keep
-        self.heap: list[tuple[int, Node]] = []
+        self.heap: list[tuple[float, Node]] = []
         self.grads: dict[Any, Any] = {}
         self.leaves: dict[int, tuple[Tensor, Any]] = {}
         self.wanted = None if wanted is None else {_key(e) for e in wanted}
@@ -294,8 +294,8 @@ class BackwardPass:
         return node.plan.backward(self.F, g, saved_arrays(node), node.params)
 
     def collect(self, node: Node, g: Any) -> None:
-        assert self.wanted is not None
-        if node.op.partial_backward is not None and id(node) in self.allowed:  # type: ignore[operator]
+        assert self.wanted is not None and self.allowed is not None
+        if node.op.partial_backward is not None and id(node) in self.allowed:
             raise OperationError(node.op.partial_backward, op="checkpoint")
         if type(g) is list:
             for k, gk in enumerate(g):

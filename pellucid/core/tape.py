@@ -60,7 +60,7 @@ class Node:
     total: Any
     shape: Any
     dtype: Any
-    seq: int
+    seq: float  # whole, but for nodes that are made for a reader
     code: Any
     lasti: int
     ext: dict[str, Any] | None

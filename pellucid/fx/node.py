@@ -481,9 +481,9 @@ class Node:
         """
         from .operator_schemas import normalize_function, normalize_module
 
-        if self.op == "call_function":
+        if self.op == "call_function" and callable(self.target):
             return normalize_function(
-                self.target,  # type: ignore[arg-type]
+                self.target,
                 self._args,
                 self._kwargs,
                 arg_types,

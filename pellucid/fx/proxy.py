@@ -115,6 +115,7 @@ class TracerBase:
     scope: Scope
     module_stack: collections.OrderedDict[str, tuple[str, Any]]
     node_name_to_scope: dict[str, tuple[str, type]]
+    _asked: overriding.Asked
 
     @compatibility(is_backward_compatible=True)
     def create_node(
@@ -127,8 +128,8 @@ class TracerBase:
         type_expr: Any = None,
     ) -> Node:
         """A new node in the graph; all nodes of a trace are made here."""
-        if kind == "call_function" and self.check_mutable_operations:
-            check_for_mutable_operation(target, args, kwargs)  # type: ignore[arg-type]
+        if kind == "call_function" and self.check_mutable_operations and callable(target):
+            check_for_mutable_operation(target, args, kwargs)
         node = self.graph.create_node(kind, target, args, kwargs, name, type_expr)
         self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
         if fx_traceback.has_preserved_node_meta():
@@ -334,7 +335,7 @@ class Proxy:
         self.node = node
         # Functions ask `__torch_function__` while there is a tracer that has proxies.
         if "_asked" not in vars(tracer):
-            tracer._asked = overriding.Asked()  # type: ignore[attr-defined]
+            tracer._asked = overriding.Asked()
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"

@@ -190,8 +190,11 @@ def plan(
     outs: list[DTensorSpec | None] = []
     for k, meta in enumerate(shapes):
         placements = [c.outs[k if len(c.outs) > 1 else 0] for c in picked]
+        known = [p for p in placements if p is not None]
         outs.append(
-            None if meta is None or None in placements else DTensorSpec(call.mesh, placements, meta)  # type: ignore[arg-type]
+            None
+            if meta is None or len(known) < len(placements)
+            else DTensorSpec(call.mesh, known, meta)
         )
     return LayoutPlan(ins, outs, replaced or {}, kernel, several)
 

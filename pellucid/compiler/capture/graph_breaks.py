@@ -380,15 +380,16 @@ class GraphBreaks:
             if cut or names.jumps or names.deleted or names.declares or names.stored & barred:
                 out += self._flushed(run, start, before, exposed(body[k:], set()) | live)
                 out.append(self._opened(s, at, possible, rest, barred) if cut else s)
-                run, start = [], after([s], at)  # type: ignore[assignment]
-                at = start
-                before = possible = possible | names.stored
+                run, before = [], possible | names.stored
             else:
                 run.append(s)
-                at = after([s], at)  # type: ignore[assignment]
-                possible = possible | names.stored
-            if at is None:  # nothing comes here
+            possible = possible | names.stored
+            reached = after([s], at)
+            if reached is None:  # nothing comes here
                 return [*out, *self._flushed(run, start, before, live), *body[k + 1 :]]
+            at = reached
+            if not run:
+                start = at
         return [*out, *self._flushed(run, start, before, live)]
 
     def _opened(

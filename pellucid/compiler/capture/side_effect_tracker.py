@@ -378,7 +378,7 @@ class SideEffectTracker:
 
     def _refuse(self, g: Guard, witness: Any, why: str = "which a program would not do") -> None:
         refusal = Refusal(f"the step changes {g.path}, {why}", witness.line_of(g), path=g.path)
-        refusal.transient = True  # type: ignore[attr-defined]
+        refusal.transient = True
         raise refusal
 
     @staticmethod

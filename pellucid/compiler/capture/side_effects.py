@@ -137,7 +137,7 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
     if is_read(value) or isinstance(value, Tensor):
         leaves.append(value)
         made = TensorSlot(-1)
-        made.leaf = value  # type: ignore[attr-defined]
+        made.leaf = value
         return made
     if isinstance(value, SCALARS):
         return value

@@ -154,6 +154,8 @@ class Same:
 class TensorSlot:
     """Stands for a tensor in the structure of a result."""
 
+    leaf: Any  # the tensor, until it has a place
+
     def __init__(self, place: int) -> None:
         self.place = place
 

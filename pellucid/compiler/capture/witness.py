@@ -213,7 +213,8 @@ def graph_lines(code: CodeType) -> frozenset[int]:
             or i.opname in _LOADS
             and i.argval == "grad"
         )
-        if named or i.opname == "KW_NAMES" and not _OF_GRAPHS.isdisjoint(code.co_consts[i.arg]):  # type: ignore[index]
+        keywords = code.co_consts[i.arg] if i.opname == "KW_NAMES" and i.arg is not None else ()
+        if named or not _OF_GRAPHS.isdisjoint(keywords):
             lines.add((i.positions and i.positions.lineno) or code.co_firstlineno)
     return frozenset(lines)
 

@@ -575,8 +575,9 @@ def loop_of(item: Item) -> tuple[Loop, list[Value]]:
     for n in item.nodes:
         out = n.result
         if n.reduction:
-            kept = [d for d in range(len(item.shape)) if d not in n.axes]  # type: ignore[operator]
-            strides = _kept_strides(out, item.shape, n.axes or (), kept)
+            axes = n.axes or ()
+            kept = [d for d in range(len(item.shape)) if d not in axes]
+            strides = _kept_strides(out, item.shape, axes, kept)
             value = argument(n.args[0])
             access = Access(out.dtype, strides) if out in item.stored else None
             reduces.append((Reduce(n.reduction, value, n.axes or (), access, out.dtype), out))

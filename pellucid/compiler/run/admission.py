@@ -6,7 +6,7 @@ everything and names the difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,18 @@ from ..trace.arrays import memory_of, owner
 from .sharing import Sharing
 
 OTHER_TENSORS = "a tensor argument has another shape, dtype, layout or requires_grad"
+
+
+def the_tensor(who: int | Tensor, tensors: Sequence[Tensor]) -> Tensor:
+    """An argument, by its position, or a tensor of the state as it is."""
+    return tensors[who] if isinstance(who, int) else who
+
+
+def gradient_of(who: int | Tensor, tensors: Sequence[Tensor]) -> Any:
+    """The array of its gradient, which `Admission.grads` has seen to be there."""
+    gradient = the_tensor(who, tensors)._grad
+    assert gradient is not None
+    return gradient._array
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +151,7 @@ class Admission:
             if t._rg != rg:
                 return "requires_grad of a tensor changed"
         for who, g in self.grads:
-            t = tensors[who] if type(who) is int else who
+            t = the_tensor(who, tensors)
             if (t._grad is None) != (g is None):
                 return "a gradient that was there is gone, or the reverse"
             if g is None or t._grad is None:
@@ -151,7 +163,7 @@ class Admission:
     def _memory_differs(self, tensors: list[Tensor]) -> str | None:
         changing = [tensors[k]._array for k in self.overwritten]
         for t in self.grads_overwritten:
-            changing.append((tensors[t] if type(t) is int else t)._grad._array)  # type: ignore[union-attr]
+            changing.append(gradient_of(t, tensors))
         if any(not (a.flags.writeable or owner(a).flags.writeable) for a in changing):
             return "a tensor that the step writes to is in memory that is read-only"
         arrays, moved = [t._array for t in tensors], [t._array for t, _ in self.drift]
@@ -175,7 +187,7 @@ class Admission:
 
     def fits(self, args: tuple[Any, ...]) -> bool:
         """What the generated check tells of arguments that are tensors."""
-        arrays = self.check(args)  # type: ignore[misc]
+        arrays = None if self.check is None else self.check(args)
         if arrays is None or any(id(memory_of(a)) in self.own_roots for a in arrays):
             return False
         return not (self.overwritten and len(arrays) > 1 and overlap(arrays))

@@ -187,14 +187,9 @@ class Executable:
         else.
         """
         array = self.contents.get(v.buffer)
-        known = (
-            array is not None
-            and array.size == 1
-            and array.dtype.kind in "fiub"
-            and v.size
-            and v.dtype == array.dtype.name
-        )
-        return array.item() if known else None  # type: ignore[union-attr]
+        if array is None or array.size != 1 or array.dtype.kind not in "fiub":
+            return None
+        return array.item() if v.size and v.dtype == array.dtype.name else None
 
     # ---- native code -------------------------------------------------------------------------------
     def ends(self, v: Value, schedule: Schedule) -> bool:

@@ -19,6 +19,7 @@ from ...core.tensor import OutputSlot, Tensor, VersionCounter, count_write, make
 from ...ir import Buffer, Value
 from ...ops.shape.storage import as_strided, storage_offset_of
 from ..trace.arrays import numpy_dtype
+from .admission import the_tensor
 from .memory import Memory, look
 from .node import spent_slot
 from .python_calls import plain
@@ -179,14 +180,14 @@ class Results:
         """Fill `made` with the gradients that were there, before they are replaced."""
         for k, o in enumerate(self.outputs):
             if type(o) is GradientOf:
-                made[k] = (tensors[o.who] if isinstance(o.who, int) else o.who)._grad
+                made[k] = the_tensor(o.who, tensors)._grad
 
     def leave_gradients(self, tensors: list[Tensor], env: list[Any]) -> None:
         """Give tensors their gradients, and arguments requires_grad, as the traced call did."""
         for k in self.asked:
             tensors[k]._rg = True
         for who, value in self.gradients:
-            t = tensors[who] if type(who) is int else who
+            t = the_tensor(who, tensors)
             t._grad = None if value is None else make_tensor(self.read(value, env))
 
     def make(
@@ -207,7 +208,7 @@ class Results:
                 if base is None:
                     made[k] = make_tensor(array)
                 else:
-                    base = tensors[base] if isinstance(base, int) else base
+                    base = the_tensor(base, tensors)
                     made[k] = _view(
                         base.detach() if base._rg and k in self.detached else base, array
                     )
@@ -216,9 +217,9 @@ class Results:
             elif type(o) is Number:
                 if k not in late and made[k] is None:
                     made[k] = o.made(numbers, lambda v: self.read(v, env))
-            elif type(o) not in (GradientOf, Beside):
-                t = tensors[o.who] if isinstance(o.who, int) else o.who  # type: ignore[union-attr]
-                made[k] = replay_tensor(TENSORS, t, o.chain) if type(o) is ViewOf else t
+            elif isinstance(o, (Given, ViewOf)):
+                t = the_tensor(o.who, tensors)
+                made[k] = replay_tensor(TENSORS, t, o.chain) if isinstance(o, ViewOf) else t
 
     def make_beside(self, made: list[Any], env: list[Any], slots: dict[int, OutputSlot]) -> None:
         """Fill `made` with the outputs that lie beside others, which have their places in the graph
@@ -337,21 +338,19 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
     """How outputs leave everyday calls; None where they cannot leave so. `given` arrays come before
     the blocks in the memory of a call.
     """
-    outputs, gradient_of = (
-        results.outputs,
-        {v.buffer: (v, t) for t, v in results.gradients if v is not None},
-    )
+    outputs = [o for o in results.outputs if isinstance(o, (New, Number))]  # all, of these calls
+    gradient_of = {v.buffer: (v, t) for t, v in results.gradients if v is not None}
     layout: list[tuple[tuple[int, ...], Any, Tensor | None]] = []
     position: dict[Buffer, int] = {}
     for b in results.memory.fresh:
         value, t = gradient_of.get(b, (None, None))
         if value is None:
-            value = next((v for o in outputs for v in o.values if v.buffer is b and v.whole), None)  # type: ignore[union-attr]
+            value = next((v for o in outputs for v in o.values if v.buffer is b and v.whole), None)
         if value is None:
             return None
         position[b] = given + len(layout)
         layout.append((value.shape, numpy_dtype(value.dtype), t))
-    if any(not v.whole or v.buffer not in position for o in outputs for v in o.values):  # type: ignore[union-attr]
+    if any(not v.whole or v.buffer not in position for o in outputs for v in o.values):
         return None
     if any(
         type(o) is New and layout[position[o.value.buffer] - given][0] != o.value.shape

@@ -144,7 +144,7 @@ class _Tracing(Leaving):
             refusal.callees |= witness.callees
             traced.refusal = refusal.with_traceback(None)
             traced.found = refusal.places if isinstance(refusal, Again) else []
-            traced.transient |= getattr(refusal, "transient", False)
+            traced.transient |= refusal.transient
         except Exception as error:
             # a fault of the compiler's: the call itself has been made, and later ones can be made
             # eagerly

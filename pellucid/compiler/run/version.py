@@ -17,7 +17,7 @@ from ..capture.side_effects import restore, saved
 from ..capture.structure import rebuild
 from ..trace.arrays import memory_of
 from ..trace.recording import NumberInput
-from .admission import Admission, overlap
+from .admission import Admission, gradient_of, overlap, the_tensor
 from .execute import Executable
 from .node import ResultEdge, freed, record
 from .python_calls import Diverged
@@ -171,12 +171,13 @@ class Version:
         """The result of an everyday call; OTHER_CALL when another version, or eager, must answer."""
         admission, direct = self.admission, self.direct
         given: Any = ()
-        if not admission.bare:
-            found = admission.unpack(args)  # type: ignore[misc]
+        unpack, check = admission.unpack, admission.check
+        if unpack is not None:
+            found = unpack(args)
             if found is None:
                 return OTHER_CALL
             args, given = found
-        arrays = admission.check(args)  # type: ignore[misc]
+        arrays = None if check is None else check(args)
         if arrays is None:
             return OTHER_CALL
         roots, overwrites = admission.own_roots, self.code.overwrites
@@ -187,7 +188,7 @@ class Version:
             views += a.base is not None
         if views and overwrites and len(arrays) > 1 and overlap(arrays):
             return OTHER_CALL
-        if not self._lock.acquire(blocking=False):
+        if direct is None or not self._lock.acquire(blocking=False):
             return OTHER_CALL
         try:
             if not self._simple:
@@ -196,7 +197,7 @@ class Version:
             for prepare in run.before:
                 if not prepare():
                     return OTHER_CALL
-            fresh = direct.memory(arrays)  # type: ignore[union-attr]
+            fresh = direct.memory(arrays)
             for step in run.steps:
                 step(arrays)
         finally:
@@ -206,7 +207,7 @@ class Version:
             for k, n in overwrites:
                 count_write(version_of(tensors[k]), n)
         self.hits += 1
-        out = direct.made(arrays, fresh)  # type: ignore[union-attr]
+        out = direct.made(arrays, fresh)
         results = self.results
         return out[0] if results.single else rebuild(results.skeleton, lambda slot: out[slot.place])
 
@@ -316,7 +317,7 @@ class Version:
             return STALE
         given = [
             *self.admission.sharing.given([t._array for t in tensors]),
-            *[(tensors[t] if type(t) is int else t)._grad._array for t in code.moving],  # type: ignore[union-attr]
+            *[gradient_of(t, tensors) for t in code.moving],
             *[t._array for t, _ in self.admission.drift],
         ]
         if code.computed:
@@ -359,9 +360,9 @@ class Version:
                 if type(who) is ResultEdge:
                     inputs.append(OutputSlot(nodes[who.part], who.index))
                 else:
-                    t = tensors[who] if isinstance(who, int) else who
+                    t = the_tensor(who, tensors)
                     inputs.append(t._node or t)
-            read = [tensors[t] if isinstance(t, int) else t for t in part.read]
+            read = [the_tensor(t, tensors) for t in part.read]
             read += [made[k] for k in part.read_results]
             kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in part.saved]
             nodes.append(record(self, part, inputs, part.places, read, kept, extras))

@@ -33,6 +33,7 @@ class Refusal(Exception):
         self.array = array
         self.variables: list[str] | None = None  # None where it is about no such array
         self.callees: set[CodeType] = set()
+        self.transient = False  # whether a later call may be compiled
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
 

@@ -192,17 +192,21 @@ class Tracer(ControlFlow, Events, Communication):
     def refuse(self, reason: str, site: Any = None) -> None:
         """Stop recording for a reason; the call goes on eagerly."""
         if self.refusal is None:
-            self.refusal = Refusal(reason, site or self.site(), [line_in(self.root)])
-            self.refusal.callees = callees_of(self.root)
+            self.refusal = self._refusal(reason, site or self.site())
+
+    def _refusal(self, reason: str, site: Any) -> Refusal:
+        made = Refusal(reason, site, [line_in(self.root)])
+        made.callees = callees_of(self.root)
+        return made
 
     def refused(self, refusal: Refusal) -> None:
         """Stop recording where something was refused."""
         if self.refusal is None:
-            self.refuse(refusal.reason, refusal.site)
+            made = self.refusal = self._refusal(refusal.reason, refusal.site or self.site())
             if refusal.array is not None:
                 frame, root = frame_of(self.root), owner(refusal.array)
                 held = {} if frame is None else frame.f_locals
-                self.refusal.variables = [name for name, v in held.items() if _holds(v, root)]  # type: ignore[attr-defined]
+                made.variables = [name for name, v in held.items() if _holds(v, root)]
 
     def site(self) -> Any:
         """The user's current line."""

@@ -115,7 +115,7 @@ def node_before(
     if edge is None:
         return None
     made: Node = object.__new__(Node)
-    made.seq, made.code, made.lasti = node.seq - place, node.code, node.lasti  # type: ignore[assignment]
+    made.seq, made.code, made.lasti = node.seq - place, node.code, node.lasti
     made.ext = {"role": node.role} if node.role != "forward" else None
     become(made, name, (edge,), shape, value_at(edge)[1], **params)
     return made
@@ -146,7 +146,7 @@ def moved_before(node: Node) -> Node:
     for slot in Node.__slots__:
         if slot != "__weakref__":
             setattr(made, slot, getattr(node, slot))
-    made.seq = node.seq - 0.125  # type: ignore[assignment]
+    made.seq = node.seq - 0.125
     ext = node.ext or {}
     made.ext = {k: v for k, v in ext.items() if k not in _OUTER or k == "role"} or None
     node.ext = {k: v for k, v in ext.items() if k in _OUTER} or None

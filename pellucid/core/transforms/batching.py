@@ -174,7 +174,7 @@ def physical(t: Tensor) -> Tensor:
 
 def level_of(t: Any) -> int:
     """The level of a Batched; 0 for any other tensor."""
-    return t._x["level"] if type(t) is Batched else 0  # type: ignore[index]
+    return t._x["level"] if type(t) is Batched and t._x is not None else 0
 
 
 def batched(samples: Tensor, level: int) -> Tensor:

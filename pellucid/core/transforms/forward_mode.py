@@ -282,8 +282,9 @@ def _diagonal(
     serve.
     """
     total = None
+    rules = op.vjp if isinstance(op.vjp, dict) else {}
     for i, v in enumerate(given):
-        rule = op.vjp.get(op.args[i]) if v is not None else None  # type: ignore[union-attr]
+        rule = rules.get(op.args[i]) if v is not None else None
         if rule is None:
             continue
         part = _call(op, rule, tensors, _fitted(v, made), params, made, aux)

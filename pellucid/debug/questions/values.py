@@ -245,7 +245,7 @@ def _living_loss(t: Tensor) -> Tensor | None:
     """
     if t._node is not None:
         return None
-    found: list[tuple[int, Tensor]] = []
+    found: list[tuple[float, Tensor]] = []
     for x in gc.get_objects():
         if (
             isinstance(x, Tensor)

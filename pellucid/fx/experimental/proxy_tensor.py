@@ -314,9 +314,10 @@ def dispatch_trace(
 def _names(f: Callable[..., Any], count: int) -> list[str]:
     """What the parameters of a function are called."""
     try:
-        code = inspect.signature(f.forward if isinstance(f, Module) else f).parameters.values()
+        signature = inspect.signature(f.forward if isinstance(f, Module) else f)
+        code = [*signature.parameters.values()]
     except (TypeError, ValueError):
-        code = ()  # type: ignore[assignment]
+        code = []
     found: list[str] = []
     for p in code:
         if p.kind is p.VAR_POSITIONAL:

@@ -37,8 +37,13 @@ def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[...,
         rule(xp, out, *others, **params)
         return out
 
-    forward.numbers = keywords(rule)  # type: ignore[attr-defined]
-    return forward
+    return numbered(forward, *keywords(rule))
+
+
+def numbered(rule: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    """The rule, which takes these by keyword, though its signature does not say so."""
+    vars(rule)["numbers"] = names
+    return rule
 
 
 def keywords(function: Any) -> tuple[str, ...]:

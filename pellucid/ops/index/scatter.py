@@ -23,7 +23,7 @@ from .._rules import require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ._bounds import bounded, index_of, inside, places, vectors
-from ._writes import both_forms, copying, keywords, wrote_in_order
+from ._writes import both_forms, copying, keywords, numbered, wrote_in_order
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:
@@ -77,8 +77,7 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
         if copied:
             target[...] = flat.reshape(target.shape)
 
-    rule.numbers = ("dim", *keywords(write_places))  # type: ignore[attr-defined]
-    return rule
+    return numbered(rule, "dim", *keywords(write_places))
 
 
 def _add_places(flat: ndarray, at: ndarray, values: Any) -> None:

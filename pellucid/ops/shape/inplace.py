@@ -63,7 +63,8 @@ def _inplace(
             with inference_mode(False):  # where views know their base
                 back = inverse(make_tensor(after), before.shape, *args, **named)._view
             for view in (v._view for v in own):
-                view.chain = (*back.chain, *view.chain)  # type: ignore[union-attr]
+                if view is not None and back is not None:
+                    view.chain = (*back.chain, *view.chain)
         self._array = after
         become = getattr(self, "__become__", None)
         if become is not None:  # a type whose values are not in its array

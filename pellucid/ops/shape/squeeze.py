@@ -89,11 +89,11 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     torch.Size([3, 1])
     """
     shape = require_tensor(input, "squeeze")._array.shape
-    several = type(dim) is not int and isinstance(dim, Sequence)
+    several = False
     if dim is None:
         wanted: Iterable[int] = range(len(shape))
-    elif several:
-        wanted = shapes.normalize_dims(dim, len(shape))  # type: ignore[arg-type]
+    elif type(dim) is not int and isinstance(dim, Sequence):
+        several, wanted = True, shapes.normalize_dims(dim, len(shape))
     else:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])

@@ -141,10 +141,13 @@ class _Scope:
                     rows |= self._iterated(_names(node.slice))
                     waiting.append(node.value)
             elif isinstance(node, ast.Call):
-                method = isinstance(node.func, ast.Attribute) and not _is_module(node.func.value)
-                name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if name in _CONVERTS and (method or node.args):
-                    waiting.append(node.func.value if method else node.args[0])  # type: ignore[attr-defined]
+                func = node.func
+                if getattr(func, "attr", getattr(func, "id", "")) not in _CONVERTS:
+                    continue
+                if isinstance(func, ast.Attribute) and not _is_module(func.value):
+                    waiting.append(func.value)
+                else:
+                    waiting += node.args[:1]
             elif isinstance(node, (ast.Name, ast.Attribute)):
                 text = ast.unparse(node)
                 if text not in names:

@@ -104,7 +104,9 @@ def defaulted(site: Any) -> Place | None:
         for d in (*n.defaults, *n.kw_defaults)
         if d is not None
     ]
-    return Place(site.file, found.lineno) if any(found is d for d in defaults) else None  # type: ignore[attr-defined]
+    if isinstance(found, ast.expr) and any(found is d for d in defaults):
+        return Place(site.file, found.lineno)
+    return None
 
 
 def factor_at(site: Any) -> Place | None:
