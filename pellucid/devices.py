@@ -212,14 +212,16 @@ def _device_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
         raise ArgumentTypeError(
             f"device(): argument 'type' (position 1) must be str, not {_type_name(kind)}"
         )
+    number = None
     if index is None:
-        return _parse_device(kind)
-    if not isinstance(index, SupportsIndex) or isinstance(index, bool):
+        pass
+    elif not isinstance(index, SupportsIndex) or isinstance(index, bool):
         place = "" if "index" in kwargs else " (position 2)"
         raise ArgumentTypeError(
             f"device(): argument 'index'{place} must be int, not {_type_name(index)}"
         )
-    number = _checked_index(as_index(index))
+    else:
+        number = _checked_index(as_index(index))
     name, inner = _parse_device(kind)
     if inner is not None:
         raise DeviceError(

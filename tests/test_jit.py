@@ -171,3 +171,20 @@ def test_a_trace_warns_where_values_leave_the_tensors():
         "Converting a tensor to a Python float",
     ]
     assert {w.filename for w in traced} == {__file__}
+
+
+def test_what_needs_torchscript_graphs_or_libraries_of_native_code_says_so():
+    with pytest.raises(NotImplementedError, match="TorchScript graphs"):
+        torch.jit._get_trace_graph(torch.nn.Linear(1, 1), (torch.ones(1),))
+    for name in ("aot_compile", "aoti_compile_and_package", "aoti_load_package"):
+        refuse = getattr(torch._inductor, name)
+        with pytest.raises(
+            NotImplementedError, match=rf"torch\._inductor\.{name} is not supported"
+        ):
+            refuse("model.pt2")
+
+
+def test_a_device_with_a_number_and_none():
+    assert torch.device("cpu", None) == torch.device("cpu")
+    with pytest.raises(RuntimeError, match="index was passed explicitly: cpu:0"):
+        torch.device("cpu:0", None)

@@ -4,11 +4,41 @@ nothing, and a few questions.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
+from ..errors import UnsupportedError
 from . import config
 
-__all__ = ["config", "cudagraph_mark_step_begin", "list_mode_options", "list_options"]
+__all__ = [
+    "aot_compile",
+    "aoti_compile_and_package",
+    "aoti_load_package",
+    "config",
+    "cudagraph_mark_step_begin",
+    "list_mode_options",
+    "list_options",
+    "standalone_compile",
+]
+
+
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise UnsupportedError(
+            f"torch._inductor.{name} is not supported: programs are compiled in the process that runs "
+            "them, and no library of native code is written",
+            hint="torch.compile compiles, and torch.export.save writes a program to a file",
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = "Refuse: native code stays in the process."
+    return refuse
+
+
+aot_compile = _refusing("aot_compile")
+aoti_compile_and_package = _refusing("aoti_compile_and_package")
+aoti_load_package = _refusing("aoti_load_package")
+standalone_compile = _refusing("standalone_compile")
 
 
 def cudagraph_mark_step_begin() -> None:

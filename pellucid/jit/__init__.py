@@ -69,6 +69,9 @@ from ._script import (
 from ._script import (
     RecursiveScriptModule as RecursiveScriptModule,
 )
+from ._script import (
+    _get_trace_graph as _get_trace_graph,
+)
 from ._trace import (
     ONNXTracedModule as ONNXTracedModule,
 )

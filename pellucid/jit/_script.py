@@ -94,8 +94,13 @@ class ScriptFunction:
 def _no_graph() -> Exception:
     return UnsupportedError(
         "TorchScript graphs are not supported: a scripted function runs as Python",
-        hint="torch.fx.symbolic_trace gives a graph of it",
+        hint="torch.fx.symbolic_trace gives a graph of it, torch.export.export one of its ATen operators",
     )
+
+
+def _get_trace_graph(f: Any, args: Any = (), kwargs: Any = None, **options: Any) -> NoReturn:
+    """Refuse: a trace here keeps what was computed, and no TorchScript graph of it."""
+    raise _no_graph()
 
 
 class ScriptModule(Module):
