@@ -10,7 +10,9 @@ All processes are started at the beginning and work in turns, one library after 
 each round, so that both meet the same machine. The table has the minimum of all rounds: with other
 programs on the machine, waiting ranks lose time slices, and medians say more about those than about
 the libraries. `efficiency` is the time of a step of one rank over that of two, with the same batch
-for each rank (weak scaling; 100 % is perfect). Without PyTorch its columns are left out.
+for each rank (weak scaling; 100 % is perfect). `unlinked` is that of two processes that know nothing
+of each other: what the cores leave of a step when both compute at the same time. Without PyTorch its
+columns are left out.
 """
 
 from __future__ import annotations
@@ -191,7 +193,7 @@ def serve(library, alone, realtime):
 class Ranks:
     """The processes of one library."""
 
-    def __init__(self, library, size, realtime):
+    def __init__(self, library, size, realtime, alone):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         root = str(Path(__file__).resolve().parents[1])
@@ -222,7 +224,7 @@ class Ranks:
                 __file__,
                 "--serve",
                 library,
-                *["--alone"] * (size == 1),
+                *["--alone"] * alone,
                 *["--realtime"] * realtime,
             ]
             self.processes.append(
@@ -299,14 +301,18 @@ def main():
         return
     both = importlib.util.find_spec("torch") is not None
 
-    def ranks(library, size):
-        return Ranks(library, size, options.realtime)
+    def ranks(library, size, alone=False):
+        return Ranks(library, size, options.realtime, alone)
 
     ours, theirs = ranks("pellucid", 2), ranks("torch", 2) if both else None
-    one, other = (
-        (ranks("pellucid", 1), ranks("torch", 1) if both else None)
+    one, unlinked, other = (
+        (
+            ranks("pellucid", 1, True),
+            ranks("pellucid", 2, True),
+            ranks("torch", 1, True) if both else None,
+        )
         if options.only != "all_reduce"
-        else (None, None)
+        else (None, None, None)
     )
     if options.only != "steps":
         rows = []
@@ -330,15 +336,19 @@ def main():
                 "compiled": (ours, (True, count)),
                 "one": (one, (False, count)),
                 "one compiled": (one, (True, count)),
+                "unlinked": (unlinked, (False, count)),
+                "unlinked compiled": (unlinked, (True, count)),
             }
             if both:
                 sides |= {"torch": (theirs, (False, count)), "torch one": (other, (False, count))}
             best = minima(sides, ("step", name), options.rounds)
             row = [name, *[f"{1e3 * best[k]:.2f}" for k in ("eager", "compiled")]]
-            row += [
-                f"{100 * best['one'] / best['eager']:.0f} %",
-                f"{100 * best['one compiled'] / best['compiled']:.0f} %",
-            ]
+            for which in ("", " compiled"):
+                alone, together = best[f"one{which}"], best[which.strip() or "eager"]
+                row += [
+                    f"{100 * alone / together:.0f} %",
+                    f"{100 * alone / best[f'unlinked{which}']:.0f} %",
+                ]
             if both:
                 row += [
                     f"{1e3 * best['torch']:.2f}",
@@ -346,10 +356,11 @@ def main():
                 ]
                 row += [f"{best[k] / best['torch']:.2f}" for k in ("eager", "compiled")]
             rows.append(row)
-        head = ["step of two ranks", "eager, ms", "compiled, ms", "efficiency", "compiled"]
+        head = ["step of two ranks", "eager, ms", "compiled, ms"]
+        head += ["efficiency", "unlinked", "compiled", "unlinked"]
         head += ["gloo, ms", "efficiency", "eager / gloo", "compiled / gloo"] if both else []
         shown(rows, head, options.markdown)
-    for started in (ours, theirs, one, other):
+    for started in (ours, theirs, one, unlinked, other):
         if started is not None:
             started.close()
 
