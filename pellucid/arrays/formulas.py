@@ -27,6 +27,12 @@ def _number(kind: str, value: float) -> np.ndarray:
     return np.array(value, kind)
 
 
+def numbered(rule: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    """The rule, which takes these by keyword, though its signature does not say so."""
+    vars(rule)["numbers"] = names
+    return rule
+
+
 def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
     """Put down the formula of the operation `name`, which may be the word that its forward rule
     names; the forward rule.
@@ -155,5 +161,4 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             return several(xp, x, y)
 
         return pair
-    several.numbers = numbers  # type: ignore[attr-defined]
-    return several
+    return numbered(several, *numbers)

@@ -127,8 +127,8 @@ def forward(
     states = np.empty((steps + 1, batch, size), dtype)
     states[first] = hx
     cells = np.empty((steps + 1, batch, size), dtype) if gated else None
-    if mode == "lstm":
-        cells[first] = cx  # type: ignore[index]
+    if mode == "lstm" and cells is not None:
+        cells[first] = cx
     bias_n = None
     if mode == "gru":
         bias_n = np.zeros(size, dtype) if b_hh is None else np.ascontiguousarray(b_hh[2 * size :])

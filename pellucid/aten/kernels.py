@@ -63,9 +63,9 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
     """
     outs = [a.name for a in schema.arguments if a.is_out]
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        parameters = {}  # type: ignore[assignment]
+        parameters = {}
     anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     idle = {word for word in _IDLE if word not in parameters and not anything}
     names = [a.name for a in schema.arguments]

@@ -105,7 +105,7 @@ class _Tracer(PythonKeyTracer):
         node = super().create_node(kind, target, args, kwargs, *rest)
         site = source.capture() if kind == "call_function" else None
         line = source.describe(site)
-        if line is not None and site[0] is not self.caller:  # type: ignore[index]
+        if line is not None and site is not None and site[0] is not self.caller:
             where = f'File "{line.file}", line {line.line}, in {line.function.rpartition(".")[2]}'
             node.meta["stack_trace"] = f"{where}\n    {line.text}"
         return node

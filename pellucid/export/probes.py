@@ -73,8 +73,9 @@ def other_points(
                 name: _moved(size, sign * unit * STEPS[k % len(STEPS)][j], bounds[name], j)
                 for k, (name, size) in enumerate(first.items())
             }
-            if None not in at.values() and at not in points:
-                points.append(at)  # type: ignore[arg-type]
+            moved = {name: size for name, size in at.items() if size is not None}
+            if len(moved) == len(at) and moved not in points:
+                points.append(moved)
         if len(points) > 2 or (len(points) == 2 and not unit and not _tied(points[1], bounds)):
             yield points
 

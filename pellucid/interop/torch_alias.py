@@ -210,8 +210,12 @@ class _AliasLoader(Loader):
 
     def get_code(self, name: str) -> CodeType | None:
         """Code of the module, for `python -m torch.x` style runners."""
-        loader = self.spec.loader if self.spec is not None else None
-        return loader.get_code(self.spec.name) if hasattr(loader, "get_code") else None  # type: ignore[union-attr]
+        spec = self.spec
+        loader = None if spec is None else spec.loader
+        if spec is None or loader is None or not hasattr(loader, "get_code"):
+            return None
+        code: CodeType | None = loader.get_code(spec.name)
+        return code
 
 
 def _resolve(name: str) -> ModuleType | None:

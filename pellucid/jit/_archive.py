@@ -117,9 +117,10 @@ def _read(archive: Archive, map_location: Any, extra_files: dict[str, Any] | Non
     unit = CodeUnit(text, list(constants))
     load = storages(archive, "data", map_location)
     module: ArchiveModule = _Reader(archive.read("data.pkl"), load, unit).load()
-    for name in extra_files or {}:
+    wanted = {} if extra_files is None else extra_files
+    for name in wanted:
         if f"{archive.prefix}/extra/{name}" in names:
-            extra_files[name] = archive.read(f"extra/{name}")  # type: ignore[index]
+            wanted[name] = archive.read(f"extra/{name}")
     return module
 
 
@@ -170,9 +171,10 @@ def load(
         if MARK not in names:
             with malformed():
                 return _read(Archive(archive.fp, None, False), map_location, _extra_files)
-        for name in _extra_files or {}:
+        wanted = {} if _extra_files is None else _extra_files
+        for name in wanted:
             if EXTRA + name in names:
-                _extra_files[name] = archive.read(EXTRA + name)  # type: ignore[index]
+                wanted[name] = archive.read(EXTRA + name)
         return serialization.load(
             io.BytesIO(archive.read(DATA)), map_location=map_location, weights_only=False
         )

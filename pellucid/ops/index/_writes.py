@@ -10,6 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from ...arrays import numpy_cpu
+from ...arrays.formulas import numbered
 from ...arrays.numpy_cpu import apart, overlaps_itself, writable
 from ...core import tracing
 from ...core.bind import NUMBERS, wrap
@@ -38,12 +39,6 @@ def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[...,
         return out
 
     return numbered(forward, *keywords(rule))
-
-
-def numbered(rule: Callable[..., Any], *names: str) -> Callable[..., Any]:
-    """The rule, which takes these by keyword, though its signature does not say so."""
-    vars(rule)["numbers"] = names
-    return rule
 
 
 def keywords(function: Any) -> tuple[str, ...]:

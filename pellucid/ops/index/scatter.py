@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
+from ...arrays.formulas import numbered
 from ...arrays.scatter import FEW, KERNEL_SIZE, add_rows, few_places, scatter_along
 from ...core import tracing
 from ...core.bind import wrap
@@ -23,7 +24,7 @@ from .._rules import require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ._bounds import bounded, index_of, inside, places, vectors
-from ._writes import both_forms, copying, keywords, numbered, wrote_in_order
+from ._writes import both_forms, copying, keywords, wrote_in_order
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:

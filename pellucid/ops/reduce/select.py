@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import config, dtypes
 from ...arrays import numpy_fast
+from ...arrays.formulas import numbered
 from ...arrays.halves import HALVES, narrowed, widened
 from ...arrays.native import kernels
 from ...arrays.numpy_cpu import in_order
@@ -146,7 +147,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
         values = take_few(x, index, dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    forward.numbers = ("dim", "keepdim", *given)  # type: ignore[attr-defined]
+    numbered(forward, "dim", "keepdim", *given)
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name,
