@@ -9,6 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..core import observe, reverse, tracing
 from ..core.bind import keeps_type
+from ..core.display.outdated import remember
 from ..core.inplace import RETAIN as _RETAIN
 from ..core.modes import local, state
 from ..core.primitive import Primitive
@@ -261,6 +262,8 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     node, index = _place(self)
     hooks = _tensor_hooks(node, index)
     handle = register(hooks, hook)
+    if self._view is not None and self._view.kind == "grad":
+        remember(self)
     if _RETAIN in hooks:
         hooks.move_to_end(_RETAIN)  # the retained gradient is what the hooks made of it
     return handle

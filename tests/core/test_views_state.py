@@ -322,3 +322,26 @@ def test_a_refused_write_leaves_the_hooks_of_a_view():
             view.add_(1)
         (slope,) = torch.autograd.grad(view.sum(), w)
         assert slope.unique().tolist() in ([0.0, 2.0], [2.0])
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda base, view: torch.no_grad()(base.mul_)(3),
+        lambda base, view: torch.no_grad()(view.mul_)(3),
+        lambda base, view: torch.no_grad()(base.copy_)(torch.ones(4)),
+        lambda base, view: base.detach().mul_(3),
+        lambda base, view: base.mul_(3),
+    ],
+)
+def test_a_write_to_the_base_ends_the_hooks_of_a_view_and_keeps_its_retained_gradient(write):
+    base = torch.ones(4, requires_grad=True) * 2
+    view, seen = base[:2], []
+    view.register_hook(lambda g: seen.append(g) or g * 2)
+    view.retain_grad()
+    before = view * 2  # made of the view as it was: its hooks see this gradient
+    write(base, view)
+    (view * 1).sum().backward(retain_graph=True)
+    assert seen == [] and view.grad.tolist() == [1.0, 1.0]
+    before.sum().backward()
+    assert [g.tolist() for g in seen] == [[2.0, 2.0]]

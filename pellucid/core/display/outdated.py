@@ -67,8 +67,14 @@ def refusal(edge: Any, kind: str, what: str = WRITTEN) -> str:
 def restrict(view: Any) -> None:
     """Remember a view that is outdated as soon as its memory is written to."""
     # of a base that wants no gradient, it is seen when that changes
-    if view._view.kind not in _REFUSED or not view._view.base._rg:
-        return
+    if view._view.kind in _REFUSED and view._view.base._rg:
+        remember(view)
+
+
+def remember(view: Any) -> None:
+    """The next write to the memory of this view changes what the graph says of it: `restrict`, and
+    a view with hooks, which are those of its place in the graph until then.
+    """
     known = view._ver.restricted
     if known is None:
         known = view._ver.restricted = []
@@ -86,7 +92,13 @@ def outdate(view: Any) -> None:
 
 
 def outdate_all(version: Any) -> None:
-    """Memory was written to: the views of it that `restrict` remembers are outdated."""
+    """Memory was written to: the views of it that are remembered are outdated."""
+    from ..inplace import reattach
+
     known, version.restricted = version.restricted, None
     for ref in known:
-        outdate(ref())
+        view = ref()
+        if view is not None and view._view is not None and view._view.kind == "grad":
+            reattach(view)
+        else:
+            outdate(view)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
 from ...rule import Rule, cause_site
+from ..models.averages import follows
 from ..source.places import Place, use_of_helper
 from ..steps.gradients import is_empty
 from .cut_where import (
@@ -405,13 +406,17 @@ class GradientCut(Rule):
         """Gradients asked for with `autograd.grad`; a part that is computed again in the backward,
         if that comes so far.
         """
-        if op.name == "grad":
+        if op.name in ("add", "lerp"):
+            # an average of other parameters learns from them, not from a gradient
+            if op.inplace and (pair := follows(op)) is not None:
+                self._fed.add(pair[0])
+        elif op.name == "grad":
             self._fed.update(v.id for v in op.inputs)
         elif op.grad_enabled and not any(v.requires_grad for v in op.inputs):
             part = op.args.get("input")
             self._again[op.number] = op, [p for p in trained_in(part) if p.requires_grad]
 
-    ops = ("grad", *_CHECKPOINTS)
+    ops = ("grad", *_CHECKPOINTS, "add", "lerp")
 
     def _recomputed(self, op: Op, held: list[Any], event: Backward) -> None:
         """Reentrant checkpoints whose inputs have no graph: their backward is never called."""

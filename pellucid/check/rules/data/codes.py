@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...events import Called, LoaderInfo, Site
 from ...rule import Rule
-from ..source.places import attribute_place
+from ..leaks.together import TRAIN
+from ..source.places import Place, attribute_place, tree
 
 MOST = 200_000  # rows and entries that are looked at
 COMMON = 2  # categories that both have, with other numbers
@@ -86,6 +90,19 @@ class CodesApart(Rule):
             if len(held) < COLUMNS:
                 held.append((name, dict(thing), None))
 
+    def finish(self) -> None:
+        """A function that numbers what it is given, called with training rows and with others."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for name, held, trained in numbered_apart(root) if root is not None else ():
+                self.report(
+                    Place(file, held.lineno),
+                    f"`{name}` numbers the categories of these rows anew, as it did for the training rows in line {trained.lineno}: the same "
+                    "number stands for another category.",
+                    evidence={"training": ast.unparse(trained), "here": ast.unparse(held)},
+                    fix="number the categories of the training rows once, and look up all other rows in that numbering",
+                )
+
     def _tell(self, site: Any, apart: list[Any], before: Any, now: Any, other: Any) -> None:
         first = apart[0]
         self.report(
@@ -98,6 +115,94 @@ class CodesApart(Rule):
                 "in that numbering"
             ),
         )
+
+
+_HELD_OUT = re.compile(
+    r"(^|[^a-z])x?(te|tst|test|testing|va|val|valid|validation|dev|eval|held|holdout)([^a-z]|$)",
+    re.I,
+)
+
+
+def numbered_apart(root: Any) -> Iterator[tuple[str, ast.Call, ast.Call]]:
+    """(name, call with other rows, call with training rows) of functions of a file that return a
+    numbering of what they are given, where one function looks up rows in both numberings.
+    """
+    makers = {f.name for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and _numbers(f)}
+    makers |= {
+        c.name
+        for c in ast.walk(root)
+        if isinstance(c, ast.ClassDef)
+        and any(
+            isinstance(f, ast.FunctionDef) and f.name == "__init__" and _numbers(f) for f in c.body
+        )
+    }
+    calls = [n for n in ast.walk(root) if isinstance(n, ast.Call)]
+    names = {
+        id(n.value): t.id
+        for n in ast.walk(root)
+        if isinstance(n, ast.Assign)
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    }
+    for name in makers:
+        own = [c for c in calls if getattr(c.func, "id", "") == name and c.args]
+        train = [c for c in own if TRAIN.search(ast.unparse(c.args[0]))]
+        held = [c for c in own if _HELD_OUT.search(ast.unparse(c.args[0])) and c not in train]
+        for one, other in ((h, t) for h in held[:1] for t in train[:1]):
+            users = [_users(calls, made, names.get(id(made), "-")) for made in (one, other)]
+            if (users[0] & users[1]) - {
+                "len",
+                "print",
+                "set",
+                "sorted",
+                "list",
+                "dict",
+                "max",
+                ".keys",
+                ".items",
+                ".values",
+            }:
+                yield name, one, other
+
+
+def _users(calls: list[ast.Call], made: ast.Call, name: str) -> set[str]:
+    """The functions that are given a numbering, and its own methods."""
+    found = set()
+    for call in calls:
+        if any(a is made or getattr(a, "id", "") == name for a in call.args):
+            found.add(ast.unparse(call.func))
+        if isinstance(call.func, ast.Attribute):
+            of = call.func.value
+            if of is made or getattr(of, "id", "") == name:
+                found.add("." + call.func.attr)
+    return found
+
+
+def _numbers(function: ast.FunctionDef) -> bool:
+    """Whether a function returns a dictionary that numbers what it meets."""
+    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
+    names = {n.id for n in returned if isinstance(n, ast.Name)}
+    if function.name == "__init__":
+        names = {ast.unparse(n) for n in ast.walk(function) if isinstance(n, ast.Attribute)}
+    for node in ast.walk(function):
+        if isinstance(node, ast.DictComp) and any(
+            isinstance(g.iter, ast.Call) and getattr(g.iter.func, "id", "") == "enumerate"
+            for g in node.generators
+        ):
+            return isinstance(node.value, ast.Name) and isinstance(node.key, ast.Name)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            table, value = ast.unparse(node.targets[0].value), ast.unparse(node.value)
+        elif (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "attr", "") == "setdefault"
+            and len(node.args) == 2
+        ):
+            table, value = ast.unparse(node.func.value), ast.unparse(node.args[1])
+        else:
+            continue
+        if table in names and value == f"len({table})":
+            return True
+    return False
 
 
 def vocabulary(thing: Any) -> bool:

@@ -24,7 +24,7 @@ class PaddingRead(Rule):
     id = "PL917"
     severity = "warning"
     summary = "the state that is read comes after the padding"
-    ops = (*_RECURRENT, "embedding", "getitem", "select", "linear")
+    ops = (*_RECURRENT, "embedding", "getitem", "select", "linear", "mean")
 
     def __init__(self) -> None:
         self._layers: dict[int, tuple[Op, int, float]] = {}  # by number: op, time axis, padded
@@ -33,6 +33,7 @@ class PaddingRead(Rule):
         # a decoder begins with is often the state after the padding, and learns to be.
         self._last: dict[int, tuple[Op, Op, float]] = {}
         self._embedded: dict[int, Any] = {}  # by number of an embedding: where its input is padding
+        self._ended: dict[int, Any] = {}  # the same where the tokens alone say so
 
     def on_op(self, op: Op) -> None:
         """A recurrent layer, or what is taken of its result."""
@@ -44,6 +45,8 @@ class PaddingRead(Rule):
             self._layer(op)
         elif op.name == "linear":
             self._read(op)
+        elif op.name == "mean":
+            self._averaged(op)
         elif self._layers:
             self._taken(op)
 
@@ -72,13 +75,46 @@ class PaddingRead(Rule):
         """Tokens are embedded: which of them are padding?"""
         padding = op.args.get("padding_idx")
         tokens = next((v for v in op.inputs if not v.is_floating_point), None)
-        if not isinstance(padding, int) or padding < 0 or tokens is None or tokens.ndim != 2:
+        if tokens is None or tokens.ndim != 2:
             return
         array = tokens.numpy() if tokens.numel <= 1 << 20 else None
-        if array is not None:
-            if len(self._embedded) > 8:
-                self._embedded.clear()
-            self._embedded[op.number] = array == padding
+        if array is None:
+            return
+        given = isinstance(padding, int) and padding >= 0
+        held = self._embedded if given else self._ended
+        if len(held) > 8:
+            held.clear()
+        hidden = array == (padding if given else 0)
+        if given or _is_padding(hidden):
+            held[op.number] = hidden
+
+    def _averaged(self, op: Op) -> None:
+        """The mean over all places of a sequence: padding is in the sum, and in the number that it
+        is divided by.
+        """
+        value, dim = op.args.get("input"), op.args.get("dim")
+        dim = dim[0] if isinstance(dim, (tuple, list)) and len(dim) == 1 else dim
+        if not isinstance(value, Value) or value.ndim != 3 or dim not in (0, 1, -2, -3):
+            return
+        turned, layer = False, value.producer
+        while layer is not None and layer.name in _ALONG and layer.inputs:
+            turned ^= layer.name in ("transpose", "permute")
+            layer = next((v for v in layer.inputs if v.ndim == 3), layer.inputs[0]).producer
+        hidden = None
+        if layer is not None and layer.name == "embedding":
+            hidden = self._embedded.get(layer.number, self._ended.get(layer.number))
+        if hidden is None or dim % 3 != (0 if turned else 1) or not _is_padding(hidden):
+            return
+        padded = float(hidden[:, -1].mean())
+        self._count[op.site] = self._count.get(op.site, 0) + 1
+        if self._count[op.site] == _TIMES:
+            self.report(
+                op.site,
+                f"{padded:.0%} of the sequences end with padding, and this mean is over all places: padding is in the sum and in the "
+                "number that it is divided by, so the result depends on how long the other sequences of the batch are.",
+                evidence={"embedding": str(layer.site), "padded": padded},
+                fix="`(x * mask).sum(1) / mask.sum(1)` with a mask of the tokens, or nn.EmbeddingBag with `padding_idx`",
+            )
 
     def _padding(self, value: Value) -> tuple[Any, bool] | None:
         """(where the tokens that a value embeds are padding, whether its axes were exchanged)."""
@@ -133,6 +169,20 @@ class PaddingRead(Rule):
                 evidence={"layer": str(layer.site), "padded": padded},
                 fix="take the state at each length - 1, or give the layer pack_padded_sequence(..., lengths)",
             )
+
+
+_ALONG = frozenset(
+    "dropout transpose permute contiguous linear relu gelu tanh layer_norm lstm gru rnn".split()
+)
+"""What computes something of each place of a sequence."""
+
+
+def _is_padding(hidden: Any) -> bool:
+    """Whether the rows of a batch end with it, each at another place, and have it nowhere else."""
+    if hidden.shape[1] < 3 or hidden[:, 0].any() or hidden[:, -1].mean() < _PADDED:
+        return False
+    lengths = len(np.unique(hidden.sum(1)))
+    return lengths > 2 and not (np.diff(hidden.astype(np.int8), axis=1) < 0).any()
 
 
 def _is_int(index: Any) -> bool:

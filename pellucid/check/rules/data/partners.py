@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
+
 import numpy as np
 
 from ...events import VIEWS, Foreign, Op, Site, Value, ancestors
 from ...fingerprint import fingerprint
 from ...rule import Rule
+from ..source.places import Place, tree
 
 _FIXED = ("flip", "roll")
 _ORDERS = ("getitem", "index_select", *_FIXED)
@@ -26,6 +31,50 @@ _FEWEST = 4  # rows of a batch: fewer have hardly any orders
 _MOST = 1 << 20
 _KEPT = 4096
 _DEPTH = 2000
+
+
+_DRAWS = re.compile(
+    r"(^|[^.\w])((np\.)?random\.\w+|torch\.(rand|randint|randperm|randn)|(self\.)?_?rng\.\w+)\("
+)
+_MOVES = re.compile(r"flip|rot|crop|shift|roll|affine|warp|transl|elastic|transpose", re.I)
+_IMAGE = re.compile(r"(^|[^a-z])(image|img|scan|picture|photo|frame|x)([^a-z]|$)", re.I)
+_MASK = re.compile(r"mask|(^|[^a-z])(seg|gt|heatmap|depth|annotation)", re.I)
+
+
+def moved_apart(root: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """(what moves the image, what moves the mask) where both draw in the same function: two calls
+    of one random function, or two conditions.
+    """
+    functions = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)]
+    random = {
+        f.name
+        for f in functions
+        if len(f.args.args) - ("self" in {a.arg for a in f.args.args[:1]}) == 1
+        and _DRAWS.search(ast.unparse(f))
+        and _MOVES.search(ast.unparse(f))
+    }
+    for function in functions:
+        pairs: list[tuple[ast.AST, str, str]] = []  # statement or call, what draws, what is moved
+        for node in ast.walk(function):
+            if isinstance(node, ast.Call) and len(node.args) == 1:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if name in random:
+                    pairs.append((node, name, ast.unparse(node.args[0])))
+            elif isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse:
+                inner = node.body[0]
+                if (
+                    isinstance(inner, ast.Assign)
+                    and _DRAWS.search(ast.unparse(node.test))
+                    and _MOVES.search(ast.unparse(inner.value))
+                ):
+                    moved = ast.unparse(inner.targets[0])
+                    way = ast.unparse(inner.value).replace(moved, "_")
+                    pairs.append((node, f"{ast.unparse(node.test)}: {way}", moved))
+        images = [p for p in pairs if _IMAGE.search(p[2]) and not _MASK.search(p[2])]
+        masks = [p for p in pairs if _MASK.search(p[2])]
+        found = next(((i[0], m[0]) for i in images for m in masks if i[1] == m[1]), None)
+        if found is not None:
+            yield found
 
 
 class _Order:
@@ -96,6 +145,18 @@ class PartnersApart(Rule):
             },
             fix="draw one permutation and use it for both inputs and labels",
         )
+
+    def finish(self) -> None:
+        """A random flip or crop of the image, and another one of its mask."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for image, mask in moved_apart(root) if root is not None else ():
+                self.report(
+                    Place(file, mask.lineno),
+                    "the image and its mask are each moved by a random draw of their own: half of the time only one of them is.",
+                    evidence={"image": ast.unparse(image)[:80], "mask": ast.unparse(mask)[:80]},
+                    fix="draw once, and move both in the same way",
+                )
 
     def _mixed(self, value: Value) -> list[_Order]:
         """The orders in which something was mixed with itself on the way to a value."""

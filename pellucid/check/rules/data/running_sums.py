@@ -27,11 +27,16 @@ class RunningSum(Rule):
 
     def __init__(self) -> None:
         self._reads: Counter[tuple[str, int]] = Counter()
+        # by place: (step, reads) of the last reads between two steps, and how often there were some
+        self._passes: dict[tuple[str, int], list[int]] = {}
 
     def on_read(self, event: Read) -> None:
         """A number of a batch is read."""
         if event.how in _HOW and event.site is not None and event.value.numel == 1:
             self._reads[event.site.key] += 1
+            held = self._passes.setdefault(event.site.key, [-1, 0, 0])
+            held[:2] = (event.step, 1) if held[0] != event.step else (event.step, held[1] + 1)
+            held[2] += held[1] == 2
 
     def finish(self) -> None:
         """Look at the source of the numbers that were read."""
@@ -43,6 +48,38 @@ class RunningSum(Rule):
             for scope in [root, *(n for n in ast.walk(root) if isinstance(n, _SCOPES[:2]))]:
                 self._overwritten(file, scope, lines)
                 self._going_on(file, scope, lines)
+            self._never_reset(file, root)
+
+    def _never_reset(self, file: str, root: ast.Module) -> None:
+        """An object that counts over all epochs, and has a method to begin anew that nobody calls."""
+        for meter in (n for n in ast.walk(root) if isinstance(n, ast.ClassDef)):
+            found = _counts(meter)
+            if found is None:
+                continue
+            again, counting, line = found
+            if self._passes.get((file, line), [0, 0, 0])[2] < 2 or not _kept(root, meter):
+                continue
+            if any(
+                getattr(c.func, "attr", "") == again
+                for c in _calls(root)
+                if c.lineno not in _lines(meter)
+            ):
+                continue
+            uses = [
+                c.lineno
+                for loop in ast.walk(root)
+                if isinstance(loop, ast.For)
+                for c in _calls(loop)
+                if getattr(c.func, "attr", "") == counting and c.lineno not in _lines(meter)
+            ]
+            if len(set(uses)) == 1:
+                self.report(
+                    Place(file, uses[0]),
+                    f"this adds to a {meter.name} that goes on from one epoch to the next: nothing calls its `{again}`, so the epochs before are "
+                    "still in it.",
+                    evidence={"counted_at": str(Place(file, line))},
+                    fix=f"call `{again}()` before the loop over the batches",
+                )
 
     def _overwritten(self, file: str, scope: Any, lines: set[int]) -> None:
         for loop, block in _loops(scope):
@@ -106,6 +143,63 @@ class RunningSum(Rule):
                             evidence={"divided_at": below[0].lineno},
                             fix=f"`{name} = 0` at the beginning of each epoch",
                         )
+
+
+def _calls(node: ast.AST) -> list[ast.Call]:
+    return [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+
+
+def _lines(node: ast.ClassDef) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _counts(meter: ast.ClassDef) -> tuple[str, str, int] | None:
+    """(method that sets counts to zero, method that adds to them, line where it does) of a class that
+    divides one of them by another.
+    """
+    methods = [n for n in meter.body if isinstance(n, ast.FunctionDef)]
+    for again in (m for m in methods if m.name.startswith(("reset", "clear"))):
+        zero = {
+            ast.unparse(t)
+            for n in ast.walk(again)
+            if isinstance(n, ast.Assign)
+            and isinstance(n.value, ast.Constant)
+            and n.value.value == 0
+            for t in n.targets
+        }
+        divided = any(
+            zero & {ast.unparse(n) for n in ast.walk(d.left)}
+            and zero & {ast.unparse(n) for n in ast.walk(d.right)}
+            for d in ast.walk(meter)
+            if isinstance(d, ast.BinOp) and isinstance(d.op, ast.Div)
+        )
+        for method in methods if divided else ():
+            added = [
+                n.lineno
+                for n in method.body
+                if isinstance(n, ast.AugAssign)
+                and isinstance(n.op, ast.Add)
+                and ast.unparse(n.target) in zero
+            ]
+            if added:
+                return again.name, method.name, added[0]
+    return None
+
+
+def _kept(root: ast.Module, meter: ast.ClassDef) -> bool:
+    """Whether the only object of a class is made once, before all loops: by the file, by `main` or
+    by the object that has it.
+    """
+    made = [c for c in _calls(root) if getattr(c.func, "id", "") == meter.name]
+    inside = [
+        c
+        for n in ast.walk(root)
+        if isinstance(n, (ast.For, ast.While))
+        or isinstance(n, ast.FunctionDef)
+        and n.name not in ("main", "__init__")
+        for c in _calls(n)
+    ]
+    return len(made) == 1 and not any(c is made[0] for c in inside)
 
 
 def _loops(scope: Any) -> Iterator[tuple[ast.For, list[Any]]]:

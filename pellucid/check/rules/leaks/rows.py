@@ -59,6 +59,8 @@ def grams(array: Any) -> tuple[set[int], list[int], float] | None:
     equal, which says how much of this is chance."""
     if array.ndim == 3 and 1 in array.shape[1:]:
         array = array.reshape(len(array), -1)
+    if array.ndim == 3 and 2 * array.shape[1] <= array.shape[2]:
+        array = np.ascontiguousarray(array.transpose(0, 2, 1))  # channels first
     if array.ndim not in (2, 3) or array.dtype.kind != "f" or array.shape[1] < GRAM + 2:
         return None
     rows = array[:1024, :WIDE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ...events import VIEWS, Op, Site, Value, ancestors, lineage
 from ...rule import Rule, cause_site
+from ..source.places import assigned_before
 
 LONG = 6  # tokens of a sequence
 MANY = 48  # tokens of a batch
@@ -81,9 +83,14 @@ class TargetVisible(Rule):
             table = wanted.reshape(ids.shape)
             inside = known.reshape(ids.shape)
             if np.array_equal(ids[inside], table[inside]):
-                others = any(not np.array_equal(i, ids) for _, i in given if i.shape == ids.shape)
+                others = any(
+                    not np.array_equal(i, ids) and _position_by_position(made, other, ids.shape)
+                    for other, i in given
+                    if i.shape == ids.shape
+                )
                 if not others and _position_by_position(made, o, ids.shape):
-                    self._count(op, _chosen_at(target, o) or op.site, "same", ids.shape)
+                    site = _chosen_at(target, o) or _renamed_at(o) or op.site
+                    self._count(op, site, "same", ids.shape)
             elif (inside[:, :-1] & (table[:, :-1] != ids[:, 1:])).sum() == 0:
                 open_to_all = next(_unmasked(made, o, ids.shape[1], self._open), None)
                 if open_to_all is None:
@@ -196,6 +203,17 @@ def _chosen_at(target: Value, embedded: Op) -> Site | None:
     if wanted.site is None or given.site is None or wanted.site.code is not given.site.code:
         return None
     return wanted.site if wanted.site.line != given.site.line else None
+
+
+def _renamed_at(embedded: Op) -> Any:
+    """Where the targets got the name under which the model is given them, `inputs = targets`."""
+    site = embedded.module.root.site if embedded.module is not None else None
+    call = site.call if site is not None else None
+    for name in call.arguments if call is not None else ():
+        made = assigned_before(site, name) if name.isidentifier() else None
+        if made is not None and re.fullmatch(r"\w+ = \w+( *#.*)?", made.text):
+            return made
+    return None
 
 
 def _put_together(value: Value) -> Op | None:

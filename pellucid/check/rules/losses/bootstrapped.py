@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Step, Value, ancestors, lineage
+from ...events import VIEWS, Backward, Op, Site, Step, Value, ancestors, lineage
 from ...rule import Rule
+from ..cuts.cutting import leaves_before
+from ..models.averages import follows
 
 TIMES = 3  # losses
 LOOKS = 12  # by place
@@ -289,10 +291,11 @@ class TargetNotDetached(_OfTargets):
     id = "PL308"
     severity = "warning"
     summary = "gradients flow into a target or an advantage that should be a constant"
-    ops = (*_OfTargets.ops, "mul", "log_prob", "kl_div", "cross_entropy")
+    ops = (*_OfTargets.ops, "mul", "log_prob", "kl_div", "cross_entropy", "add", "lerp")
 
     def __init__(self) -> None:
         super().__init__()
+        self._follows: dict[int, int] = {}  # ids of parameters, and of those they are averages of
         # by id of a leaf: the numbers of the optimizers that have stepped on it
         self._trained: dict[int, set[int]] = {}
         self._taught: dict[Any, int] = {}  # by place of a teacher's call: losses
@@ -304,6 +307,9 @@ class TargetNotDetached(_OfTargets):
             if len(self._logs) > 4096:
                 self._logs.clear()
             self._logs[op.args["result"].number] = None
+        elif op.name in ("add", "lerp"):
+            if op.inplace and len(self._follows) < 4096 and (pair := follows(op)) is not None:
+                self._follows[pair[0]] = pair[1]
         elif op.name == "mul":
             self._multiplied(op)
         else:
@@ -311,6 +317,40 @@ class TargetNotDetached(_OfTargets):
                 self._teacher(op)
             if op.name in _OfTargets.ops:
                 super().on_op(op)
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """A loss that flows into an average of the weights that it trains, which an optimizer has,
+        too.
+        """
+        if not self._follows or event.how != "backward":
+            return
+        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
+        if looked > LOOKS:
+            return
+        leaves = leaves_before(list(event.roots))
+        found = [
+            i
+            for i, of in self._follows.items()
+            if i in leaves and of in leaves and i in self._trained
+        ]
+        if not found:
+            return
+        uses = [
+            o for o in ancestors(event.roots, limit=2000) if any(v.id in found for v in o.inputs)
+        ]
+        call = uses[0].module
+        taught = {i: v for i, v in leaves.items() if i not in found}
+        while call is not None and call.parent is not None and _without(call.parent, taught):
+            call = call.parent
+        site = call.site if call is not None else uses[0].site
+        if self.again(site):
+            self.report(
+                site,
+                "gradients flow into this target network, and the optimizer trains it as well: its weights should only follow those "
+                "of the other network as their average.",
+                evidence={"parameter": leaves[found[0]].name, "parameters": len(found)},
+                fix="compute its outputs inside `with torch.no_grad():`, and leave its parameters out of the optimizer",
+            )
 
     def on_step(self, event: Step) -> None:
         """Which optimizers train what."""
@@ -330,7 +370,7 @@ class TargetNotDetached(_OfTargets):
         looked = self._looked[op.site, "teacher"] = self._looked.get((op.site, "teacher"), 0) + 1
         if looked > LOOKS:
             return
-        taught, known = _leaves(value), _leaves(target)
+        taught, known = leaves_before([value]), leaves_before([target])
         before = [self._trained.get(i, set()) for i in known]
         now = set().union(*(self._trained.get(i, set()) for i in taught))
         if not known or taught.keys() & known.keys() or not all(b - now for b in before):
@@ -408,17 +448,6 @@ def _is_difference(value: Value) -> bool:
     return False
 
 
-def _leaves(value: Value, limit: int = 2000) -> dict[int, Value]:
-    """The leaves that get a gradient through a value, by id."""
-    return {
-        v.id: v
-        for o in ancestors([value], limit=limit)
-        if o.output is None or o.output.requires_grad
-        for v in o.inputs
-        if v.is_leaf and v.requires_grad
-    }
-
-
 def _without(call: Any, taught: dict[int, Value]) -> bool:
     """Whether a module has none of the student's parameters."""
     module = call.module
@@ -430,4 +459,4 @@ def _without(call: Any, taught: dict[int, Value]) -> bool:
 
 def _leaf(value: Value) -> Value | None:
     """A leaf that gets a gradient through a value."""
-    return next(iter(_leaves(value, limit=400).values()), None)
+    return next(iter(leaves_before([value], limit=400).values()), None)

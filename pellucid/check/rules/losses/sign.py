@@ -145,7 +145,11 @@ class LossSign(Rule):
             t
             for t in terms
             if not t.weights
-            and (self._told.get(t.value.number) == ("log_prob", False) or _of_labels(t.value))
+            and (
+                self._told.get(t.value.number) == ("log_prob", False)
+                or _of_labels(t.value)
+                or _of_pairs(t.value)
+            )
         ]
         if not found or any(t.sign * turned < 0 for t in found):
             return
@@ -153,9 +157,13 @@ class LossSign(Rule):
         self._note(
             "likelihood",
             made.site if made is not None else None,
-            "this loss is the log-probability of the data, without a minus: training makes the data less likely",
+            "this loss is the log-sigmoid of a difference of scores, without a minus: training makes the better score the smaller one"
+            if _of_pairs(found[0].value)
+            else "this loss is the log-probability of the data, without a minus: training makes the data less likely",
             {"terms": len(found)},
-            "put a minus in front: `-log_prob.mean()`",
+            "put a minus in front: `-logsigmoid(better - worse).mean()`"
+            if _of_pairs(found[0].value)
+            else "put a minus in front: `-log_prob.mean()`",
         )
 
     def _entropy(self, terms: list[_Term], turned: int, policy: bool) -> None:
@@ -353,6 +361,21 @@ def _of_labels(value: Value) -> bool:
     """Whether a value is the log-probability of each label."""
     op = _picked(value)
     return op is not None and not _drawn(op)
+
+
+def _of_pairs(value: Value) -> bool:
+    """Whether a value is the log-sigmoid of the difference of two scores."""
+    op = value.producer
+    if op is not None and op.name == "log" and op.inputs[0].producer is not None:
+        op = op.inputs[0].producer
+        if op.name != "sigmoid":
+            return False
+    elif op is None or op.name != "logsigmoid":
+        return False
+    return any(
+        o.name == "sub" and len(o.inputs) == 2 and all(v.requires_grad for v in o.inputs)
+        for o in lineage(op.inputs[0], VIEWS | {"mul", "div"}, 6)
+    )
 
 
 def _of_choices(value: Value) -> bool:

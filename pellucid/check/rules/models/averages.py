@@ -37,6 +37,32 @@ class Trained(Rule):
         )
 
 
+def follows(op: Op) -> tuple[int, int] | None:
+    """(id of a leaf, id of another one that it is a moving average of), where an operation writes
+    the average into the leaf.
+    """
+    mixed = mixture(op) if op.inplace and not op.grad_enabled else None
+    if mixed is None:
+        return None
+    one, other = (_leaf_of(v) for v in mixed[:2])
+    into = _leaf_of(op.inputs[0])
+    if one is None or other is None or into is None or one.id == other.id:
+        return None
+    return (one.id, other.id) if into.id == one.id else (other.id, one.id)
+
+
+def _leaf_of(value: Value) -> Value | None:
+    """The leaf that wants a gradient and whose elements a value is."""
+    for _ in range(6):
+        if value.is_leaf and value.requires_grad:
+            return value
+        made = value.producer
+        if made is None or not made.inputs or made.name not in ("data", "detach", "mul", "clone"):
+            return None
+        value = made.inputs[0]
+    return None
+
+
 class AverageSwapped(Trained):
     """A moving average of trained weights whose two factors are exchanged."""
 

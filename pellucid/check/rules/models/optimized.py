@@ -518,6 +518,7 @@ class ParamNotInOptimizer(_Leaves):
     id = "PL503"
     severity = "warning"
     summary = "a parameter is used but missing from the optimizer"
+    covered = ("step-without-backward",)
 
     ops: ClassVar[tuple[str, ...]] = (*_Leaves.ops, "requires_grad", "requires_grad_")
 
@@ -532,6 +533,9 @@ class ParamNotInOptimizer(_Leaves):
         self._empty: dict[int, int] = {}
         # by leaf: where it was unfrozen after an optimizer was made
         self._freed: dict[int, Any] = {}
+        self._last: set[int] = set()  # the leaves that the last backward reached
+        # by optimizer: where it stepped, and its backward had reached none of its parameters
+        self._vain: dict[int, Any] = {}
 
     def on_op(self, op: Op) -> None:
         """Parameters that are unfrozen when the optimizer is there already."""
@@ -564,6 +568,7 @@ class ParamNotInOptimizer(_Leaves):
     def on_backward(self, event: Backward) -> None:
         """Which of these get gradients."""
         super().on_backward(event)
+        self._last = {a.value.id for a in event.accumulated}
         for a in event.accumulated if self._made_anew else ():
             site = self._made_anew.get(a.value.id)
             if site is None or a.onto:
@@ -585,6 +590,8 @@ class ParamNotInOptimizer(_Leaves):
         they live.
         """
         super().on_step(event)
+        if event.optimizer.steps < 3 and not self.of[event.optimizer.number] & self._last:
+            self._vain.setdefault(event.optimizer.number, event.site)
         if event.optimizer.steps == 1:
             self._empty[event.optimizer.number] = sum(
                 not group["params"] for group in event.optimizer.groups
@@ -668,6 +675,30 @@ class ParamNotInOptimizer(_Leaves):
         for keys in groups.values():
             _, site, how, _ = self._facts[keys[0]]
             self._tell(site, keys, how)
+        if not groups:
+            self._given_twice()
+
+    def _given_twice(self) -> None:
+        """Two optimizers with the same parameters, and a model that gets gradients and has none."""
+        held = self.held() | self.changed | self.read | self.loaded
+        left = [k for k, facts in self._facts.items() if facts is not None and k not in held]
+        for info in self.optimizers if left else ():
+            own = self.of.get(info.number)
+            twins = [o for o in self.optimizers if o is not info and self.of.get(o.number) == own]
+            if info.number not in self._vain or not own or not twins:
+                continue
+            first = self._facts[left[0]][3]
+            self.report(
+                info.site,
+                f"this optimizer has the parameters that the one at {twins[0].site} has already, and "
+                f"{first}{f' and {len(left) - 1} more' if len(left) > 1 else ''} got gradients and "
+                f"{'are' if len(left) > 1 else 'is'} in no optimizer.",
+                evidence={"parameters": [self._facts[k][3] for k in left[:8]]},
+                fix="give it the parameters of the other model",
+                severity="error",
+                covers=[self._vain[info.number]],
+            )
+            return
 
     def _plain(self, value: Value) -> Any:
         """A tensor that is no parameter of a module."""

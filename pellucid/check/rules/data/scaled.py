@@ -1,0 +1,126 @@
+"""Numbers that are scaled twice, or columns of very different size with one factor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Op, Site, Value, ancestors, lineage
+from ...recording.signatures import RANDOM
+from ...rule import Rule
+
+TIMES = 2
+LOOKS = 16  # of each place
+LARGEST = 1 << 22
+APART = 1000.0  # how many times the smallest deviation the largest one is
+COLUMNS = 64
+_AFTER = VIEWS | {"add", "clamp", "clamp_min", "maximum", "sqrt"}
+
+
+class ScaledTwice(Rule):
+    """Pixels between 0 and 1 are divided by 255 once more."""
+
+    slug = "scaled-twice"
+    id = "PL921"
+    severity = "error"
+    summary = "pixels that are between 0 and 1 already are divided by 255"
+    ops = ("div", "mul")
+
+    def __init__(self) -> None:
+        self._looked: dict[Site | None, int] = {}
+        self._found: dict[Site | None, int] = {}
+
+    def on_op(self, op: Op) -> None:
+        """Something is divided by 255."""
+        factor = op.args.get("other")
+        if not isinstance(factor, (int, float)) or not _is_byte(op.name, float(factor)):
+            return
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        x = op.args.get("input")
+        if (
+            looked > LOOKS
+            or not isinstance(x, Value)
+            or not x.is_floating_point
+            or x.requires_grad
+            or x.ndim < 2
+            or not 64 <= x.numel <= LARGEST
+        ):
+            return
+        array = x.numpy()
+        if array is None:
+            return
+        if op.inplace:
+            array = array * 255  # what it was
+        if not 0.02 < array.max() <= 1.0 + 1e-3 or array.min() < 0 or (array % 1 == 0).mean() > 0.9:
+            return
+        if any(
+            o.name in RANDOM and o.output is not None and o.output.is_floating_point
+            for o in ancestors([x], limit=40)
+        ):
+            return  # noise of a fraction of a level
+        found = self._found[op.site] = self._found.get(op.site, 0) + 1
+        if found == TIMES:
+            self.report(
+                op.site,
+                f"these values are between 0 and {array.max():.3g} already, and are divided by 255 here once more: all inputs are "
+                "nearly zero.",
+                evidence={"largest": float(array.max()), "shape": list(x.shape)},
+                fix="scale once: in the data set, or here",
+            )
+
+
+def _is_byte(name: str, factor: float) -> bool:
+    return 254.5 <= factor <= 256.5 if name == "div" else 1 / 256.5 <= factor <= 1 / 254.5
+
+
+class ColumnsTogether(Rule):
+    """Columns of very different size are standardized with one mean and one deviation."""
+
+    slug = "columns-scaled-together"
+    id = "PL922"
+    severity = "warning"
+    summary = "one mean and deviation for columns of very different size"
+    ops = ("div",)
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def on_op(self, op: Op) -> None:
+        """`(x - x.mean()) / x.std()` of a table."""
+        if self._told or op.module is not None or len(op.inputs) != 2 or op.inplace:
+            return
+        top, bottom = op.inputs
+        made, out = top.producer, op.output
+        if made is None or made.name != "sub" or len(made.inputs) != 2 or out is None:
+            return
+        table, center = made.inputs
+        if table.ndim != 2 or table.requires_grad or not 2 <= table.shape[1] <= COLUMNS:
+            return
+        if table.shape[0] < 16 or table.numel > LARGEST or center.numel != 1 or bottom.numel != 1:
+            return
+        mean, deviation = _statistic(center, "mean"), _statistic(bottom, "std")
+        rows = table.numpy() if mean is not None and deviation is not None else None
+        if rows is None or mean is None:
+            return
+        spread = [float(c.std(dtype=float)) for c in rows.T if len(np.unique(c)) > 0.5 * len(c)]
+        spread = [s for s in spread if s > 0]
+        if len(spread) > 1 and max(spread) > APART * min(spread):
+            self._told = True
+            self.report(
+                mean.site,
+                f"one mean and one deviation scale {rows.shape[1]} columns together, and the deviations of these are between {min(spread):.3g} "
+                f"and {max(spread):.3g}: the small columns are constant afterwards.",
+                evidence={"deviations": [min(spread), max(spread)], "scaled_at": str(op.site)},
+                fix="one of each column: `x.mean(0)` and `x.std(0)`",
+            )
+
+
+def _statistic(value: Value, name: str) -> Any:
+    """The operation that took a statistic of all elements."""
+    made = value.producer
+    if made is not None and made.name == name:
+        found: Op | None = made
+    else:
+        found = next((o for o in lineage(value, _AFTER, 6) if o.name == name), None)
+    return found if found is not None and found.args.get("dim") is None else None

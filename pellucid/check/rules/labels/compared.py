@@ -1,0 +1,111 @@
+"""Labels that are compared with scores, and several labels of one row for a loss that wants one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...events import VIEWS, Op, Value, lineage
+from ...rule import Rule, cause_site
+
+TIMES = 3
+LOOKS = 12  # of each place
+LARGEST = 1 << 20
+_PICKS = ("max", "amax", "topk", "min", "sort", "kthvalue")
+
+
+class _Sampled(Rule):
+    """Looks at the first operations of each place, and counts those that are wrong."""
+
+    def __init__(self) -> None:
+        self._looked: dict[Any, int] = {}
+        self._wrong: dict[Any, int] = {}
+
+    def due(self, op: Op) -> bool:
+        """Whether this operation is to be looked at."""
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        return looked <= LOOKS
+
+    def again(self, op: Op) -> bool:
+        """Whether the operations of this place have been wrong often enough, now."""
+        count = self._wrong[op.site] = self._wrong.get(op.site, 0) + 1
+        return count == TIMES
+
+
+class ScoresCompared(_Sampled):
+    """Class labels are compared with the scores of a model, which never equal them."""
+
+    slug = "scores-compared"
+    id = "PL222"
+    severity = "error"
+    summary = "class labels are compared with scores instead of classes"
+    ops = ("eq",)
+
+    def on_op(self, op: Op) -> None:
+        """Two tensors are compared."""
+        if len(op.inputs) != 2 or op.inputs[0].shape != op.inputs[1].shape or not self.due(op):
+            return
+        scores, labels = op.inputs if op.inputs[0].is_floating_point else op.inputs[::-1]
+        if (
+            labels.is_floating_point
+            or not scores.is_floating_point
+            or not 4 <= scores.numel <= LARGEST
+        ):
+            return
+        values, classes = scores.numpy(), labels.numpy()
+        if values is None or classes is None or classes.dtype.kind not in "iu":
+            return
+        if (values == np.floor(values)).mean() > 0.1 or not self.again(op):
+            return
+        picked = next((o for o in lineage(scores, VIEWS, 8) if o.name in _PICKS), None)
+        self.report(
+            op.site if picked is None else cause_site(picked),
+            "class labels are compared with scores, which are no whole numbers, so they are never equal"
+            + (
+                f": `{picked.name}` returns the values and their indices, and these are the values."
+                if picked
+                else "."
+            ),
+            evidence={"compared_at": str(op.site), "shape": list(scores.shape)},
+            fix="compare the classes: `scores.argmax(dim) == labels`",
+        )
+
+
+class SeveralLabels(_Sampled):
+    """Cross entropy, which makes the classes compete, where several of them hold at once."""
+
+    slug = "several-labels-softmax"
+    id = "PL223"
+    severity = "error"
+    summary = "cross entropy is given rows in which several classes are true"
+    ops = ("cross_entropy",)
+
+    def on_op(self, op: Op) -> None:
+        """A loss with a target of the shape of the scores."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if (
+            not isinstance(scores, Value)
+            or not isinstance(target, Value)
+            or target.ndim != 2
+            or not target.is_floating_point
+            or target.requires_grad
+            or target.shape[1] < 3
+            or not 8 <= target.numel <= LARGEST
+            or not self.due(op)
+        ):
+            return
+        table = target.numpy()
+        if table is None or not np.isin(table, (0, 1)).all():
+            return
+        if table.shape[0] == table.shape[1] and (table == table.T).all():
+            return  # which rows belong together
+        several = float((table.sum(1) > 1).mean())
+        if several >= 0.1 and self.again(op):
+            self.report(
+                cause_site(op),
+                f"in {several:.0%} of the rows several classes are true, and this loss makes them compete: the softmax gives all of them "
+                "together a probability of one.",
+                evidence={"loss_at": str(op.site), "rows": len(table), "with_several": several},
+                fix="use `nn.BCEWithLogitsLoss()`, and `scores.sigmoid() > 0.5` for predictions",
+            )
