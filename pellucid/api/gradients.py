@@ -11,6 +11,7 @@ from ..core import observe, reverse, tracing
 from ..core.bind import keeps_type
 from ..core.display.outdated import remember
 from ..core.inplace import RETAIN as _RETAIN
+from ..core.inplace import reattach
 from ..core.modes import local, state
 from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
@@ -263,10 +264,18 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     hooks = _tensor_hooks(node, index)
     handle = register(hooks, hook)
     if self._view is not None and self._view.kind == "grad":
-        remember(self)
+        remember(self, _without_hooks)
     if _RETAIN in hooks:
         hooks.move_to_end(_RETAIN)  # the retained gradient is what the hooks made of it
     return handle
+
+
+def _without_hooks(view: Tensor | None) -> None:
+    """The memory of a view with hooks was written to: they are those of its place in the graph until
+    then.
+    """
+    if view is not None and view._view is not None and view._view.kind == "grad":
+        reattach(view)
 
 
 @method()

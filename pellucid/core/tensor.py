@@ -11,7 +11,7 @@ from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import DtypeError, GraphError, type_name, warn
 from . import observe
-from .display.assigned import check_grad, checked_flag
+from .display.assigned import TensorMeta, check_grad, checked_flag
 from .display.outdated import outdate_all
 from .modes import local, state
 
@@ -28,7 +28,7 @@ class VersionCounter:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
-    restricted: list[weakref.ref[Any]] | None = None  # those that no write may outdate
+    restricted: list[Any] | None = None  # (view, whom to tell of the next write)
     # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False  # `data` or the storage was taken: writes may pass the counter
@@ -73,7 +73,7 @@ class View:
         self.kind = kind
 
 
-class Tensor:
+class Tensor(metaclass=TensorMeta):
     """A multi-dimensional array that can record how it was computed, for gradients.
 
     Create tensors with :func:`torch.tensor`, :func:`torch.zeros` and their relatives. `torch.Tensor(2, 3)` is an uninitialized tensor of
@@ -236,7 +236,7 @@ class Tensor:
         return id(self)
 
 
-class _ParameterType(type):
+class _ParameterType(TensorMeta):
     """Parameters of other tensor types count, too; they are marked (`_is_param`)."""
 
     def __instancecheck__(cls, instance: Any) -> bool:

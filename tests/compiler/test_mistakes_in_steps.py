@@ -149,3 +149,81 @@ def test_a_parameter_overwritten_before_a_compiled_backward_is_told_with_its_sha
         )
         assert "model[2].weight.mul_(2)" in lines[3]
     assert "CompiledFunctionBackward saved it at" in lines[2] and "made = loss(X, Y)" in lines[2]
+
+
+@pytest.mark.parametrize("asked", ["backward", "grad", "grad of what may be unused"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        torch.exp,
+        lambda x: torch.logsumexp(x, 0),
+        torch.sin,
+        lambda x: x * x,
+        lambda x: x.softmax(0),
+    ],
+    ids=["exp", "logsumexp", "sin", "square", "softmax"],
+)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_saved_value_overwritten_within_the_step_is_refused_however_gradients_are_asked_for(
+    operation, place, asked
+):
+    def step(x):
+        x = x * 1
+        y = operation(x)
+        with torch.no_grad():
+            (x, y)[place].mul_(2)
+        return y
+
+    def answer(function):
+        x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+        y = function(x)
+        try:
+            if asked == "backward":
+                y.sum().backward()
+                return x.grad.tolist()
+            (slope,) = torch.autograd.grad(y.sum(), x, allow_unused="unused" in asked)
+            return slope.tolist()
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+
+    compiled = torch.compile(step)
+    for _ in range(3):
+        wanted = answer(step)
+        assert answer(compiled) == (wanted if isinstance(wanted, str) else pytest.approx(wanted))
+
+
+@pytest.mark.parametrize("name", ["smooth_l1_loss", "huber_loss", "mse_loss", "l1_loss"])
+def test_losses_keep_the_same_operands_when_compiled(name):
+    def step(x, target):
+        x = x + 1
+        loss = getattr(F, name)(x, target)
+        x.add_(1)
+        return loss
+
+    def answer(function):
+        x = torch.tensor([0.5, -1.0, 2.0], requires_grad=True)
+        try:
+            function(x, torch.zeros(3)).backward()
+            return x.grad.tolist()
+        except RuntimeError as error:
+            return str(error)[:70]
+
+    compiled = torch.compile(step)
+    for _ in range(3):
+        assert answer(compiled) == answer(step)
+
+
+def test_a_loss_whose_graph_is_spent_refuses_gradients_of_parameters():
+    layer = torch.nn.Linear(3, 1)
+
+    def step(x):
+        loss = layer(x).sum()
+        loss.backward()
+        return loss
+
+    compiled, x = torch.compile(step), torch.ones(2, 3)
+    for _ in range(3):
+        loss, other = compiled(x), torch.ones(2, requires_grad=True)
+        with pytest.raises(RuntimeError, match="second time"):
+            torch.autograd.grad(loss, layer.weight, allow_unused=True)
+        assert torch.autograd.grad(loss, other, allow_unused=True) == (None,)

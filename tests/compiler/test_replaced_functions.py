@@ -57,3 +57,24 @@ def test_a_replaced_function_is_noticed(home, name, monkeypatch):
     for _ in range(3):
         assert compiled(x).tolist() == [1.0, 5.0] and model(x).tolist() == [0.0, 2.0]
     assert len(compiled.versions) == versions
+
+
+@pytest.mark.parametrize(
+    "name, function",
+    [
+        ("relu", lambda x: x.relu()),
+        ("__add__", lambda x: x + 1),
+        ("sum", lambda x: x.sum() + x),
+    ],
+)
+def test_a_replaced_method_of_tensors_is_noticed(name, function, monkeypatch):
+    compiled = torch.compile(function)
+    x = torch.tensor([-1.0, 2.0])
+    for _ in range(3):
+        before = compiled(x).tolist()
+    monkeypatch.setattr(torch.Tensor, name, lambda self, *args: self * 5)
+    for _ in range(3):
+        assert compiled(x).tolist() == function(x).tolist() != before
+    monkeypatch.undo()
+    for _ in range(3):
+        assert compiled(x).tolist() == before

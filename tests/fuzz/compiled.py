@@ -25,6 +25,7 @@ import calls
 import guard
 
 import pellucid
+from pellucid.utils._pytree import tree_map
 
 NEEDS_TORCH = False
 KNOWN: dict[str, str] = {
@@ -88,6 +89,8 @@ def draw(random: Any) -> dict[str, Any]:
         rounds.append(odd)
     rounds.append(refreshed(random, base))
     case = {k: base[k] for k in ("call", "form", "init", "init_kwargs") if k in base}
+    if grad == "outside" and base["form"] == "function" and random.random() < 0.4:
+        case["write"] = random.randrange(8)
     case |= {"grad": grad, "rounds": [{"args": c["args"], "kwargs": c["kwargs"]} for c in rounds]}
     case |= {"side": random.randrange(4) == 0, "pattern": random.choice([0xFF, 0x7F])}
     return case
@@ -99,6 +102,8 @@ def smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {**case, "rounds": case["rounds"][:k] + case["rounds"][k + 1 :]}
     if case["grad"] != "none":
         yield {**case, "grad": "none"}
+    if "write" in case:
+        yield {k: v for k, v in case.items() if k != "write"}
     for k, one in enumerate(case["rounds"]):
         for new in arguments.smaller({"call": case["call"], "form": "function", **one}):
             rounds = [*case["rounds"]]
@@ -120,10 +125,20 @@ class Run:
             target = lambda x, *args, **kwargs: getattr(x, method)(*args, **kwargs)
         else:
             target = arguments.resolve(pellucid, name)
-        inside = case["grad"] == "inside"
+        inside, write = case["grad"] == "inside", case.get("write")
 
         def step(args: Any, kwargs: Any, leaves: Any) -> Any:
+            if write is not None:
+                args, kwargs = tree_map(
+                    lambda x: x.clone() if isinstance(x, pellucid.Tensor) else x, (args, kwargs)
+                )
             made = target(*args, **kwargs)
+            if write is not None:
+                # what backward needs and somebody has overwritten: it must refuse, as eagerly
+                places = arguments.tensors_in((args, kwargs, made), pellucid.Tensor)
+                with pellucid.no_grad():
+                    for t in places[write % len(places) :][:1] if places else ():
+                        t.zero_()
             if not inside:
                 return made
             outs = [o for o in arguments.tensors_in(made, pellucid.Tensor) if o.requires_grad]

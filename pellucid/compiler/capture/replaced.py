@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ...api.settings import SETTINGS, change
+from ...core.display.assigned import TensorMeta
 
 _LIBRARY = __name__.partition(".")[0]
 
@@ -30,7 +31,8 @@ class WatchedModule(ModuleType):
 
 
 def watch() -> None:
-    """Watch the modules of the library that have been imported."""
+    """Watch the modules of the library that have been imported, and the methods of tensors."""
+    TensorMeta.told = _note
     for name, module in [*sys.modules.items()]:
         if type(module) is ModuleType and name.partition(".")[0] == _LIBRARY:
             module.__class__ = WatchedModule
@@ -39,8 +41,11 @@ def watch() -> None:
 _before: dict[tuple[str, str], Any] = {}  # what was there, of what has been replaced
 
 
-def _note(module: ModuleType, name: str, value: Any) -> None:
-    place, old = (module.__name__, name), vars(module).get(name)
+def _note(owner: ModuleType | type, name: str, value: Any) -> None:
+    place, old = (
+        (f"{getattr(owner, '__module__', '')}.{owner.__name__}", name),
+        vars(owner).get(name),
+    )
     if callable(old) and not isinstance(old, ModuleType) and old is not value:
         _before.setdefault(place, old)
     if place in _before:

@@ -228,6 +228,8 @@ class Leaving(TracedCall):
             value = tracer.own(value, t._array)  # as it lies, and beside what shares its memory
         program.outputs.append(value)
         made = New(value, t._rg, t._rg and is_spent(t), writes_of(t))
+        if made.spent:
+            made = replace(made, ends=self._ends(t))
         if made.joins:
             self.differentiable.append(t)
         if t._view is None or not t._view.base._rg:
@@ -266,17 +268,23 @@ class Leaving(TracedCall):
         return value
 
     # ---- its second half -----------------------------------------------------------------------------------
+    def _leaves(self) -> list[Tensor]:
+        """The arguments and the state that want gradients."""
+        found = {id(t): t for t in (*self.tensors, *self.environment.found)}
+        return [t for t in found.values() if t._rg]
+
+    def _ends(self, t: Tensor) -> tuple[Any, ...]:
+        """Of these, whose gradients would come through the graph of a result: who they are."""
+        places = {place_of(leaf): leaf for leaf in self._leaves()}
+        reached = below(t._node, set(places))
+        return tuple([self._who(leaf) for key, leaf in places.items() if key in reached])
+
     def _trace_backward(self) -> None:
         """The gradients of the results with respect to arguments and state, as the second half of
         the program.
         """
         tracer, outs = self.tracer, self.differentiable
-        leaves = [t for t in self.tensors if t._rg]
-        leaves += [
-            t
-            for t in {id(t): t for t in self.environment.found}.values()
-            if t._rg and all(t is not o for o in leaves)
-        ]
+        leaves = self._leaves()
         if not leaves:
             raise Refusal(
                 "the result requires grad through a tensor that is no argument and not found from one"
@@ -389,9 +397,10 @@ class Leaving(TracedCall):
                     f"the gradient of one of its results raises {type(error).__name__}"
                 ) from error
             del tracer.program.instructions[self.split :]
-            told = error.with_traceback(None)
+            told, ends = error.with_traceback(None), self._ends(self.differentiable[0])
             self.outputs = [
-                replace(o, spent=told) if type(o) is New and o.joins else o for o in self.outputs
+                replace(o, spent=told, ends=ends) if type(o) is New and o.joins else o
+                for o in self.outputs
             ]
             self.parts, self.differentiable = [], []
             return None

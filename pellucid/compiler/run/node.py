@@ -89,22 +89,23 @@ def record(
     return node
 
 
-def freed(result: Tensor, error: Exception | bool = True) -> None:
+def freed(result: Tensor, error: Exception | bool = True, ends: Any = ()) -> None:
     """Make `result` what it is after a backward inside the compiled function: a tensor whose graph
     is spent, or one that was kept and raises `error`, since the function overwrote what its
-    gradient needs.
+    gradient needs. `ends` are the tensors whose gradients would come through it.
     """
-    node = _node([], [result._array.shape], [result._array.dtype], _SPENT)
+    edges = [t._node or t for t in ends]
+    node = _node(edges, [result._array.shape], [result._array.dtype], _SPENT)
     result._node, result._rg = OutputSlot(node, 0), True
     node.saved = None if error is True else (error,)
     if error is True:
         node.total = source.capture(4)
 
 
-def spent_slot(shape: tuple[int, ...], kind: Any, error: Exception | bool = True) -> OutputSlot:
+def spent_slot(shape: tuple[int, ...], kind: Any, error: Exception | bool, ends: Any) -> OutputSlot:
     """The place in the graph that results of a step whose graph is spent share."""
     result = make_tensor(np.empty(shape, kind))
-    freed(result, error)
+    freed(result, error, ends)
     return result._node
 
 

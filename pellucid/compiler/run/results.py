@@ -31,13 +31,15 @@ class New:
     """A tensor of its own, with the memory of a value.
 
     `joins`: it requires grad, and is a result of the version's node. `spent`: its graph is one
-    through which backward has gone inside the function (True), or one that raises this error.
+    through which backward has gone inside the function (True), or one that raises this error;
+    `ends`: the leaves of such a graph.
     """
 
     value: Value
     requires_grad: bool
     spent: bool | Exception = False
     writes: int = 0  # to it, by the call
+    ends: tuple[Any, ...] = ()
 
     @property
     def joins(self) -> bool:
@@ -353,6 +355,10 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
     if any(not v.whole or v.buffer not in position for o in outputs for v in o.values):
         return None
     if any(
+        type(o) is New and any(type(t) is int or not t.is_leaf for t in o.ends) for o in outputs
+    ):
+        return None  # a graph of this call's arguments
+    if any(
         type(o) is New and layout[position[o.value.buffer] - given][0] != o.value.shape
         for o in outputs
     ):
@@ -369,7 +375,9 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
             )
         elif type(o) is New:
             spent = (
-                spent_slot(o.value.shape, numpy_dtype(o.value.dtype), o.spent) if o.spent else None
+                spent_slot(o.value.shape, numpy_dtype(o.value.dtype), o.spent, o.ends)
+                if o.spent
+                else None
             )
             leaving.append((position[o.value.buffer], spent, None))
     # The gradients of the traced call are filled again.

@@ -296,7 +296,8 @@ class Version:
             slots = self._join(code.halves, made, tensors, env, extras) if code.halves else {}
             for output, t in zip(results.outputs, made, strict=True):
                 if type(output) is New and output.spent:
-                    freed(t, output.spent)
+                    ends = [tensors[e] if isinstance(e, int) else e for e in output.ends]
+                    freed(t, output.spent, ends)
             results.make_beside(made, env, slots)
             if effects.changing:
                 effects.follow(numbers, made, lambda v: results.read(v, env), admission.check)

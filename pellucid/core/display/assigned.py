@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...errors import type_name
+
+
+class TensorMeta(type):
+    """The class of the classes of tensors: `torch.Tensor.relu = mine` is told to `told`, which
+    whoever has to know of it sets.
+    """
+
+    told: Callable[[type, str, Any], None] | None = None
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if TensorMeta.told is not None:
+            TensorMeta.told(cls, name, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        if TensorMeta.told is not None:
+            TensorMeta.told(cls, name, None)
+        super().__delattr__(name)
 
 
 def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ...errors import GraphError
@@ -68,19 +69,17 @@ def restrict(view: Any) -> None:
     """Remember a view that is outdated as soon as its memory is written to."""
     # of a base that wants no gradient, it is seen when that changes
     if view._view.kind in _REFUSED and view._view.base._rg:
-        remember(view)
+        remember(view, outdate)
 
 
-def remember(view: Any) -> None:
-    """The next write to the memory of this view changes what the graph says of it: `restrict`, and
-    a view with hooks, which are those of its place in the graph until then.
-    """
+def remember(view: Any, then: Callable[[Any], None]) -> None:
+    """Call `then` with the view (None when it is gone) as soon as its memory is written to."""
     known = view._ver.restricted
     if known is None:
         known = view._ver.restricted = []
     elif len(known) > 32 and len(known) & (len(known) - 1) == 0:
-        known[:] = [ref for ref in known if ref() is not None]
-    known.append(weakref.ref(view))
+        known[:] = [held for held in known if held[0]() is not None]
+    known.append((weakref.ref(view), then))
 
 
 def outdate(view: Any) -> None:
@@ -92,13 +91,7 @@ def outdate(view: Any) -> None:
 
 
 def outdate_all(version: Any) -> None:
-    """Memory was written to: the views of it that are remembered are outdated."""
-    from ..inplace import reattach
-
+    """Memory was written to: the views of it that are remembered are told."""
     known, version.restricted = version.restricted, None
-    for ref in known:
-        view = ref()
-        if view is not None and view._view is not None and view._view.kind == "grad":
-            reattach(view)
-        else:
-            outdate(view)
+    for ref, then in known:
+        then(ref())

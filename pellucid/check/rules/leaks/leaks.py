@@ -32,7 +32,7 @@ from .records import KEPT, ROWS, Evaluation, Learned, ModelCall, digest_of
 from .rows import common, grams, hashed, matrix, pairs, samples
 from .supervised import in_dataset, told_by_labels
 from .together import REPEATS, SELECTS, TRAIN, Together, later
-from .written import drawn_twice, scaled_before_cut
+from .written import leaks_written
 
 _HELD_OUT = re.compile(
     r"(^|[^a-z])(va|val|valid|validation|te|tst|test|dev|holdout|heldout|held_out|unseen)([^a-z]|$)|[a-z](val|test)$|(^|[^a-z])(x(va|te|v)|(va|te|v)x)([^a-z]|$)",
@@ -608,24 +608,8 @@ class DataLeak(Together):
                 self._in_common(held, held.learned)
             if held.learned is not None and held.rows - held.leaked:
                 self._by_labels(held)
-        for file in self.session.recorder.files(self.session.script) if self.step else ():
-            root = tree(file)
-            for now, before in drawn_twice(root) if root is not None else ():
-                self.report(
-                    Place(file, max(now.lineno, before.lineno)),
-                    "the rows for training and those for evaluation are each drawn from all rows, so both have many of them.",
-                    evidence={"training": ast.unparse(before), "evaluation": ast.unparse(now)},
-                    fix="draw once, and split: `order = rng.permutation(n); train, test = order[:k], order[k:]`",
-                )
-            for statement in scaled_before_cut(root) if root is not None else ():
-                self.report(
-                    Place(file, statement.lineno),
-                    "all rows are scaled with statistics of all rows before the split into training and "
-                    "evaluation rows: the evaluation rows influence how the training rows are scaled.",
-                    evidence={"statement": ast.unparse(statement)},
-                    fix="split first, compute mean and standard deviation from the training rows, and use them for both",
-                    severity="warning",
-                )
+        for site, told in leaks_written(self.session.recorder, self.session.script):
+            self.report(site, **told)
 
     def _by_labels(self, held: Evaluation) -> None:
         """Inputs that the labels of the held-out rows had a part in, too."""

@@ -7,6 +7,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Any
+
+from ..source.places import Place, tree
 
 TRAIN = re.compile(r"(^|[^a-z])(\w*_)?x?(tr|trn|train|training)([^a-z]|$)", re.IGNORECASE)
 HELD_OUT = re.compile(
@@ -14,6 +17,32 @@ HELD_OUT = re.compile(
     re.IGNORECASE,
 )
 _DRAWS = ("choice", "permutation", "randperm", "sample")
+
+
+def leaks_written(recorder: Any, script: str) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """(place, what to report) of each of them."""
+    for file in recorder.files(script) if recorder.step else ():
+        root = tree(file)
+        for now, before in drawn_twice(root) if root is not None else ():
+            yield (
+                Place(file, max(now.lineno, before.lineno)),
+                {
+                    "message": "the rows for training and those for evaluation are each drawn from all rows, so both have many of them.",
+                    "evidence": {"training": ast.unparse(before), "evaluation": ast.unparse(now)},
+                    "fix": "draw once, and split: `order = rng.permutation(n); train, test = order[:k], order[k:]`",
+                },
+            )
+        for statement in scaled_before_cut(root) if root is not None else ():
+            yield (
+                Place(file, statement.lineno),
+                {
+                    "message": "all rows are scaled with statistics of all rows before the split into training and evaluation rows: the "
+                    "evaluation rows influence how the training rows are scaled.",
+                    "evidence": {"statement": ast.unparse(statement)},
+                    "fix": "split first, compute mean and standard deviation from the training rows, and use them for both",
+                    "severity": "warning",
+                },
+            )
 
 
 def _scopes(root: ast.Module) -> Iterator[list[ast.stmt]]:

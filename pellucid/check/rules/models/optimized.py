@@ -11,6 +11,7 @@ from ...events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Val
 from ...rule import Rule
 from ..source.places import Place, assignments, attribute_place, chooser, function_around, tree
 from ..steps.gradients import is_clipping
+from .twice import given_twice, tell_twice
 
 
 class _Known:
@@ -676,29 +677,11 @@ class ParamNotInOptimizer(_Leaves):
             _, site, how, _ = self._facts[keys[0]]
             self._tell(site, keys, how)
         if not groups:
-            self._given_twice()
-
-    def _given_twice(self) -> None:
-        """Two optimizers with the same parameters, and a model that gets gradients and has none."""
-        held = self.held() | self.changed | self.read | self.loaded
-        left = [k for k, facts in self._facts.items() if facts is not None and k not in held]
-        for info in self.optimizers if left else ():
-            own = self.of.get(info.number)
-            twins = [o for o in self.optimizers if o is not info and self.of.get(o.number) == own]
-            if info.number not in self._vain or not own or not twins:
-                continue
-            first = self._facts[left[0]][3]
-            self.report(
-                info.site,
-                f"this optimizer has the parameters that the one at {twins[0].site} has already, and "
-                f"{first}{f' and {len(left) - 1} more' if len(left) > 1 else ''} got gradients and "
-                f"{'are' if len(left) > 1 else 'is'} in no optimizer.",
-                evidence={"parameters": [self._facts[k][3] for k in left[:8]]},
-                fix="give it the parameters of the other model",
-                severity="error",
-                covers=[self._vain[info.number]],
-            )
-            return
+            held = self.held() | self.changed | self.read | self.loaded
+            left = [k for k, facts in self._facts.items() if facts is not None and k not in held]
+            found = given_twice(self.optimizers, self.of, self._vain)
+            if left and found is not None:
+                tell_twice(self, *found, [self._facts[k][3] for k in left])
 
     def _plain(self, value: Value) -> Any:
         """A tensor that is no parameter of a module."""

@@ -1,0 +1,38 @@
+"""Two optimizers that were given the parameters of the same model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...events import OptimizerInfo
+from ...rule import Rule
+
+
+def given_twice(
+    optimizers: list[OptimizerInfo], of: dict[int, set[int]], vain: dict[int, Any]
+) -> tuple[OptimizerInfo, OptimizerInfo, Any] | None:
+    """(optimizer, the one that has its parameters already, where it stepped in vain). `of` are the
+    parameters that each has stepped on, `vain` the steps after a backward that reached none of them.
+    """
+    for info in optimizers:
+        own = of.get(info.number)
+        twins = [o for o in optimizers if o is not info and of.get(o.number) == own]
+        if info.number in vain and own and twins:
+            return info, twins[0], vain[info.number]
+    return None
+
+
+def tell_twice(
+    rule: Rule, info: OptimizerInfo, other: OptimizerInfo, step: Any, left: list[str]
+) -> None:
+    """Report it, with the names of the parameters that no optimizer has."""
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    rule.report(
+        info.site,
+        f"this optimizer has the parameters that the one at {other.site} has already, and {left[0]}{more} got gradients and "
+        f"{'are' if more else 'is'} in no optimizer.",
+        evidence={"parameters": left[:8]},
+        fix="give it the parameters of the other model",
+        severity="error",
+        covers=[step],
+    )
