@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, ancestors, lineage
 from ...rule import Rule
 from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
+from ..source.places import function_around, tree
 
 TIMES = 3  # losses
 LOOKS = 16
@@ -48,7 +50,7 @@ class LossSign(Rule):
     severity = "error"
     summary = "a loss with the wrong sign"
     supersedes = ("loss-at-chance", "exploding-gradient", "lr-absurd")
-    ops = ("log_prob", "entropy", "kl_divergence")
+    ops = ("log_prob", "entropy", "kl_divergence", "triplet_margin_loss", "maximum", "max")
 
     def __init__(self) -> None:
         # by number of a Value: what of a distribution it is, and whether it is about a sample
@@ -63,7 +65,14 @@ class LossSign(Rule):
         self._optimizers.append(event)
 
     def on_op(self, op: Op) -> None:
-        """A distribution was asked for something."""
+        """A distribution was asked for something; a loss of two sides."""
+        if op.name == "triplet_margin_loss":
+            self._triplet(op)
+            return
+        if op.name in ("maximum", "max"):
+            if len(op.inputs) == 2 and op.grad_enabled:
+                self._quantile(op)
+            return
         result, value = op.args.get("result"), op.args.get("value")
         if not isinstance(result, Value):
             return
@@ -74,6 +83,44 @@ class LossSign(Rule):
             or any(o.name in _SAMPLES for o in lineage(value, VIEWS | {"stack", "cat"}, 60))
         )
         self._told[result.number] = op.name, drawn
+
+    def _triplet(self, op: Op) -> None:
+        """Whether what is called negative is given as the positive, and the other way round."""
+        call = op.site.call if op.direct and op.site is not None else None
+        if op.module is not None and op.module.site is not None:
+            call = op.module.site.call
+        given = call.arguments if call is not None else []
+        site = op.module.site if op.module is not None else op.site
+        if len(given) < 3 or site is None:
+            return
+        positive, negative = (_called(site, text) for text in given[1:3])
+        if (positive, negative) == ("negative", "positive"):
+            self._note(
+                "triplet",
+                site,
+                f"`{given[1]}` is given as the positive and `{given[2]}` as the negative: samples of other classes are pulled together",
+                {"call": site.text},
+                "criterion(anchor, positive, negative)",
+            )
+
+    def _quantile(self, op: Op) -> None:
+        """`max(q * e, (q - 1) * e)` with e = prediction - target: the quantile 1 - q."""
+        made = [v.producer for v in op.inputs]
+        if op.site is None or not all(m is not None and m.name == "mul" for m in made):
+            return
+        if not re.search(r"\b([\w.\[\]]+) \* (\w+), ?\(\1 - 1(\.0)?\) \* \2\b", op.site.text):
+            return
+        error = made[0].inputs[-1].producer if made[0] is not None else None
+        if error is None or error.name != "sub" or len(error.inputs) != 2:
+            return
+        if error.inputs[0].requires_grad and not error.inputs[1].requires_grad:
+            self._note(
+                "quantile",
+                error.site,
+                "this difference is prediction - target, and the loss takes the factor q where it is positive: it learns the quantile 1 - q",
+                {"loss": op.site.text},
+                "`error = target - prediction`",
+            )
 
     def on_backward_begin(self, event: Backward) -> None:
         """The terms of a loss."""
@@ -311,6 +358,41 @@ def _parts(op: Op, term: _Term) -> Iterator[_Term]:
             yield _Term(made.inputs[0], term.sign, term.at, term.weights)  # a ratio
     elif op.name == "clamp" and term.weights:
         yield _Term(op.inputs[0], term.sign, term.at, term.weights)
+
+
+_SIDES = {
+    "positive": re.compile(r"(^|[^a-z])pos(itive)?s?([^a-z]|$)", re.I),
+    "negative": re.compile(r"(^|[^a-z])neg(ative)?s?([^a-z]|$)", re.I),
+}
+
+
+def _called(site: Site, text: str) -> str | None:
+    """Whether an argument is called positive or negative, or what it was made of."""
+    for _ in range(2):
+        found = [side for side, words in _SIDES.items() if words.search(text)]
+        if found:
+            return found[0] if len(found) == 1 else None
+        if not text.isidentifier():
+            return None
+        text = _assigned(site, text)
+    return None
+
+
+def _assigned(site: Site, name: str) -> str:
+    """What was assigned to a variable last before a place in the same function."""
+    scope = function_around(site.file, site.line) or tree(site.file)
+    best: tuple[int, str] = (0, "")
+    for node in ast.walk(scope) if scope is not None else ():
+        if not isinstance(node, ast.Assign) or node.lineno >= site.line:
+            continue
+        for target in node.targets:
+            pairs = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts, strict=False))
+            for part, value in pairs:
+                if isinstance(part, ast.Name) and part.id == name and node.lineno > best[0]:
+                    best = node.lineno, ast.unparse(value)
+    return best[1]
 
 
 def _sign(number: Any) -> int:

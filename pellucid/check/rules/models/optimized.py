@@ -11,7 +11,7 @@ from ...events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Val
 from ...rule import Rule
 from ..source.places import Place, assignments, attribute_place, chooser, function_around, tree
 from ..steps.gradients import is_clipping
-from .twice import given_twice, tell_twice
+from .twice import exhausted, given_twice, tell_twice
 
 
 class _Known:
@@ -189,7 +189,11 @@ class ParamReplaced(_Leaves):
         recorder = self.session.recorder
         title = recorder.names.root_name(root)
         if whole:
-            place = assigned_after(old.optimizer, self.session.script, title.split(".")[-1])
+            name, made = title.split(".")[-1], recorder.names.asked_at(root)
+            there = made is not None and re.match(
+                rf"([\w.]+\.)?{re.escape(name)} *=[^=]", made.text
+            )
+            place = made if there else assigned_after(old.optimizer, self.session.script, name)
             what, key = title, (id(root), "")
         else:
             place, part = None, ""
@@ -340,28 +344,6 @@ def gathered_at(site: Any) -> Place | None:
             continue
         return Place(site.file, value.lineno)
     return None
-
-
-def exhausted(site: Any) -> Place | None:
-    """The first line that makes a generator, `model.parameters()`, which the call that makes an
-    optimizer is given by its name.
-    """
-    call = site.call if site is not None else None
-    names = (
-        {n.id for n in ast.walk(call._node) if isinstance(n, ast.Name)}
-        if call is not None
-        else set()
-    )
-    lines = [
-        node.lineno
-        for name in names
-        for node in assignments(site.file, name, 1, site.line)
-        if isinstance(node.value, ast.GeneratorExp)
-        or isinstance(node.value, ast.Call)
-        and getattr(node.value.func, "attr", getattr(node.value.func, "id", ""))
-        in ("parameters", "named_parameters", "filter", "chain", "map")
-    ]
-    return Place(site.file, min(lines)) if lines else None
 
 
 def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = False) -> Any:

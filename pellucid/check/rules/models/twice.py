@@ -1,11 +1,13 @@
-"""Two optimizers that were given the parameters of the same model."""
+"""Parameters that two optimizers were given, or a generator of them that was used up."""
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 from ...events import OptimizerInfo
 from ...rule import Rule
+from ..source.places import Place, assignments
 
 
 def given_twice(
@@ -36,3 +38,25 @@ def tell_twice(
         severity="error",
         covers=[step],
     )
+
+
+def exhausted(site: Any) -> Place | None:
+    """The first line that makes a generator, `model.parameters()`, which the call that makes an
+    optimizer is given by its name.
+    """
+    call = site.call if site is not None else None
+    names = (
+        {n.id for n in ast.walk(call._node) if isinstance(n, ast.Name)}
+        if call is not None
+        else set()
+    )
+    lines = [
+        node.lineno
+        for name in names
+        for node in assignments(site.file, name, 1, site.line)
+        if isinstance(node.value, ast.GeneratorExp)
+        or isinstance(node.value, ast.Call)
+        and getattr(node.value.func, "attr", getattr(node.value.func, "id", ""))
+        in ("parameters", "named_parameters", "filter", "chain", "map")
+    ]
+    return Place(site.file, min(lines)) if lines else None

@@ -43,9 +43,11 @@ class _Rates:
 
 
 class _Scheduled:
-    """A scheduler of an optimizer, and the optimizer's first rate."""
+    """A scheduler of an optimizer, the optimizer's first rate, and where the function of a LambdaLR
+    returns. All this is read while the scheduler lives.
+    """
 
-    __slots__ = ("base", "event")
+    __slots__ = ("base", "event", "returned")
 
     def __init__(self, event: SchedulerStep) -> None:
         self.event = event
@@ -53,6 +55,7 @@ class _Scheduled:
         self.base = max(
             [float(x) for x in getattr(scheduler, "base_lrs", [])] or event.before, default=0.0
         )
+        self.returned = _returned(next(iter(getattr(scheduler, "lr_lambdas", [])), None))
 
 
 class LrAbsurd(Rule):
@@ -555,10 +558,7 @@ class LrAbsurd(Rule):
         if zeros < 10 or zeros < 0.2 * info.steps:
             return
         held = self._schedules.get(info.number)
-        scheduler = held.event.ref() if held is not None and held.event.ref is not None else None
-        place = _returned(next(iter(getattr(scheduler, "lr_lambdas", [])), None)) or (
-            self._changed(info) if held is not None else None
-        )
+        place = None if held is None else held.returned or self._changed(info)
         message = f"the learning rate of {info.class_name} is 0 in the first {zeros} of {info.steps} steps: they change nothing"
         if place is None:
             self._tell(
@@ -639,13 +639,9 @@ class LrAbsurd(Rule):
             and largest <= base * base * 1.001
             and len(set(rates)) > 1
         ):
-            scheduler = held.event.ref() if held.event.ref is not None else None
-            functions = getattr(scheduler, "lr_lambdas", [])
             self._told.add(info.number)
             self.report(
-                _returned(functions[0] if functions else None)
-                or held.event.made
-                or held.event.site,
+                held.returned or held.event.made or held.event.site,
                 f"the function of LambdaLR returns a rate, at most {largest / base:.3g}, but the result is multiplied by "
                 f"the optimizer's rate of {base:g}: "
                 f"the rate used is {largest:.3g} at most.",
