@@ -190,11 +190,13 @@ def _numbers(function: ast.FunctionDef) -> bool:
             for g in node.generators
         ):
             return isinstance(node.value, ast.Name) and isinstance(node.key, ast.Name)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-            table, value = ast.unparse(node.targets[0].value), ast.unparse(node.value)
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Subscript):
+            table, value = ast.unparse(target.value), ast.unparse(node.value)
         elif (
             isinstance(node, ast.Call)
-            and getattr(node.func, "attr", "") == "setdefault"
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "setdefault"
             and len(node.args) == 2
         ):
             table, value = ast.unparse(node.func.value), ast.unparse(node.args[1])

@@ -41,7 +41,7 @@ _IMAGE = re.compile(r"(^|[^a-z])(image|img|scan|picture|photo|frame|x)([^a-z]|$)
 _MASK = re.compile(r"mask|(^|[^a-z])(seg|gt|heatmap|depth|annotation)", re.I)
 
 
-def moved_apart(root: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+def moved_apart(root: ast.AST) -> Iterator[tuple[ast.Call | ast.If, ast.Call | ast.If]]:
     """(what moves the image, what moves the mask) where both draw in the same function: two calls
     of one random function, or two conditions.
     """
@@ -54,7 +54,9 @@ def moved_apart(root: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         and _MOVES.search(ast.unparse(f))
     }
     for function in functions:
-        pairs: list[tuple[ast.AST, str, str]] = []  # statement or call, what draws, what is moved
+        pairs: list[
+            tuple[ast.Call | ast.If, str, str]
+        ] = []  # statement or call, what draws, what is moved
         for node in ast.walk(function):
             if isinstance(node, ast.Call) and len(node.args) == 1:
                 name = getattr(node.func, "id", getattr(node.func, "attr", ""))

@@ -157,4 +157,4 @@ def _cuts(statement: ast.stmt, name: str) -> Iterator[tuple[str, str]]:
         ):
             yield (
                 ("to", ast.unparse(part.upper)) if part.upper else ("from", ast.unparse(part.lower))
-            )  # type: ignore[arg-type]
+            )
