@@ -24,7 +24,7 @@ from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import DtypeError, GraphError, type_name, warn
 from . import observe
-from .display.assigned import check_grad, checked_flag
+from .display.assigned import TensorMeta, check_grad, checked_flag
 from .display.outdated import outdate_all
 from .modes import local, state
 _new: _Any
@@ -35,7 +35,7 @@ class VersionCounter:
     count = 0
     writer: Any = None
     views: list[weakref.ref[Any]] | None = None
-    restricted: list[weakref.ref[Any]] | None = None
+    restricted: list[Any] | None = None
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False
 
@@ -841,7 +841,7 @@ class Tensor:
     def zero_(self) -> Tensor: ...
 
 
-class _ParameterType(type):
+class _ParameterType(TensorMeta):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         ...

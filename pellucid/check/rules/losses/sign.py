@@ -452,7 +452,7 @@ def _of_pairs(value: Value) -> bool:
         op = op.inputs[0].producer
         if op.name != "sigmoid":
             return False
-    elif op is None or op.name != "logsigmoid":
+    elif op is None or op.name not in ("logsigmoid", "log_sigmoid"):
         return False
     return any(
         o.name == "sub" and len(o.inputs) == 2 and all(v.requires_grad for v in o.inputs)
