@@ -446,14 +446,15 @@ def matmul(a: Any, b: Any) -> Any:
 
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow."""
-    if x.size == 0:
-        return x.copy()
-    if x.dtype in _WIDE:
-        return narrowed(softmax(widened(x), axis), x.dtype)
-    if x.dtype in REAL and config.kernels:
+    kind = x.dtype
+    if (kind is _F32 or kind in REAL) and config.kernels:
         made = kernels.rows.softmax.softmax(x, axis)
         if made is not None:
             return made
+    if x.size == 0:
+        return x.copy()
+    if kind in _WIDE:
+        return narrowed(softmax(widened(x), axis), kind)
     e = np.subtract(x, _max(x, axis, None, None, True))
     e = ufuncs.exp(e, e) if type(e) is ndarray else np.exp(e)
     return e / _add(e, axis, None, None, True)
@@ -461,14 +462,15 @@ def softmax(x: Any, axis: int) -> Any:
 
 def log_softmax(x: Any, axis: int) -> Any:
     """log(softmax(x)) along an axis, without overflow."""
-    if x.size == 0:
-        return x.copy()
-    if x.dtype in _WIDE:
-        return narrowed(log_softmax(widened(x), axis), x.dtype)
-    if x.dtype in REAL and config.kernels:
+    kind = x.dtype
+    if (kind is _F32 or kind in REAL) and config.kernels:
         made = kernels.rows.softmax.log_softmax(x, axis)
         if made is not None:
             return made
+    if x.size == 0:
+        return x.copy()
+    if kind in _WIDE:
+        return narrowed(log_softmax(widened(x), axis), kind)
     shifted = x - _max(x, axis, None, None, True)
     return shifted - np.log(_add(ufuncs.exp(shifted), axis, None, None, True))
 

@@ -13,7 +13,7 @@ from numpy import ndarray
 from .. import config
 from ..ir.formula import FORMULAS, Formula
 from .halves import narrowed, widened
-from .native import HALVES, SERVED, SMALL, activation, fused, kernels, ufuncs
+from .native import HALVES, SERVED, SMALL, activation, fused, kernels, native_code_runs, ufuncs
 
 __all__ = [
     "clip_numbers",
@@ -91,7 +91,7 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
         # the other way hands a NaN on
         if run is not None and all(bound == bound for bound in bounds):
             return run(x, *bounds)
-    if kind in _WHOLE and x.size >= _LARGE and type(x) is ndarray and config.kernels:
+    if x.size >= _LARGE and kind in _WHOLE and type(x) is ndarray and config.kernels:
         run = activation(
             "at_most" if low is None else "at_least" if high is None else "between", x.size
         )
@@ -156,7 +156,7 @@ def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
     """By a kernel; None where there is none."""
     if (
         (dtype is None or dtype is x.dtype or dtype == np.int64 and x.dtype.kind in "biu")
-        and x.size >= SMALL
+        and (x.size >= SMALL or x.size and native_code_runs())
         and type(x) is ndarray
         and config.kernels
     ):

@@ -6,8 +6,10 @@ Every function returns None where it cannot serve its arguments (dtype, layout, 
 
 from __future__ import annotations
 
+import functools
 import math as pymath
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -309,36 +311,46 @@ def grain(columns: int) -> int:
 # The entries.
 
 
-def _over_rows(
-    name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None
-) -> np.ndarray | None:
-    shape, kind = x.shape, x.dtype
-    library = _LIBRARIES.get(kind)
-    if library is None or not shape or y is not None and (y.dtype != kind or y.shape != shape):
+@functools.lru_cache(1024)
+def _prepared(
+    name: str, axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[Any, tuple[int, ...]] | None:
+    """The kernel and its numbers; None where there is none."""
+    library = _LIBRARIES.get(dtype)
+    if library is None or not shape or 0 in shape:
         return None
-    kernel = getattr(library, name)
-    if kernel is None:
-        return None
-    if axis != -1 and axis != len(shape) - 1:
-        if not x.size:
-            return empty(shape, kind)
+    if axis in (-1, len(shape) - 1):
+        columns = shape[-1]
+        rows = pymath.prod(shape[:-1])
+        kernel, numbers = getattr(library, name), (columns, rows, GRAIN // columns or 1)
+    else:
         axis %= len(shape)
         middle = (
             (1, *shape)
             if len(shape) == 2
             else (pymath.prod(shape[:axis]), shape[axis], pymath.prod(shape[axis + 1 :]))
         )
-        return softmax_columns.run(name, middle, *[a for a in (x, y) if a is not None])
+        kernel, numbers = softmax_columns.prepared(name, middle, dtype)
+    return kernel and (kernel, numbers)
+
+
+def _over_rows(
+    name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None
+) -> np.ndarray | None:
+    shape, kind = x.shape, x.dtype
+    if y is not None and (y.dtype != kind or y.shape != shape):
+        return None
+    prepared = _prepared(name, axis, shape, kind)
+    if prepared is None:
+        return empty(shape, kind) if not x.size and shape and kind in _LIBRARIES else None
+    kernel, numbers = prepared
     if not x.flags.c_contiguous:
         x = np.ascontiguousarray(x)
-    columns = shape[-1]
     out = empty(shape, kind)
-    if columns:
-        numbers = (columns, out.size // columns, GRAIN // columns or 1)
-        if y is None:
-            kernel(threads.team(), x, out, *numbers)
-        else:
-            kernel(threads.team(), x, np.ascontiguousarray(y), out, *numbers)
+    if y is None:
+        kernel(threads.team(), x, out, *numbers)
+    else:
+        kernel(threads.team(), x, np.ascontiguousarray(y), out, *numbers)
     return out
 
 

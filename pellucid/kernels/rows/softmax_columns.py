@@ -5,20 +5,21 @@ An array is seen as (outer, length, inner), and a task is a block of columns of 
 What is known of each column, its maximum and its sum (in double), lies in a small buffer while the
 rows go by.
 
->>> made = run("softmax", (1, 2, 3), np.zeros((1, 2, 3)))
->>> made is None or made.tolist() == [[[0.5] * 3] * 2]
-True
+>>> kernel, numbers = prepared("softmax", (1, 2, 3), np.dtype(np.float64))
+>>> numbers[:3]
+(2, 3, 1)
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from ...llvm import jit, math, math64, target, threads
 from ...llvm.emit import Function, Module, SSAValue, vector
-from ...llvm.outputs import empty
 
-__all__ = ["run"]
+__all__ = ["prepared"]
 
 BLOCK = 256  # columns of a task
 GRAIN = 16384  # elements a chunk
@@ -142,18 +143,13 @@ _lib = jit.NativeLibrary(
 )
 
 
-def run(name: str, middle: tuple[int, int, int], *arrays: np.ndarray) -> np.ndarray | None:
-    """`name` over a dimension of arrays of one shape and dtype, none of them empty; `middle` is how
-    many places there are before it, in it and after it. None where there is no kernel.
+def prepared(
+    name: str, middle: tuple[int, int, int], dtype: np.dtype[Any]
+) -> tuple[Any, tuple[int, ...]]:
+    """The kernel of `name` over a dimension, None where there is none, and its numbers; `middle` is
+    how many places there are before the dimension, in it and after it.
     """
-    x = arrays[0]
-    kernel = getattr(_lib, f"{name}.{_REALS[x.dtype]}")
-    if kernel is None:
-        return None
-    arrays = tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in arrays])
-    out = empty(x.shape, x.dtype)
     outer, length, inner = middle
     blocks = 1 if inner <= BLOCK else -(-inner // BLOCK)
     grain = GRAIN // (length * (inner if inner < BLOCK else BLOCK)) or 1
-    kernel(threads.team(), *arrays, out, length, inner, outer * blocks, grain)
-    return out
+    return getattr(_lib, f"{name}.{_REALS[dtype]}"), (length, inner, outer * blocks, grain)

@@ -102,8 +102,12 @@ def check_memory(layout: Any, pin_memory: Any) -> None:
 
 def sizes(size: Sequence[Any], function: str) -> tuple[int, ...]:
     """The shape that `f(2, 3)`, `f((2, 3))` and `f(torch.Size([2, 3]))` mean."""
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = size[0]
+    if len(size) == 1:
+        first = size[0]
+        if type(first) is int and first >= 0:
+            return (first,)
+        if isinstance(first, (tuple, list)):
+            size = first
     for value in size:
         if type(value) is not int or value < 0:
             break

@@ -50,7 +50,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
     ) -> Tensor:
         if (
             out is None
-            and (device is devices.cpu or device is None and local.device is None)
+            and (device is None is local.device or device is devices.cpu)
             and size
             and not requires_grad
             and not pin_memory

@@ -393,11 +393,10 @@ def trace(input: Tensor) -> Tensor:
             "trace: expected a matrix, but got tensor with dim " + str(input._array.ndim)
         )
     if is_direct(input):
-        return titled(
-            wrap(np.asarray(numpy_cpu.sum(input._array.diagonal()))), "Trace", of=(input,)
-        )
-    diagonal = F.diagonal(input, offset=0, dim1=0, dim2=1)
-    return titled(diagonal.sum(), "Trace", of=(input,))
+        diagonal = np.ascontiguousarray(input._array.diagonal())
+        return wrap(np.asarray(numpy_cpu.sum(diagonal)))
+    total = F.diagonal(input, offset=0, dim1=0, dim2=1).sum()
+    return titled(total, "Trace", of=(input,))
 
 
 @public(methods="=")

@@ -257,8 +257,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return matmul_op.call(input, other)
 
 
-def _as_it_is(a: Any, b: Any) -> Tensor:
+def _of_vectors(a: Any, b: Any) -> Tensor:
     """The product in the operands' own precision, where autocast would lower it."""
+    if thread.stack.autocast is None:
+        return matmul_op.call(a, b)
     with playing("autocast", None):
         return matmul_op.call(a, b)
 
@@ -271,9 +273,7 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
             require_tensor(a, name, names[0], 1)._array.shape,
             require_tensor(b, name, names[1], 2)._array.shape,
         )
-        if vectors and thread.stack.autocast is not None:
-            return _as_it_is(a, b)
-        return matmul_op.call(a, b)
+        return _of_vectors(a, b) if vectors else matmul_op.call(a, b)
 
     return product
 
@@ -349,15 +349,12 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 def _check_dot(a: Any, b: Any) -> None:
-    sa, sb = (
-        require_tensor(a, "dot")._array.shape,
-        require_tensor(b, "dot", "tensor", 2)._array.shape,
-    )
-    if len(sa) == len(sb) == 1 and a.dtype is not b.dtype:
+    x, y = require_tensor(a, "dot")._array, require_tensor(b, "dot", "tensor", 2)._array
+    if x.dtype is not y.dtype and x.ndim == y.ndim == 1 and a.dtype is not b.dtype:
         raise DtypeError(
             f"dot : expected both vectors to have same dtype, but found {a.dtype.scalar_type_name} and {b.dtype.scalar_type_name}"
         )
-    dot_shape(sa, sb)
+    dot_shape(x.shape, y.shape)
 
 
 @public(methods="=", out="result dtype {given} does not match input dtype {wanted}")
@@ -372,7 +369,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     tensor(11.)
     """
     _check_dot(input, tensor)
-    return _dot(input, tensor)
+    return _of_vectors(input, tensor)
 
 
 @public(methods="=", out="result dtype {given} does not match input dtype {wanted}")
@@ -384,7 +381,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     tensor(11.)
     """
     _check_dot(input, other)
-    return titled(_dot(F.conj(input), other), "Vdot", of=(input, other))
+    return titled(_of_vectors(F.conj(input), other), "Vdot", of=(input, other))
 
 
 @public(out="linalg.vecdot: Expected out of dtype{wanted} but found {given}", namespace="linalg")

@@ -114,13 +114,13 @@ sum_all_op = defop(
 
 
 @public(methods="=", out="computes")
+@numpy_names
 def sum(
     input: Tensor,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **axis: Any,
 ) -> Tensor:
     """Sum of all elements, or along dimensions. Integers and bools give int64.
 
@@ -137,8 +137,6 @@ def sum(
     >>> torch.sum(torch.ones(2, 3), dim=1)
     tensor([3., 3.])
     """
-    if axis:
-        dim, keepdim = _renamed("sum", axis, dim, keepdim)
     if dtype is not None:
         made = sum(as_dtype(require_tensor(input, "sum"), dtype, "sum"), dim, keepdim)
         return as_dtype(made, dtype, "sum")
@@ -146,14 +144,6 @@ def sum(
         return sum_all_op.call(input)
     dims = dims_of(dim, require_tensor(input, "sum")._array.ndim, "sum")
     return sum_op.call(input, dim=dims, keepdim=keepdim)
-
-
-def _renamed(name: str, given: dict[str, Any], dim: Any, keepdim: Any) -> tuple[Any, Any]:
-    """`dim` and `keepdim` when the caller wrote NumPy's `axis=` and `keepdims=`."""
-    for word in given:
-        if word not in ("axis", "keepdims"):
-            raise ArgumentTypeError(f"{name}() got an unexpected keyword argument '{word}'")
-    return given.get("axis", dim), given.get("keepdims", keepdim)
 
 
 mean_op = defop(
@@ -203,13 +193,13 @@ mean_all_op = defop(
 
 
 @public(methods="=", out="computes")
+@numpy_names
 def mean(
     input: Tensor,
     dim: Dims = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.dtype | None = None,
-    **axis: Any,
 ) -> Tensor:
     """Mean of all elements, or along dimensions.
 
@@ -226,12 +216,10 @@ def mean(
     >>> torch.mean(torch.tensor([1.0, 2.0, 6.0]))
     tensor(3.)
     """
-    if axis:
-        dim, keepdim = _renamed("mean", axis, dim, keepdim)
     if dtype is not None:
         input = as_dtype(require_tensor(input, "mean"), dtype, "mean")
-    kind = require_tensor(input, "mean").dtype
-    if not (kind.is_floating_point or kind.is_complex):
+    a = require_tensor(input, "mean")._array
+    if a.dtype.kind not in "fc" and not (kind := input.dtype).is_floating_point:
         where = "Optional dtype" if dtype is not None else "Input dtype"
         raise DtypeError(
             f"mean(): could not infer output dtype. {where} must be either a floating point or complex dtype. "
@@ -240,7 +228,7 @@ def mean(
         )
     if dim is None and not keepdim:
         return mean_all_op.call(input)
-    return mean_op.call(input, dim=dims_of(dim, input._array.ndim, "mean"), keepdim=keepdim)
+    return mean_op.call(input, dim=dims_of(dim, a.ndim, "mean"), keepdim=keepdim)
 
 
 def _nansum(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:

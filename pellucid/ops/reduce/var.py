@@ -191,7 +191,7 @@ def _spread_arguments(
     `var(x, dim, unbiased)`.
     """
     a = require_tensor(input, name)._array
-    if a.dtype.kind not in "fcV":
+    if a.dtype.kind not in "fc" and not input.dtype.is_floating_point:
         functions = name if name.endswith("_mean") else "std and var"
         raise DtypeError(f"{functions} only support floating point and complex dtypes")
     if isinstance(dim, bool):

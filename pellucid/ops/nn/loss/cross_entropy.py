@@ -126,9 +126,7 @@ def _nll_title(shape: tuple[int, ...]) -> str:
 def _of_few(xp: Any, x: Any, target: Any, *, reduction: str) -> Any:
     losses = widened(x[positions(target.size, 1, 0), target])
     if reduction != "none":
-        losses = xp.sum(losses)
-        if reduction == "mean":
-            losses = losses / losses.dtype.type(target.size)
+        losses = (xp.mean if reduction == "mean" else xp.sum)(losses)
     losses = -losses
     return narrowed(np.asarray(losses), x.dtype) if x.dtype in HALVES else losses
 
