@@ -27,7 +27,7 @@ from .native import REAL, kernels, native_code_runs, sparing, ufuncs
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403
-from .numpy_nn import numpy_matmul
+from .numpy_nn import by_dot, numpy_matmul
 
 name = "numpy"
 
@@ -394,17 +394,9 @@ def matmul(a: Any, b: Any) -> Any:
     one matrix is one product.
     """
     kind = a.dtype
-    if (
-        a.size <= _FEW >= b.size
-        and type(a) is ndarray is type(b)
-        and kind is b.dtype
-        and kind.char in "fd"
-        and 0 < a.ndim < 3 > b.ndim > 0
-        and a.flags.forc
-        and b.flags.forc
-        and a.shape[-1] > 1
-    ):
-        return a.dot(b)  # the same call of BLAS, in a third of the time of `np.matmul`
+    made = by_dot(a, b) if a.size <= _FEW >= b.size else None
+    if made is not None:
+        return made
     if b.ndim == 2 and a.ndim > 2 and a.size:
         shape = a.shape
         return matmul(a.reshape(-1, shape[-1]), b).reshape(*shape[:-1], b.shape[-1])

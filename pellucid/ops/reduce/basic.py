@@ -530,7 +530,8 @@ def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
 
 
 def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: Any = None) -> Tensor:
-    shape = require_tensor(input, name)._array.shape
+    a = require_tensor(input, name)._array
+    shape = a.shape
     if 0 in shape:
         for d in (dim,) if isinstance(dim, int) else dim or ():
             number = normalize_dim(d, len(shape))
@@ -539,7 +540,7 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: An
                 raise DimensionError(
                     f"{title}: Expected reduction dim {shown} to have non-zero size."
                 )
-    if input.dtype.is_complex:
+    if a.dtype.kind == "c":
         if name == "aminmax" and not shape:
             raise DtypeError(f"aminmax not implemented for {input.dtype.scalar_type_name}")
         kernel = {"amax": "max_values_cpu", "amin": "min_values_cpu"}.get(name, "aminmax_cpu")

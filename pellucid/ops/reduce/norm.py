@@ -31,11 +31,13 @@ INF = math.inf
 # ---- vector norms -----------------------------------------------------------------------------
 def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     kind = x.dtype
-    if ord == 2 and xp is numpy_cpu and kind.kind != "c" and count(x.shape, dim) > 1:
+    n = count(x.shape, dim)
+    if ord == 2 and xp is numpy_cpu and kind.kind != "c" and n > 1:
         made = numpy_cpu.euclidean(x, dim, keepdim)
         if made is not None:
             return made
-    size = xp.abs(converted(x, xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x)
+    size = converted(x, xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
+    size = size if ord == 2 and n != 1 and size.dtype.kind == "f" else xp.abs(size)
     real = kind if kind.kind != "c" else size.dtype
     if ord == INF:
         made = xp.max(size, dim, keepdim) if x.size else xp.sum(size, dim, None, None, keepdim)
@@ -43,14 +45,15 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
         made = xp.min(size, dim, keepdim)
     elif ord == 0:
         made = xp.sum((size != 0).astype(size.dtype), dim, None, None, keepdim)
-    elif ord == 1 or count(x.shape, dim) == 1:  # the square of a single element might overflow
+    elif ord == 1 or n == 1:  # the square of a single element might overflow
         made = xp.sum(size, dim, None, None, keepdim)
     elif ord == 2:
         made = xp.sqrt(xp.sum(size * size, dim, None, None, keepdim))
     else:
         p = size.dtype.type(ord)
         made = xp.power(xp.sum(xp.power(size, p), dim, None, None, keepdim), 1 / p)
-    return xp.asarray(made).astype(real, copy=False)
+    made = xp.asarray(made)
+    return made if made.dtype is real else made.astype(real, copy=False)
 
 
 def _vector_norm_grad(

@@ -373,17 +373,20 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
     number = everyday_dim(input, dim)
     if number >= 0:
         return op.call(input, dim=number, keepdim=bool(keepdim))
-    _real_only(input, name, f"{name}(): does not support complex input")
-    if input.dtype is dtypes.bool_:
+    a = require_tensor(input, name)._array
+    if a.dtype.kind == "c":
+        raise DtypeError(f"{name}(): does not support complex input")
+    if a.dtype.kind == "b":
         raise DtypeError(f"{name}(): does not support bool input")
     if dim is not None:
         if isinstance(dim, bool) or not hasattr(dim, "__index__"):
             raise ArgumentTypeError(
                 f"{name}(): argument 'dim' (position 2) must be int, not {type_name(dim)}"
             )
-        dim = normalize_dim(dim.__index__(), input._array.ndim)
-    check_nonempty_reduction(name, input._array.shape, dim)
-    return op.call(input, dim=dim if input._array.ndim else None, keepdim=bool(keepdim))
+        dim = normalize_dim(dim.__index__(), a.ndim)
+    if 0 in a.shape:
+        check_nonempty_reduction(name, a.shape, dim)
+    return op.call(input, dim=dim if a.ndim else None, keepdim=bool(keepdim))
 
 
 @public(methods="=", out="same")

@@ -21,7 +21,7 @@ from .basic import OVER_DIMS, reduced_aval
 
 
 def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
-    if x.dtype in HALVES and type(x) is np.ndarray:
+    if x.itemsize == 2 and x.dtype in HALVES and type(x) is np.ndarray:
         x = nonzero_bits(x)
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         # the first False: a quarter of the cost, and the rest is not looked at
@@ -30,7 +30,7 @@ def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
 
 
 def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
-    if x.dtype in HALVES and type(x) is np.ndarray:
+    if x.itemsize == 2 and x.dtype in HALVES and type(x) is np.ndarray:
         x = nonzero_bits(x)
     if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
         return x.item(x.argmax())
@@ -99,7 +99,7 @@ def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor
         dims = ()  # an empty list reduces nothing here
     made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
     # PyTorch keeps uint8
-    return F.cast(made, dtype=np.dtype(np.uint8)) if input.dtype is dtypes.uint8 else made
+    return F.cast(made, dtype=input._array.dtype) if input._array.dtype == np.uint8 else made
 
 
 def _truth_into(out: Any, made: Tensor, name: str, input: Tensor) -> Tensor:
