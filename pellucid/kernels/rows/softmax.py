@@ -319,6 +319,7 @@ def _prepared(
     library = _LIBRARIES.get(dtype)
     if library is None or not shape or 0 in shape:
         return None
+    numbers: tuple[int, ...]
     if axis in (-1, len(shape) - 1):
         columns = shape[-1]
         rows = pymath.prod(shape[:-1])
