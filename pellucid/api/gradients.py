@@ -56,7 +56,8 @@ def _base(self: Tensor) -> Tensor | None:
     >>> x[0]._base is x, x._base is None
     (True, True)
     """
-    return self._view.base if self._view is not None and _is_view(self) else None
+    # asked first: a compiled call has to hear of it, of what is no view, too
+    return self._view.base if _is_view(self) and self._view is not None else None
 
 
 @method()
