@@ -17,7 +17,7 @@ from ..core.bind import wrap
 from ..core.modes import enable_grad, local, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.tape import walk
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, set_requires_grad
 from ..core.tracing import constant
 from ..core.transforms import forward_mode
 from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
@@ -41,7 +41,7 @@ def _fresh(x: Any, outer: bool) -> Tensor:
     with no_grad():
         y: Tensor = F.alias(x)
     y._view = None
-    y.requires_grad = True
+    set_requires_grad(y, True, "only Tensors of floating point dtype")
     return y
 
 

@@ -217,6 +217,16 @@ SESSIONS = {
         p.groupby(5)
         list(p.map(lambda a, b=1: a * b))
     """,
+    "exchange and observers": """
+        torch.from_dlpack(5)
+        torch.func.grad(lambda t: (t ** 2).sum())(torch.ones(2).int())
+        o = torch.ao.quantization.MinMaxObserver()
+        _ = o(torch.tensor([1., -2.]))
+        o.calculate_qparams()
+        s = torch.ao.quantization.MinMaxObserver(dtype=torch.qint8, qscheme=torch.per_tensor_symmetric)
+        _ = s(torch.tensor([1., -2.]))
+        s.calculate_qparams()
+    """,
     "indices": """
         x = torch.arange(6.).view(2, 3)
         torch.take_along_dim(x, torch.tensor([1, 0], dtype=torch.int32))

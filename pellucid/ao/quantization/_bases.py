@@ -200,9 +200,8 @@ class UniformQuantizationObserverBase(ObserverBase):
             return make_tensor(scale), make_tensor(-low / scale)
         else:
             scale = np.maximum((above - below) / np.float32(qmax - qmin), least)
-            zero = np.clip(qmin - np.rint(below / scale).astype(np.int32), qmin, qmax).astype(
-                np.int64
-            )
+            found = np.clip(qmin - np.rint(below / scale).astype(np.int32), qmin, qmax)
+            zero = found.astype(np.int32)  # the others are int64 in PyTorch
         scale = np.asarray(scale, np.float32)
         if scale.ndim == 0:
             scale, zero = scale.reshape(1), np.asarray(zero).reshape(1)

@@ -584,6 +584,11 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
     check_device(device)
     capsule = type(ext_tensor).__name__ == "PyCapsule"
+    if not capsule and not hasattr(ext_tensor, "__dlpack__"):
+        raise OperationError(
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+            "already constructed a tensor from it once."
+        )
     array = np.from_dlpack(_Capsule(ext_tensor) if capsule else ext_tensor)
     if copy:
         array = array.copy()
