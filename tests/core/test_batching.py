@@ -216,3 +216,11 @@ def test_data_is_refused_under_vmap():
     ):
         with pytest.raises(RuntimeError, match=said):
             torch.func.vmap(function)(torch.ones(3, 2))
+
+
+@pytest.mark.parametrize("samples", [0, 1, 3])
+def test_a_mean_of_all_elements_of_each_sample(samples):
+    x = torch.arange(samples * 4.0).reshape(samples, 2, 2)
+    assert torch.vmap(lambda s: s.mean())(x).tolist() == x.mean((1, 2)).tolist()
+    losses = torch.vmap(lambda s: torch.nn.functional.mse_loss(s, s + 2))(x)
+    assert losses.tolist() == [4.0] * samples

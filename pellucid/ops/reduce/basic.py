@@ -63,10 +63,14 @@ def _batch_sums(b: Any) -> Any:
     return b.along_dims() if b.ndim else b.call(b.F.unsqueeze(b[0], dim=1), dim=(1,), keepdim=False)
 
 
-def _batch_whole_sum(b: Any) -> Any:
-    return b.F.sum(
-        b[0] if b.ndim else b.F.unsqueeze(b[0], dim=1), dim=b.shifted(None) or (1,), keepdim=False
-    )
+def _batch_whole(name: str) -> Any:
+    """The reduction of each sample, by the operation that takes dimensions."""
+
+    def batch(b: Any) -> Any:
+        x = b[0] if b.ndim else b.F.unsqueeze(b[0], dim=1)
+        return getattr(b.F, name)(x, dim=b.shifted(None) or (1,), keepdim=False)
+
+    return batch
 
 
 def _expand_sum(e: Any, x: Any) -> bool:
@@ -104,7 +108,7 @@ sum_all_op = defop(
     vjp={"input": lambda F, g, input_shape: F.expand(g, shape=input_shape)},
     jvp="linear",
     grad_name="Sum",
-    batch=_batch_whole_sum,
+    batch=_batch_whole("sum"),
     traits="passes",
     title="sum",
     onnx=lambda c: c.reduction("ReduceSum"),
@@ -182,6 +186,7 @@ mean_all_op = defop(
     },
     jvp="linear",
     grad_name="Mean",
+    batch=_batch_whole("mean"),
     traits="passes",
     title="mean",
     onnx=lambda c: c.reduction("ReduceMean"),
