@@ -289,6 +289,8 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
     if channels and x.ndim < 2:
         raise OperationError("Feature dropout requires at least 2 dimensions in the input")
     _check_kind(x)
+    if x.is_meta:
+        return x.clone()
     if channels:
         shape = x._array.shape
         keep = bernoulli(

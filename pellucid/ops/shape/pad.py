@@ -217,9 +217,8 @@ def pad(
     given = input
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
-            input = F.index_select(
-                input, wrap(constant(_positions(a.shape[d], before, after, mode))), dim=d
-            )
+            places = wrap(constant(_positions(a.shape[d], before, after, mode)))
+            input = F.index_select(input, places.to("meta") if given.is_meta else places, dim=d)
     made = _apart(input, given, mode != "circular")
     return titled(made, f"{_TITLES[mode]}Pad{one - 1}D", given) if mode in _TITLES else made
 

@@ -328,7 +328,7 @@ def nothing_normalised(input: Tensor, weight: Tensor | None, bias: Tensor | None
 
 
 def _shaped(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return wrap(t._array.reshape(shape))
+    return t.detach().reshape(shape) if t.is_meta else wrap(t._array.reshape(shape))
 
 
 def check_several_values(shape: tuple[int, ...]) -> None:
@@ -384,7 +384,8 @@ def _update_running(
 
 def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
     """1 / sqrt(variance + eps), in double, as an array."""
-    if tracing.tracer():  # in operations, which a program repeats
+    # in operations, which a program repeats and meta tensors answer
+    if tracing.tracer() or variance.is_meta:
         wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))
         return F.reshape(
             F.cast(F.div(1.0, F.sqrt(F.add(wide, eps))), dtype=kind), shape=shape

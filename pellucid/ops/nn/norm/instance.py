@@ -115,7 +115,7 @@ def instance_norm(
     n, c = shape[0], shape[1]
     if input._array.size:
         check_mapped(input, running_mean, running_var)
-    if running_mean is not None and running_var is not None:
+    if running_mean is not None and running_var is not None and not input.is_meta:
         tracing.effect(
             _move_by_instances,
             [running_mean._array, running_var._array],

@@ -306,6 +306,8 @@ METHODS["prelu"] = prelu
 def _rrelu(x: Tensor, lower: float, upper: float, training: bool, generator: Any = None) -> Tensor:
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
+    if x.is_meta:  # no values to draw slopes for
+        return titled(x.clone(), "RreluWithNoise", x)
     noise = rrelu_noise(generator or random.default_generator, x._array, lower, upper)
     return titled(x * wrap(noise), "RreluWithNoise", x)
 
