@@ -127,7 +127,7 @@ def test_every_truncation_is_noticed():
     for n in range(4, len(data), 37):
         with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError)):
             torch.load(io.BytesIO(data[:n]))
-    with pytest.raises(EOFError, match="Ran out of input"):
+    with pytest.raises(EOFError, match="^$"):
         torch.load(io.BytesIO(b""))
 
 

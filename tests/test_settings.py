@@ -39,9 +39,9 @@ def test_types_by_name():
     assert torch.is_storage(torch.FloatStorage(3))
     with pytest.raises(TypeError, match="expected TensorOptions\\(dtype=float"):
         torch.FloatTensor(torch.ones(2).double())
-    with pytest.warns(UserWarning, match="deprecated"):
-        torch.set_default_tensor_type(torch.DoubleTensor)
     try:
+        with pytest.warns(UserWarning, match="deprecated"):
+            torch.set_default_tensor_type(torch.DoubleTensor)
         assert torch.ones(1).dtype is torch.float64
     finally:
         torch.set_default_dtype(torch.float32)

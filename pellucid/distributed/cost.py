@@ -141,7 +141,7 @@ def predict(
         overlap: the part of backward during which gradients can travel; 0 where no core is left for
             that.
 
-    >>> step = Step(0.394, 0.26, [25_000_000] * 4 + [2_000_000], 102_000_000, 204_000_000)
+    >>> step = MeasuredStep(0.394, 0.26, [25_000_000] * 4 + [2_000_000], 102_000_000, 204_000_000)
     >>> for p in predict(step, NETWORKS["10GbE"], 8):
     ...     print(p.way, f"{p.efficiency:.0%}", round(p.memory / 1e6))
     DDP 97% 408

@@ -1,11 +1,11 @@
 """A schedule: many kernels called one after the other by one native function, on memory whose
 addresses a table holds.
 
-    >>> from .pointwise.loop import Access, Loop, Step, Write, emit
+    >>> from .pointwise.loop import Access, Loop, PointwiseOp, Write, emit
     >>> x = Access("float32", (1,))
-    >>> twice = emit(Loop((4,), (x,), (), (Step("mul", (("in", 0), ("const", 2.0)), "float32"),), (Write(("step", 0), x),)), "k0")
+    >>> twice = emit(Loop((4,), (x,), (), (PointwiseOp("mul", (("in", 0), ("const", 2.0)), "float32"),), (Write(("step", 0), x),)), "k0")
     >>> s = Schedule(given=2)
-    >>> s.kernel(twice, [Place("given", 0), Place("given", 1)])
+    >>> s.kernel(twice, [Address("given", 0), Address("given", 1)])
     >>> out, run = np.zeros(4, np.float32), s.compile("doubling")
     >>> if run:
     ...     run(np.ones(4, np.float32), out)

@@ -194,7 +194,7 @@ class NativeLibrary:
     all are compiled when the first is used, from what `build()` gives.
 
     >>> doubled = lambda name: f"define i64 @{name}(i64 %x) {{\\n %y = add i64 %x, %x\\n ret i64 %y\\n}}"
-    >>> library = Library("doubling", doubled, {"twice": "i>i", "double": "i>i"})
+    >>> library = NativeLibrary("doubling", doubled, {"twice": "i>i", "double": "i>i"})
     >>> library.twice(4) if library.twice else 8
     8
     """

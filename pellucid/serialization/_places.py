@@ -26,12 +26,12 @@ def register_package(priority: int, tagger: Tagger, deserializer: Restorer) -> N
 
     Example:
         >>> import pellucid as torch
-        >>> kept = torch.serialization.PACKAGES.copy()
+        >>> kept = PACKAGES.copy()
         >>> to_cpu = lambda storage, tag: storage if tag.startswith("npu") else None
         >>> torch.serialization.register_package(11, lambda storage: None, to_cpu)
         >>> torch.serialization.default_restore_location(torch.UntypedStorage(2), "npu:0").nbytes()
         2
-        >>> torch.serialization.PACKAGES[:] = kept
+        >>> PACKAGES[:] = kept
     """
     PACKAGES.append((priority, tagger, deserializer))
     PACKAGES.sort(key=lambda entry: entry[0])

@@ -442,9 +442,10 @@ def test_abs_of_complex_numbers_is_refused_in_place(name: str) -> None:
 @pytest.mark.parametrize("name", ["dropout", "dropout2d", "alpha_dropout", "feature_alpha_dropout"])
 def test_dropout_of_integers_is_refused(name: str) -> None:
     function = getattr(torch.nn.functional, name)
-    for dtype in (torch.int64, torch.bool):
+    for dtype, title in ((torch.int64, "Long"), (torch.bool, "Bool")):
         with pytest.raises(
-            RuntimeError, match="result type Float can't be cast to the desired output type Long"
+            RuntimeError,
+            match=f"result type Float can't be cast to the desired output type {title}",
         ):
             function(torch.ones(1, 2, 2, 2).to(dtype), 0.5, training=True)
         assert function(torch.ones(1, 2, 2, 2).to(dtype), 0.5, training=False).dtype is dtype

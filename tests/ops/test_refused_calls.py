@@ -39,8 +39,12 @@ def test_linear_cross_entropy_shapes(x, weight, message):
 
 
 def test_gather_from_a_number_is_a_number():
-    assert torch.gather(torch.tensor(2.0), 0, torch.tensor(0)).shape == ()
-    assert torch.gather(torch.ones(2), 0, torch.tensor([1])).shape == (1,)
+    for _ in range(2):  # in NumPy's way, and in the way of programs in which native code runs
+        assert torch.gather(torch.tensor(2.0), 0, torch.tensor(0)).shape == ()
+        assert torch.gather(torch.ones(3), 0, torch.tensor(1)).shape == ()
+        assert torch.gather(torch.tensor(2.0), -1, torch.tensor([0])).shape == (1,)
+        assert torch.gather(torch.ones(2), 0, torch.tensor([1])).shape == (1,)
+        torch.gather(torch.ones(300, 30), 0, torch.zeros(300, 30, dtype=torch.int64))
 
 
 @pytest.mark.parametrize("dim", [2, -1])

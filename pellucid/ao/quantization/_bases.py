@@ -33,7 +33,7 @@ class _PartialWrapper:
     >>> observer = torch.ao.quantization.MinMaxObserver.with_args(quant_min=0, quant_max=127)()
     >>> _ = observer(torch.tensor([0.0, 12.7]))
     >>> observer.calculate_qparams()
-    (tensor([0.1000]), tensor([0]))
+    (tensor([0.1000]), tensor([0], dtype=torch.int32))
     """
 
     def __init__(self, p: Any) -> None:

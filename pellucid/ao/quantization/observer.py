@@ -76,7 +76,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     >>> observer = torch.ao.quantization.MinMaxObserver()
     >>> _ = observer(torch.tensor([0.0, 2.55]))
     >>> observer.calculate_qparams()
-    (tensor([0.0100]), tensor([0]))
+    (tensor([0.0100]), tensor([0], dtype=torch.int32))
     """
 
     def __init__(

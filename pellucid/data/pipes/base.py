@@ -115,7 +115,9 @@ class IterDataPipe(_Pipe, IterableDataset[Any]):
     >>> class Count(torch.utils.data.IterDataPipe):
     ...     def __iter__(self):
     ...         return iter(range(4))
-    >>> list(Count().map(lambda n: n * n))
+    >>> def square(n):
+    ...     return n * n
+    >>> list(Count().map(square))
     [0, 1, 4, 9]
     """
 

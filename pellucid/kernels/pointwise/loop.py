@@ -2,7 +2,7 @@
 pass over memory.
 
     >>> x, y = Access("float32", (3, 1)), Access("float32", (0, 1))
-    >>> loop = Loop((2, 3), (x, y), (), (Step("add", (("in", 0), ("in", 1)), "float32"),), (Write(("step", 0), x),), ())
+    >>> loop = Loop((2, 3), (x, y), (), (PointwiseOp("add", (("in", 0), ("in", 1)), "float32"),), (Write(("step", 0), x),), ())
     >>> out = np.empty((2, 3), np.float32)
     >>> run = compile(loop)
     >>> if run:

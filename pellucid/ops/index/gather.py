@@ -39,7 +39,7 @@ def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     except IndexError:
         quick = None
     if quick is not None:
-        return quick
+        return quick if shape else quick.reshape(())
     way = short_way(x, index, dim) if shape and count <= KERNEL_SIZE else None
     if way is not None and inside(index, x.shape[dim]):
         return take_by(x, index, way)
