@@ -14,10 +14,12 @@ from ..devices import device
 from ..errors import warn
 from . import _read
 from ._names import torch_module
-from ._places import default_restore_location as default_restore_location
-from ._places import location_tag as location_tag
-from ._places import normalize_storage_type as normalize_storage_type
-from ._places import register_package as register_package
+from ._places import (
+    default_restore_location,
+    location_tag,
+    normalize_storage_type,
+    register_package,
+)
 from ._read import read_legacy, read_zip
 from ._restricted import ALLOWED, SAFE
 from ._write import write_file, write_legacy, write_zip
@@ -25,9 +27,13 @@ from ._write import write_file, write_legacy, write_zip
 __all__ = [
     "add_safe_globals",
     "clear_safe_globals",
+    "default_restore_location",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
+    "location_tag",
+    "normalize_storage_type",
+    "register_package",
     "safe_globals",
     "save",
     "skip_data",
