@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Value, ancestors, lineage
+from ...events import VIEWS, Op, Value, ancestors, lineage
 from ...recording.signatures import RANDOM
 from ...rule import Rule
+from ..losses.origin import Repeated
 
-TIMES = 2
-LOOKS = 16  # of each place
 LARGEST = 1 << 22
 APART = 1000.0  # how many times the smallest deviation the largest one is
 COLUMNS = 64
@@ -28,18 +27,17 @@ class ScaledTwice(Rule):
     ops = ("div", "mul")
 
     def __init__(self) -> None:
-        self._looked: dict[Site | None, int] = {}
-        self._found: dict[Site | None, int] = {}
+        self._repeated = Repeated(looks=16, times=2)
 
     def on_op(self, op: Op) -> None:
         """Something is divided by 255."""
         factor = op.args.get("other")
         if not isinstance(factor, (int, float)) or not _is_byte(op.name, float(factor)):
             return
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        due = self._repeated.due(op.site)
         x = op.args.get("input")
         if (
-            looked > LOOKS
+            not due
             or not isinstance(x, Value)
             or not x.is_floating_point
             or x.requires_grad
@@ -59,8 +57,7 @@ class ScaledTwice(Rule):
             for o in ancestors([x], limit=40)
         ):
             return  # noise of a fraction of a level
-        found = self._found[op.site] = self._found.get(op.site, 0) + 1
-        if found == TIMES:
+        if self._repeated.again(op.site):
             self.report(
                 op.site,
                 f"these values are between 0 and {array.max():.3g} already, and are divided by 255 here once more: all inputs are "
@@ -88,13 +85,10 @@ class ColumnsTogether(Rule):
 
     def on_op(self, op: Op) -> None:
         """`(x - x.mean()) / x.std()` of a table."""
-        if self._told or op.module is not None or len(op.inputs) != 2 or op.inplace:
+        parts = None if self._told or op.inplace else standardized(op)
+        if parts is None:
             return
-        top, bottom = op.inputs
-        made, out = top.producer, op.output
-        if made is None or made.name != "sub" or len(made.inputs) != 2 or out is None:
-            return
-        table, center = made.inputs
+        table, center, bottom = parts
         if table.ndim != 2 or table.requires_grad or not 2 <= table.shape[1] <= COLUMNS:
             return
         if table.shape[0] < 16 or table.numel > LARGEST or center.numel != 1 or bottom.numel != 1:
@@ -114,6 +108,18 @@ class ColumnsTogether(Rule):
                 evidence={"deviations": [min(spread), max(spread)], "scaled_at": str(op.site)},
                 fix="one of each column: `x.mean(0)` and `x.std(0)`",
             )
+
+
+def standardized(op: Op) -> tuple[Value, Value, Value] | None:
+    """What `(x - center) / scale` is made of, as (x, center, scale), outside of any module."""
+    if op.module is not None or len(op.inputs) != 2 or op.output is None:
+        return None
+    top, scale = op.inputs
+    made = top.producer
+    if made is None or made.name != "sub" or len(made.inputs) != 2:
+        return None
+    x, center = made.inputs
+    return x, center, scale
 
 
 def _statistic(value: Value, name: str) -> Any:

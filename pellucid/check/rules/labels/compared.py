@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...events import VIEWS, Op, Value, lineage
 from ...rule import Rule, cause_site
+from ..losses.origin import Repeated
 
-TIMES = 3
-LOOKS = 12  # of each place
 LARGEST = 1 << 20
 _PICKS = ("max", "amax", "topk", "min", "sort", "kthvalue")
 
 
-class _Sampled(Rule):
-    """Looks at the first operations of each place, and counts those that are wrong."""
-
-    def __init__(self) -> None:
-        self._looked: dict[Any, int] = {}
-        self._wrong: dict[Any, int] = {}
-
-    def due(self, op: Op) -> bool:
-        """Whether this operation is to be looked at."""
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        return looked <= LOOKS
-
-    def again(self, op: Op) -> bool:
-        """Whether the operations of this place have been wrong often enough, now."""
-        count = self._wrong[op.site] = self._wrong.get(op.site, 0) + 1
-        return count == TIMES
-
-
-class ScoresCompared(_Sampled):
+class ScoresCompared(Rule):
     """Class labels are compared with the scores of a model, which never equal them."""
 
     slug = "scores-compared"
@@ -42,9 +21,16 @@ class ScoresCompared(_Sampled):
     summary = "class labels are compared with scores instead of classes"
     ops = ("eq",)
 
+    def __init__(self) -> None:
+        self._repeated = Repeated(looks=12, times=3)
+
     def on_op(self, op: Op) -> None:
         """Two tensors are compared."""
-        if len(op.inputs) != 2 or op.inputs[0].shape != op.inputs[1].shape or not self.due(op):
+        if (
+            len(op.inputs) != 2
+            or op.inputs[0].shape != op.inputs[1].shape
+            or not self._repeated.due(op.site)
+        ):
             return
         scores, labels = op.inputs if op.inputs[0].is_floating_point else op.inputs[::-1]
         if (
@@ -56,7 +42,7 @@ class ScoresCompared(_Sampled):
         values, classes = scores.numpy(), labels.numpy()
         if values is None or classes is None or classes.dtype.kind not in "iu":
             return
-        if (values == np.floor(values)).mean() > 0.1 or not self.again(op):
+        if (values == np.floor(values)).mean() > 0.1 or not self._repeated.again(op.site):
             return
         picked = next((o for o in lineage(scores, VIEWS, 8) if o.name in _PICKS), None)
         self.report(
@@ -72,7 +58,7 @@ class ScoresCompared(_Sampled):
         )
 
 
-class SeveralLabels(_Sampled):
+class SeveralLabels(Rule):
     """Cross entropy, which makes the classes compete, where several of them hold at once."""
 
     slug = "several-labels-softmax"
@@ -80,6 +66,9 @@ class SeveralLabels(_Sampled):
     severity = "error"
     summary = "cross entropy is given rows in which several classes are true"
     ops = ("cross_entropy",)
+
+    def __init__(self) -> None:
+        self._repeated = Repeated(looks=12, times=3)
 
     def on_op(self, op: Op) -> None:
         """A loss with a target of the shape of the scores."""
@@ -92,7 +81,7 @@ class SeveralLabels(_Sampled):
             or target.requires_grad
             or target.shape[1] < 3
             or not 8 <= target.numel <= LARGEST
-            or not self.due(op)
+            or not self._repeated.due(op.site)
         ):
             return
         table = target.numpy()
@@ -101,7 +90,7 @@ class SeveralLabels(_Sampled):
         if table.shape[0] == table.shape[1] and (table == table.T).all():
             return  # which rows belong together
         several = float((table.sum(1) > 1).mean())
-        if several >= 0.1 and self.again(op):
+        if several >= 0.1 and self._repeated.again(op.site):
             self.report(
                 cause_site(op),
                 f"in {several:.0%} of the rows several classes are true, and this loss makes them compete: the softmax gives all of them "

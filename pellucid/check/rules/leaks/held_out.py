@@ -14,6 +14,7 @@ from ...events import VIEWS, Backward, Batch, Called, LoaderInfo, ModuleCall, Op
 from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..data.sampling import shown
+from ..data.scaled import standardized
 from ..source.places import Place, assigned_before, chooser, function_around, tree
 
 HELD_OUT = re.compile(
@@ -201,13 +202,11 @@ class ValidationStatistics(Rule):
     # ---- tensors -----------------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
         """`(x - x.mean(0)) / x.std(0)` of a whole table, outside of any module."""
-        if op.module is not None or len(op.inputs) != 2 or len(self._tables) > 32:
+        parts = standardized(op) if len(self._tables) <= 32 else None
+        out = op.output
+        if parts is None or out is None:
             return
-        top, bottom = op.inputs
-        made, out = top.producer, op.output
-        if made is None or made.name != "sub" or len(made.inputs) != 2 or out is None:
-            return
-        table, center = made.inputs
+        table, center, bottom = parts
         if table.ndim < 2 or table.shape[0] < 8 or out.shape != table.shape or table.requires_grad:
             return
         if not over_rows(center, table) or not over_rows(bottom, table):

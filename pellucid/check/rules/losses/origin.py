@@ -219,6 +219,25 @@ class Sampled:
         return n < 3 or n & (n - 1) == 0
 
 
+class Repeated:
+    """Tells of a place at which something is wrong `times` times, of the first `looks` visits."""
+
+    def __init__(self, looks: int, times: int) -> None:
+        self.looks, self.times = looks, times
+        self._visits: dict[Any, int] = {}
+        self._wrong: dict[Any, int] = {}
+
+    def due(self, place: Any) -> bool:
+        """Count a visit, and say whether to look."""
+        visits = self._visits[place] = self._visits.get(place, 0) + 1
+        return visits <= self.looks
+
+    def again(self, place: Any) -> bool:
+        """Something is wrong at a place: whether it was so often enough, now."""
+        wrong = self._wrong[place] = self._wrong.get(place, 0) + 1
+        return wrong == self.times
+
+
 def is_normalised(value: Value, axis: int | None = None) -> bool:
     """Whether exp(value) sums to one over the class axis, which is 1, or 0 of a vector."""
     array = value.numpy()
