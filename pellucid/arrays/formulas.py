@@ -12,10 +12,11 @@ import numpy as np
 
 from .. import config
 from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
+from ..llvm.alike import LARGEST
 from .halves import HALVES, narrowed, widened
-from .native import SMALL, fused, often
+from .native import SMALL, Quick, fused, often, quick
 
-__all__ = ["Formula", "entered", "forward_of"]
+__all__ = ["LARGEST", "Formula", "entered", "forward_of", "quick_of", "with_few"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 LARGE = 1 << 12  # elements from which one pass over memory by a kernel beats several by NumPy
@@ -42,6 +43,32 @@ def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool
         FORMULAS[name] = formula._replace(wide_numbers=wide_numbers)
         forward = forward or forward_of(name, formula)
     return forward
+
+
+def with_few(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward rule, of whose arguments and numbers the formula `name` makes the same bits."""
+    vars(rule)["quick"] = quick(name)
+    return rule
+
+
+def quick_of(name: str, forward: Any, function: Any) -> Quick | None:
+    """What serves few numbers of an operation without NumPy's fixed cost of a call, with the bits
+    of its forward rule, which is a function or the name of one; None where nothing does.
+    """
+    found: Quick | None = getattr(function if isinstance(forward, str) else forward, "quick", None)
+    formula = FORMULAS.get(name)
+    serves = getattr(forward, "serves_few", None)
+    if (
+        formula is None
+        or not (serves or isinstance(forward, str))
+        or formula.args != "same"
+        or "f" not in formula.kinds
+        or formula.decides()
+    ):
+        return found
+    # the kernel computes few numbers, too, or NumPy has its bits
+    exact = not formula.words() & ELEMENTARY
+    return quick(name) if exact or serves is not None and serves() else found
 
 
 def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:
@@ -99,6 +126,10 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             ready[kind.char] = run
         return run
 
+    def served(rule: Callable[..., Any]) -> Callable[..., Any]:
+        vars(rule)["serves_few"] = lambda: kernel and lengthy()
+        return rule
+
     if len(formula.values) == 1 and not numbers:
 
         def rule(xp: Any, x: Any) -> Any:
@@ -115,7 +146,7 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
                 return narrowed(rule(xp, widened(x)), kind) if run is None else run(x)
             return function(xp, x)
 
-        return rule
+        return served(rule)
 
     def several(xp: Any, *arrays: Any, **given: Any) -> Any:
         first = arrays[0]
@@ -160,5 +191,5 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
                 return function(xp, x, y)
             return several(xp, x, y)
 
-        return pair
-    return numbered(several, *numbers)
+        return served(pair)
+    return served(numbered(several, *numbers))

@@ -148,6 +148,54 @@ def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | N
 _made: dict[str, dict[str, Callable[..., Any]]] = {"f": {}, "d": {}}
 
 
+class Quick(dict[str, Any]):
+    """Functions for few numbers of the kernel `name`, by the character of the dtype: float32 or
+    float64 in order, all of one shape, and Python's numbers; they answer None for others.
+
+    There are none until the kernel was asked for so often that calls without NumPy's fixed cost are
+    worth loading code, and the compiler where it is not there yet.
+    """
+
+    LOADING, COMPILER = 500, 2000  # calls that are worth it
+
+    __slots__ = ("calls", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+
+    def __call__(self, x: Any, *more: Any) -> Any:
+        """What the kernel makes of few numbers; None where it does not serve them."""
+        char = x.dtype.char
+        run = self.get(char, self)
+        if run is self:
+            run = self.asked(char)
+        return run(x, *more) if run and config.kernels else None
+
+    def asked(self, char: str) -> Any:
+        """The function for a dtype after a call more was made for which there was none; None where
+        there is still none.
+        """
+        self.calls += 1
+        if char not in _made:
+            self[char] = None
+        elif self.calls >= self.LOADING and config.kernels and not sparing[0]:
+            if native_code_runs() or self.calls >= self.COMPILER:
+                self[char] = kernels.pointwise.alike.alike(self.name, char)
+        return self.get(char)
+
+
+QUICK: dict[str, Quick] = {}
+
+
+def quick(name: str) -> Quick:
+    """The functions for few numbers of a kernel, of which there is one set."""
+    made = QUICK.get(name)
+    if made is None:
+        made = QUICK[name] = Quick(name)
+    return made
+
+
 def often(name: str) -> bool:
     """Whether a kernel that has NumPy's bits was asked for so often with few elements that it is
     worth being made for them: its call costs less than those of several functions.

@@ -19,7 +19,7 @@ from ..errors import OperationError, UnsupportedError
 from ..ir.formula import FORMULAS, Formula
 from .halves import HALVES, narrowed
 from .halves import widened as _wide
-from .native import REAL, SERVED, activation, chunked, fused, ufuncs
+from .native import REAL, SERVED, activation, chunked, fused, quick, ufuncs
 from .numpy_fast import cube
 
 __all__: list[str] = []
@@ -119,6 +119,8 @@ def sigmoid(x: Any) -> Any:
     np.add(result, one, result)
     return np.divide(one, result, result)
 
+
+vars(sigmoid)["quick"] = quick("sigmoid")
 
 # NumPy takes an array without dimensions in half the time that it takes for a Python number.
 _ONE = {kind: np.ones((), kind) for kind in (np.dtype(np.float32), np.dtype(np.float64))}
@@ -551,6 +553,9 @@ def _refuse_zero(x: Any, y: Any) -> None:
         raise OperationError("ZeroDivisionError")
 
 
+_LERP_NEAR, _LERP_FAR = quick("lerp_near"), quick("lerp_far")
+
+
 @_export
 def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
     """x + value * a * b, rounded once for two-byte floats."""
@@ -606,9 +611,13 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
         and kind.char in "fd"
         and (start.size < _LARGE or end.dtype is not kind)
     ):
+        near = abs(weight) < 0.5
+        few = (_LERP_NEAR if near else _LERP_FAR)(start, end, weight if near else 1 - weight)
+        if few is not None:
+            return few
         span = np.subtract(end, start)
         room = span if type(span) is np.ndarray else None
-        if abs(weight) < 0.5:
+        if near:
             return np.add(np.multiply(span, weight, room), start, room)
         return np.subtract(end, np.multiply(span, 1 - weight, room), room)
     if type(weight) is float and kind.kind in "fV":

@@ -22,6 +22,7 @@ from numpy import ndarray
 
 from .. import config
 from ..arrays import numpy_cpu
+from ..arrays.formulas import LARGEST, quick_of
 from ..arrays.numpy_cpu import as_array
 from ..arrays.sparse.array import SparseArray
 from ..errors import pass_on
@@ -191,7 +192,7 @@ def call({signature}):
     while not _state.slow:
 {arguments}
         try:
-            _r = _forward({forward})
+{quick}_r = _forward({forward})
         except Exception as _error:
             _pass_on(_error)
             break
@@ -219,6 +220,13 @@ _PROMOTED = """
                 _kind = a{k}.dtype
             elif a{k}.dtype is not _kind:
                 break"""
+# What serves few numbers without NumPy's fixed cost of a call, where the rule has that.
+_QUICK = """            _run = _quick.get(a0.dtype.char, _quick)
+            if _run is _quick:
+                _run = a0.size <= _most and _quick.asked(a0.dtype.char)
+            _r = _run({arguments}) if _run and _config.kernels else None
+            if _r is None:
+                """
 _RECORDED = """
         if ({any}) and _local.grad{floating}:
             _record = _recorders.get(({all}))
@@ -260,6 +268,7 @@ def make_caller(
         if len(op.args) == count and not op.variadic
         else tuple([f"x{k}" for k in range(count)])
     )
+    quick = quick_of(op.name, op.forward, op.numpy_forward)
     looks = (
         words,
         names,
@@ -269,12 +278,16 @@ def make_caller(
         op.outputs,
         op.aux,
         op.vjp is not None,
+        quick is not None,
     )
     # Names that no parameter has.
     scope: dict[str, Any] = {
         "__name__": __name__,
         "_op": op,
         "_general": general,
+        "_config": config,
+        "_quick": quick,
+        "_most": LARGEST,
         "_forward": op.numpy_forward if by_name else op.forward,
         "_xp": numpy_cpu,
         "_state": state,
@@ -307,6 +320,7 @@ def _caller_code(
     outputs: int,
     aux: bool,
     graph: bool,
+    quick: bool,
 ) -> CodeType:
     """Code that operations share which look the same from outside."""
     count, xs = len(words), "".join(f"{word}, " for word in words)
@@ -329,36 +343,40 @@ def _caller_code(
             )
         )
     results = ["        _r, _extra = _r"] if aux else []
-    several = f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     results.append(
         "        if type(_r) is not _ndarray:\n            _r = _asarray(_r)"
         if outputs == 1
-        else several
+        else f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     )
     if promote == "float":
         results.append("        if _r.dtype is not k0:\n            break")
     if graph and count:
         wanted = [f"g{k}" for k in range(count)]
         floating = ' and _r.dtype.kind not in "biu"' if outputs == 1 else ""
-        every = ", ".join(wanted) + ","
         results.append(
             _RECORDED.format(
                 any=" or ".join(wanted),
-                all=every,
+                all=", ".join(wanted) + ",",
                 floating=floating,
                 xs=xs,
                 params=params,
                 extra=", _extra" if aux else "",
             )
         )
-    wrapped = "".join(f"_wrap(_r[{k}]), " for k in range(outputs))
-    results.append(_WRAPPED if outputs == 1 else f"        return ({wrapped})")
+    results.append(
+        _WRAPPED
+        if outputs == 1
+        else f"        return ({''.join(f'_wrap(_r[{k}]), ' for k in range(outputs))})"
+    )
     text = _CALLER.format(
         signature=", ".join([*words, *(["*"] if names else []), *names]),
         arguments="\n".join(arguments),
         forward=xp
         + "".join(f"a{k}, " for k in range(count))
         + ", ".join(f"{n}={n}" for n in names),
+        quick=_QUICK.format(arguments=", ".join([*[f"a{k}" for k in range(count)], *names]))
+        if quick
+        else " " * 12,
         results="\n".join(results),
         xs=xs,
         params=params,

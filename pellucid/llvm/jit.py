@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import warn
-from . import cache, loader, target
+from . import alike, cache, loader, target
 
 __all__ = [
     "NativeLibrary",
@@ -34,15 +34,16 @@ __all__ = [
 
 _CTYPES = {
     "a": ctypes.c_void_p,
+    "n": ctypes.c_void_p,
     "o": ctypes.c_void_p,
     "p": ctypes.c_void_p,
     "i": ctypes.c_int64,
     "d": ctypes.c_double,
 }
-_LLTYPES = {"a": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
+_LLTYPES = {"a": "ptr", "n": "ptr", "o": "ptr", "p": "ptr", "i": "i64", "d": "double"}
 _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
-    "PyEval_SaveThread PyEval_RestoreThread Py_IncRef"
+    "PyErr_Clear PyEval_SaveThread PyEval_RestoreThread Py_IncRef Py_DecRef"
 ).split()
 # an object's header: its count of references, then its type
 _TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)
@@ -68,9 +69,10 @@ def compile_ir(
     cannot be compiled.
 
     `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data
-    pointer is passed (`None` gives a null pointer), `o` an object's own address, `p` an address as
-    an int, `i` a 64-bit integer, `d` a double; `>i` or `>d` at the end gives the result's type,
-    void otherwise. Arrays are not checked: dtype and layout are the caller's business. The GIL is
+    pointer is passed (`None` gives a null pointer), `n` an array like which a new one is made, in
+    C order: the new one's data pointer is passed, and it is the result; `o` an object's own address,
+    `p` an address as an int, `i` a 64-bit integer, `d` a double; `>i` or `>d` at the end gives the
+    result's type, void otherwise. Arrays are not checked: dtype and layout are the caller's business. The GIL is
     released while the function runs. A function that only native code calls has `None` for a
     signature: what is given for it is its address. `name` is for messages.
 
@@ -141,7 +143,11 @@ def _key(text: str) -> str:
 
 def _with_entries(text: str, exports: Mapping[str, str | None]) -> str:
     """The module with functions that Python can call."""
-    entries = "".join(_python_entry(fn, sig) for fn, sig in exports.items() if sig is not None)
+    entries = "".join(
+        alike.entry(fn, sig) if alike.is_alike(sig) else _python_entry(fn, sig)
+        for fn, sig in exports.items()
+        if sig is not None
+    )
     if not fastcall_works() or not entries:
         return text
     text += entries
@@ -258,6 +264,9 @@ def _load(
         if signature is None:
             functions[fn] = found[fn]
             continue
+        if alike.is_alike(signature) and not fast:
+            functions[fn] = None
+            continue
         function = (
             _method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
         )
@@ -340,6 +349,7 @@ def _name_python() -> None:
             )
         for name, value in _OBJECTS.items():
             define(name, id(value))
+        define("pellucid_new_like", alike.new_like())
 
 
 def define(symbol: str, where: int) -> None:
@@ -396,15 +406,23 @@ _PYAPI_DECLARATIONS = (
     "double @PyFloat_AsDouble(ptr)",
     "ptr @PyFloat_FromDouble(double)",
     "ptr @PyErr_Occurred()",
+    "void @PyErr_Clear()",
+    "ptr @pellucid_new_like(ptr, i32, ptr, i32)",
     "ptr @PyEval_SaveThread()",
     "void @PyEval_RestoreThread(ptr)",
     "void @Py_IncRef(ptr)",
+    "void @Py_DecRef(ptr)",
     "void @PyErr_SetString(ptr, ptr)",
 )
 
 
 # Python objects that the code below compares with or raises.
-_OBJECTS = {"_Py_NoneStruct": None, "pellucid_ndarray": np.ndarray, "pellucid_TypeError": TypeError}
+_OBJECTS = {
+    "_Py_NoneStruct": None,
+    "pellucid_ndarray": np.ndarray,
+    "pellucid_TypeError": TypeError,
+    **alike.OBJECTS,
+}
 _TEXT = "a native function takes NumPy arrays and None, and was given something else"
 _NO_ARRAY = (
     f'@pellucid_no_array = private unnamed_addr constant [{len(_TEXT) + 1} x i8] c"{_TEXT}\\00"\n'
@@ -427,7 +445,8 @@ def _python_entry(fn: str, signature: str) -> str:
         "  br i1 %enough, label %unpack, label %refuse",
     ]
     out.append("unpack:")
-    arrays = [i for i, letter in enumerate(arguments) if letter == "a"]
+    arrays = [i for i, letter in enumerate(arguments) if letter in "an"]
+    new = arguments.find("n")
     converters = {
         "i": "i64 @PyLong_AsLongLong",
         "p": "ptr @PyLong_AsVoidPtr",
@@ -438,7 +457,7 @@ def _python_entry(fn: str, signature: str) -> str:
             f"  %slot{i} = getelementptr ptr, ptr %args, i64 {i}",
             f"  %object{i} = load ptr, ptr %slot{i}",
         ]
-        if letter == "a":
+        if letter in "an":
             # None is compared by address and never dereferenced: its `data` would be whatever
             # follows it in memory.
             out += [
@@ -447,7 +466,7 @@ def _python_entry(fn: str, signature: str) -> str:
                 f"  %kind{i} = getelementptr i8, ptr %object{i}, i64 {_TYPE_OFFSET}",
                 f"  %type{i} = load ptr, ptr %kind{i}",
                 f"  %array{i} = icmp eq ptr %type{i}, @pellucid_ndarray",
-                f"  %sound{i} = or i1 %none{i}, %array{i}",
+                f"  %sound{i} = or i1 {f'%none{i}' if letter == 'a' else 'false'}, %array{i}",
                 f"  %field{i} = getelementptr i8, ptr %object{i}, i64 {_DATA_OFFSET}",
                 f"  %where{i} = select i1 %none{i}, ptr %null, ptr %field{i}",
                 f"  %v{i} = load ptr, ptr %where{i}",
@@ -462,13 +481,30 @@ def _python_entry(fn: str, signature: str) -> str:
         out.append(f"  %all{i} = and i1 {sound}, %sound{i}")
         sound = f"%all{i}"
     out += [f"  br i1 {sound}, label %look, label %foreign", "look:"] if arrays else []
-    passed = ", ".join(f"{_LLTYPES[letter]} %v{i}" for i, letter in enumerate(arguments))
+    passed = ", ".join(
+        f"{_LLTYPES[letter]} {'%fresh' if i == new else f'%v{i}'}"
+        for i, letter in enumerate(arguments)
+    )
     kind = _LLTYPES[result] if result else "void"
     out += [
         "  %error = call ptr @PyErr_Occurred()",
         "  %fine = icmp eq ptr %error, null",
-        "  br i1 %fine, label %go, label %refuse",
-        "go:",
+        f"  br i1 %fine, label %{'go' if new < 0 else 'make'}, label %refuse",
+    ]
+    if new >= 0:
+        out += [
+            "make:",
+            f"  %made = call ptr @pellucid_new_like(ptr %object{new}, i32 0, ptr null, i32 0)",
+            "  %there = icmp ne ptr %made, null",
+            "  br i1 %there, label %go, label %refuse",
+        ]
+    out.append("go:")
+    if new >= 0:
+        out += [
+            f"  %memory = getelementptr i8, ptr %made, i64 {_DATA_OFFSET}",
+            "  %fresh = load ptr, ptr %memory",
+        ]
+    out += [
         "  %state = call ptr @PyEval_SaveThread()",
         f"  {'%r = ' if result else ''}call {kind} @{fn}({passed})",
         "  call void @PyEval_RestoreThread(ptr %state)",
@@ -478,6 +514,8 @@ def _python_entry(fn: str, signature: str) -> str:
             f"  %boxed = call ptr @{'PyLong_FromLongLong(i64' if result == 'i' else 'PyFloat_FromDouble(double'} %r)"
         ]
         out += ["  ret ptr %boxed"]
+    elif new >= 0:
+        out += ["  ret ptr %made"]
     else:
         out += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
     # NULL without an exception makes CPython raise SystemError, which is right for a wrong number
@@ -516,16 +554,20 @@ def _through_ctypes(native: int, signature: str) -> Callable:
         _CTYPES[result] if result else None, *(_CTYPES[letter] for letter in arguments)
     )
     function = kind(native)
-    if not set(arguments) & {"a", "o"}:
+    if not set(arguments) & {"a", "o", "n"}:
         return function
+    new = arguments.find("n")
 
     def call(*values):
-        return function(
+        made = None if new < 0 else np.empty(values[new].shape, values[new].dtype)
+        values = values if new < 0 else (*values[:new], made, *values[new + 1 :])
+        result = function(
             *(
-                _address(v) if letter == "a" else id(v) if letter == "o" else v
+                _address(v) if letter in "an" else id(v) if letter == "o" else v
                 for letter, v in zip(arguments, values, strict=True)
             )
         )
+        return result if new < 0 else made
 
     return call
 

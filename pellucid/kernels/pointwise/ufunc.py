@@ -35,9 +35,11 @@ __all__ = [
     "LazyLoop",
     "Signature",
     "assemble",
+    "emit_range",
     "independent",
     "make_half",
     "make_ufunc",
+    "results_of",
     "signature_of",
 ]
 
@@ -76,11 +78,12 @@ def signature_of(formula: Formula, kind: str) -> Signature:
     count = len(formula.values)
     values = ["bool" if k in formula.masks else kind for k in range(count)]
     wide = "float32" if kind in HALVES else kind
-    outputs = ("bool" if formula.args in ("compare", "own") else kind,) * _results(formula)
+    outputs = ("bool" if formula.args in ("compare", "own") else kind,) * results_of(formula)
     return Signature((*values, *[wide] * len(formula.numbers)), outputs)
 
 
-def _results(formula: Formula) -> int:
+def results_of(formula: Formula) -> int:
+    """How many results a formula has."""
     return len(formula.text().splitlines()[-1].split()) - 1
 
 
@@ -333,7 +336,7 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
         width *= 2  # packing takes two registers of float32 at a time
     inputs = signature.inputs
     kinds = [MEMORY[name] for name in signature.kinds]
-    _emit_range(module, width, signature, kind, name, formula)
+    emit_range(module, width, signature, kind, name, formula)
     sizes = [BYTES[kind] for kind in kinds]
     for size in sorted(set(sizes)):
         _emit_copy(module, size)
@@ -450,7 +453,7 @@ _EXACT = frozenset(
 )
 
 
-def _emit_range(
+def emit_range(
     module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula
 ) -> None:
     f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...arrays.formulas import with_few
 from ...core.bind import common_dtype
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -25,7 +26,7 @@ def _onnx_addc(c: Any, op: str) -> Any:
 addcmul_op = defop(
     "addcmul",
     "input tensor1 tensor2",
-    forward=lambda xp, x, a, b, *, value: xp.addcmul(x, a, b, value),
+    forward=with_few("addcmul", lambda xp, x, a, b, *, value: xp.addcmul(x, a, b, value)),
     formula=Formula(
         lambda m, x, a, b, *, value: x + (a * b if value == 1 else a * b * value), "fhi"
     ),
@@ -42,7 +43,7 @@ addcmul_op = defop(
 addcdiv_op = defop(
     "addcdiv",
     "input tensor1 tensor2",
-    forward=lambda xp, x, a, b, *, value: xp.addcdiv(x, a, b, value),
+    forward=with_few("addcdiv", lambda xp, x, a, b, *, value: xp.addcdiv(x, a, b, value)),
     formula=Formula(lambda m, x, a, b, *, value: x + (a / b if value == 1 else a / b * value)),
     vjp={
         "input": lambda g: g,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.formulas import with_few
 from ...core.bind import NUMBERS, common_dtype
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -127,7 +128,7 @@ def _inside(input: Any, min: Any, max: Any) -> Any:
 clamp_op = defop(
     "clamp",
     "input",
-    forward=_clamp,
+    forward=with_few("between", _clamp),
     formula=Formula(lambda m, x, *, min, max: _limited(m, x, min, max), "fhi"),
     vjp={"input": lambda F, g, input, min, max: F.where(_inside(input, min, max), g, 0)},
     jvp="elementwise",
