@@ -34,7 +34,6 @@ from ..errors import (
     no_cuda,
     no_pinned,
     type_name,
-    warn,
     warn_once,
 )
 from ..ops._rules import is_direct
@@ -219,10 +218,7 @@ def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     if x._array.dtype == target:
         return clone(x) if copy else x
     if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
-        warn(
-            "Casting complex values to real discards the imaginary part",
-            UserWarning,
-        )
+        warn_once("Casting complex values to real discards the imaginary part")
     return F.cast(x, dtype=target)
 
 

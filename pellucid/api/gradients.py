@@ -308,6 +308,11 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     >>> type(torch.tensor([1.0]).as_subclass(Meters)).__name__
     'Meters'
     """
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits "
+            "from Tensor."
+        )
     result = alias_op.call(self)
     if cls is not Tensor or keeps_type(type(result)):  # a batched tensor stays one
         result.__class__ = cls

@@ -83,7 +83,7 @@ _ELSEWHERE = {
     "torch.svd_lowrank": "torch._lowrank.svd_lowrank",
     "torch.symeig": "torch._linalg_utils._symeig",
 }
-_PYTHON = ("torch.nn.functional.", "torch.functional.", "torch._lowrank.")
+PYTHON = ("torch.nn.functional.", "torch.functional.", "torch._lowrank.")
 _METHOD = "torch.Tensor."
 # Functions written in Python that call a method of their argument.
 METHODS_INSTEAD = frozenset({"torch.nn.functional.tanh", "torch.nn.functional.sigmoid"})
@@ -247,7 +247,7 @@ def handed(
     if as_written and name.startswith(_METHOD):
         return Handed(function, args, kwargs)
     if not name.startswith(_METHOD):
-        if not name.startswith(_PYTHON):
+        if not name.startswith(PYTHON):
             return Handed(function, args, kwargs or None, args[:1] if name == "" else ())
         args, kwargs = bound(function, args, kwargs)
         return Handed(function, args, kwargs, (*args, *kwargs.values()))

@@ -28,7 +28,7 @@ from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Parameter, Tensor
 from ..devices import Size, device
 from ..dtypes import dtype
-from ..errors import UnsupportedError, forwarding
+from ..errors import UnsupportedError, forwarding, warn, warn_once
 from ..ops._overloads import overloads
 from ..ops.index import basic as indexing
 from . import attach, origins
@@ -64,6 +64,7 @@ _PROPERTIES = (
     "retains_grad",
     "data",
 )
+_AS_STORED = ("grad", "_grad", "_base")  # a tensor's own: they keep their class
 
 
 def default(
@@ -77,9 +78,7 @@ def default(
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-        if getattr(func, "__name__", "") == "__get__":
-            return result
-        return _converted(result, cls)
+        return result if public_name(func) in _AS_STORED else _converted(result, cls)
 
 
 def _converted(result: Any, cls: Any) -> Any:
@@ -210,12 +209,23 @@ def dispatch(
             return below.enter(public, run, args, kwargs)
         return run(*args, **kwargs)
     for value in values:
-        # of the value: a handler may be a plain method
+        if getattr(value.__torch_function__, "__self__", None) is value:  # not of its class
+            text = "as a plain method is deprecated and will be an error in future, please define it as a classmethod."
+            if (origins.origin_of(public) or "").startswith(origins.PYTHON):
+                warn(f"Defining your `__torch_function__ {text}", DeprecationWarning)
+            else:
+                warn_once(f"Defining your `__torch_function__` {text}")
         result = _ask(value, public, args, kwargs, values)
         if result is not NotImplemented:
             return result
     types = tuple(type(v) for v in values)
-    name = f"{getattr(public, '__module__', 'torch')}.{getattr(public, '__name__', public)}"
+    name = str(origins.origin_of(public) or getattr(public, "__name__", public))
+    if name.startswith(origins.PYTHON):
+        raise TypeError(
+            f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
+            + (f" nor was it found on the currently active mode {modes[-1]}" if modes else "")
+        )
+    name = name.replace("._C._", ".")
     raise TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
         + "\n".join(f"  - tensor subclass {kind}" for kind in types)

@@ -34,6 +34,7 @@ __all__ = [
 
 _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
+_E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
 _FEW = 256  # elements up to which NumPy's conversion is as fast
 
 
@@ -58,6 +59,8 @@ def converted(x: Any, kind: Any) -> Any:
             return nonzero_bits(x)
         if source == _F16 and kind in (np.int64, np.int32):
             return converted(x, _F32).astype(kind)
+    if kind == _E4M3 and source != kind:  # it has no infinity: what is too large is the largest
+        x = np.clip(x.astype(_F32), -448, 448)
     return x.astype(kind)
 
 

@@ -14,7 +14,7 @@ from .. import config
 from ..kernels.convolution import reference as conv_reference
 from ..kernels.matmul.blas import SHARED_PRODUCT
 from ..kernels.pooling import reference as pool_reference
-from .halves import HALVES, in_float32, multiplied, narrowed, native_products, widened
+from .halves import HALVES, converted, in_float32, multiplied, narrowed, native_products
 from .native import REAL, kernels
 
 Pads = Sequence[Any]
@@ -203,7 +203,9 @@ def numpy_matmul(a: Any, b: Any) -> Any:
         return _matmul(a, b)
     if a.dtype.itemsize <= 2 and a.dtype.kind in "fV":
         made = multiplied(a, b)
-        return narrowed(numpy_matmul(widened(a), widened(b)), a.dtype) if made is None else made
+        if made is None:
+            made = numpy_matmul(converted(a, REAL[0]), converted(b, REAL[0]))
+        return narrowed(made, a.dtype)
     return kernels.matmul.blas.matmul(a, b)
 
 

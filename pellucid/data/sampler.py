@@ -46,7 +46,7 @@ class Sampler(Generic[T_co]):
     """
 
     def __iter__(self) -> Iterator[T_co]:
-        raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
+        raise NotImplementedError
 
 
 class SequentialSampler(Sampler[int]):

@@ -40,12 +40,12 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Rule], Rule]:
         if not isinstance(kind, type):
             raise ArgumentTypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
-    def register(rule: Rule) -> Rule:
+    def decorator(rule: Rule) -> Rule:
         _rules[type_p, type_q] = rule
         _found.clear()
         return rule
 
-    return register
+    return decorator
 
 
 def _find(type_p: type, type_q: type) -> Rule | None:

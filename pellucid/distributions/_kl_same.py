@@ -102,7 +102,7 @@ def _exponential_family(p: Any, q: Any) -> Tensor:
     """The Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
         raise UnsupportedError(
-            "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
+            "The cross KL-divergence between different exponential families cannot                             be computed using Bregman divergences"
         )
     with enable_grad():
         theta = [n if n.requires_grad else n.detach().requires_grad_() for n in p._natural_params]

@@ -51,7 +51,7 @@ class Distribution:
         on.
         """
         if value not in [True, False]:
-            raise ArgumentValueError(f"expected True or False, got {value!r}")
+            raise ArgumentValueError("", hint=f"expected True or False, got {value!r}")
         Distribution._validate_args = value
 
     def __init__(

@@ -41,7 +41,7 @@ _MOVED: dict[str, str | dict[str, str]] = {
     "distributions._transform": "distributions.transforms",
     "distributions._transforms_elementwise": "distributions.transforms",
     "distributions._transforms_vector": "distributions.transforms",
-    "errors": _AT_TOP,
+    "errors": _AT_TOP | {"_LinAlgError": "_C"},
     "interop.torch_alias": {"TorchVersion": "torch_version"},
     "fx._codegen": "fx.graph",
     "nn._packing": "nn.utils.rnn",

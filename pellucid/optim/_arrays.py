@@ -93,6 +93,8 @@ class ArrayOptimizer(Optimizer):
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(params, defaults)
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise OperationError("`fused` does not support `differentiable`")
         if defaults.get("fused") and defaults.get("foreach"):
             raise OperationError("`fused` and `foreach` cannot be `True` together.")
 

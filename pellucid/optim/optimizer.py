@@ -269,7 +269,7 @@ class Optimizer:
     # ---- stepping --------------------------------------------------------------------------------
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters once; `closure` recomputes the loss, and its value is returned."""
-        raise NotImplementedError(f"{type(self).__name__} does not define step")
+        raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset the gradients of all parameters: to None, or to zeros without `set_to_none`."""
@@ -315,7 +315,7 @@ class Optimizer:
         Raises:
             ValueError: another number of groups, or of parameters in a group.
         """
-        state_dict = dict(state_dict)
+        state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
             state_dict = state_dict if changed is None else changed

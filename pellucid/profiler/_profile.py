@@ -46,8 +46,8 @@ class ProfilerActivity(Enum):
 
     CPU = 0
     XPU = 1
-    MTIA = 2
-    CUDA = 3
+    CUDA = 2
+    MTIA = 3
     HPU = 4
     PrivateUse1 = 5
 
@@ -106,7 +106,7 @@ def schedule(
         warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
-    def action(step: int) -> ProfilerAction:
+    def schedule_fn(step: int) -> ProfilerAction:
         if step < 0:
             raise AssertionError(f"Step must be non-negative. Got {step}.")
         step -= skip_first
@@ -123,7 +123,7 @@ def schedule(
             return ProfilerAction.WARMUP
         return ProfilerAction.RECORD_AND_SAVE if place == cycle - 1 else ProfilerAction.RECORD
 
-    return action
+    return schedule_fn
 
 
 def _always(step: int) -> ProfilerAction:
@@ -244,6 +244,8 @@ class profile:  # noqa: N801
             warn(
                 "with_flops is not supported: the table has no column of floating-point operations",
             )
+        if not wanted:
+            raise AssertionError("No valid profiler activities found")
         self.activities = wanted
         self.schedule = schedule or _always
         self.record_steps = schedule is not None

@@ -39,6 +39,9 @@ __all__ = [
 _early_stop: list[bool | None] = [None]
 
 
+_DETERMINISM_CHECKS = ["default", "none"]
+
+
 class CheckpointError(RuntimeError):
     """The second run of a checkpointed function did not save the same tensors as the first one.
 
@@ -154,6 +157,10 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve, *args)
     stop = early_stop if _early_stop[0] is None else _early_stop[0]
     first, second = context_fn()
+    if determinism_check not in _DETERMINISM_CHECKS:
+        raise ValueError(
+            f"determinism_check should be one of {_DETERMINISM_CHECKS}, but got {determinism_check}"
+        )
     frame = _Frame(lambda: function(*args, **kwargs), preserve, second, determinism_check, stop)
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         return function(*args, **kwargs)
@@ -326,7 +333,7 @@ def checkpoint_sequential(
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    steps = list(functions.children()) if hasattr(functions, "children") else functions
 
     def run(start: int, end: int) -> Callable[[Any], Any]:
         def forward(x: Any) -> Any:

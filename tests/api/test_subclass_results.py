@@ -13,7 +13,11 @@ class Plain:
 
 def test_a_handler_may_be_a_plain_method():
     plain = Plain()
-    assert torch.sum(plain) == (plain, True)
+    errors.WARNED.clear()
+    with pytest.warns(UserWarning, match="Defining your `__torch_function__` as a plain method"):
+        assert torch.sum(plain) == (plain, True)
+    with pytest.warns(DeprecationWarning, match="Defining your `__torch_function__ as a plain"):
+        torch.nn.functional.relu(plain)
     errors.WARNED.clear()
     with pytest.warns(UserWarning, match="This overload of addcmul is deprecated"):  # as before
         x = torch.ones(2)

@@ -135,3 +135,44 @@ def test_a_zero_at_its_limit_keeps_its_sign(limit, compiled):
             for _ in range(3 if compiled else 1):
                 assert torch.signbit(limit(torch.full((n,), -0.0, dtype=dtype))).all()
                 assert limit(torch.full((n,), float("nan"), dtype=dtype)).isnan().all()
+
+
+def test_too_large_for_eight_bits_is_the_largest():
+    large = torch.tensor([449.0, -1e9, float("inf"), float("nan"), 1.0])
+    wanted = "[448.0, -448.0, 448.0, nan, 1.0]"
+    kind = torch.float8_e4m3fn
+    for source in (torch.float32, torch.float64, torch.bfloat16):
+        x = large.to(source)
+        assert str(x.to(kind).tolist()) == wanted
+        assert str(torch.zeros(5, dtype=kind).copy_(x).tolist()) == wanted
+        assert str(torch.tensor(x.tolist(), dtype=kind).tolist()) == wanted
+    assert torch.tensor([500, -500]).to(kind).tolist() == [448.0, -448.0]
+    assert torch.tensor([7e4]).to(torch.float8_e5m2).item() == float("inf")
+    eye = torch.eye(2).to(kind)
+    assert torch.equal(eye @ (3 * torch.eye(2)).to(kind), (3 * torch.eye(2)).to(kind))
+
+
+def test_eigenvalues_read_one_triangle():
+    x = torch.tensor([[1.0, float("nan"), 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    assert torch.linalg.eigvalsh(x).tolist() == [1.0, 2.0, 3.0]
+    assert torch.linalg.eigvalsh(x.T, UPLO="U").tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(torch.linalg.LinAlgError, match="linalg.eigh"):
+        torch.linalg.eigvalsh(x, UPLO="U")
+
+
+def test_nothing_after_the_last_offset_is_in_a_bag():
+    table, index = torch.arange(10.0).view(5, 2), torch.tensor([0, 2, 1, 4])
+    bags = torch.nn.functional.embedding_bag
+    made = bags(index, table, torch.tensor([0, 2]), mode="sum", include_last_offset=True)
+    assert made.tolist() == [[4.0, 6.0]]
+    assert bags(index, table, torch.tensor([0, 2]), mode="sum").shape == (2, 2)
+    with pytest.raises(RuntimeError, match="offsets.-1. can not be greater"):
+        bags(index, table, torch.tensor([0, 9]), include_last_offset=True)
+
+
+def test_the_frequencies_of_no_samples():
+    assert torch.fft.rfftfreq(0).isnan().tolist() == [True]
+    with pytest.raises(RuntimeError, match=r"negative dimension -2: \[-2\]"):
+        torch.fft.fftfreq(-2)
+    with pytest.raises(RuntimeError, match="rfftfreq requires a floating point"):
+        torch.fft.rfftfreq(3, dtype=torch.int32)

@@ -235,6 +235,71 @@ SESSIONS = {
         torch.repeat_interleave(x, 2, output_size=11)
         torch.repeat_interleave(x, 2, dim=1, output_size=6)
     """,
+    "eight bits": """
+        x = torch.tensor([448., 500., -1e5, float('inf'), float('nan')])
+        x.to(torch.float8_e4m3fn), x.half().to(torch.float8_e4m3fn).float(), torch.tensor([600], dtype=torch.float8_e4m3fn)
+        torch.zeros(5, dtype=torch.float8_e4m3fn).copy_(x), x.to(torch.float8_e5m2)
+        torch.ones(2, 2).to(torch.float8_e4m3fn) @ torch.ones(2, 2).to(torch.float8_e4m3fn)
+        torch.arange(3, dtype=torch.float8_e5m2)
+        torch.arange(3, dtype=torch.uint16)
+    """,
+    "subclasses": """
+        class S(torch.Tensor): __torch_function__ = classmethod(lambda c, f, t, a=(), k=None: torch.Tensor.__torch_function__.__func__(c, f, t, a, k))
+        s = torch.ones(1, 2).as_subclass(S)
+        [type(v).__name__ for v in (s.T, s.mT, s.data, s.real, s[0], s.grad, s.view(2)._base)]
+        s.as_subclass(int)
+        class B: __torch_function__ = classmethod(lambda c, f, t, a=(), k=None: NotImplemented)
+        torch.add(B(), 1)
+        torch.ones(1).add(B())
+        torch.ones(1)[B()]
+        torch.linalg.inv(B()), torch.fft.fft(B())
+        torch.special.erf(B())
+        F.relu(B())
+        F.linear(B(), B())
+        torch.einsum('i', B())
+    """,
+    "signal and special": """
+        torch.fft.fftfreq(-2)
+        torch.fft.fftfreq(3, dtype=torch.int)
+        torch.fft.rfftfreq(0), torch.fft.rfftfreq(-3)
+        torch.igamma(torch.tensor([1, 2]), torch.tensor([1, 2]))
+        torch.igammac(torch.tensor([1, 2]), torch.tensor([1.]))
+        torch.istft(torch.ones(3, 3) + 0j, 4, window=torch.zeros(4))
+        torch.einsum(torch.ones(2, 2), [0, 60])
+        torch.einsum(torch.ones(2, 2), [0, 'a'])
+        torch.einsum(torch.ones(2, 2), [0, 1.5])
+        torch.einsum(torch.ones(2), [0], torch.ones(2))
+        torch.linalg.vecdot(torch.ones(3), torch.ones(2))
+        torch.linalg.vecdot(torch.ones(3), torch.ones(1))
+        torch.linalg.multi_dot([torch.ones(2, 2), torch.ones(2, 2), torch.ones(3)])
+        torch.linalg.lu(torch.eye(2), pivot=False)
+        torch.linalg.eigvalsh(torch.tensor([[1., float('nan')], [0., 2.]]))
+    """,
+    "arguments of modules and optimizers": """
+        from torch.nn.utils import prune
+        p = [nn.Parameter(torch.ones(2))]
+        torch.optim.SGD(p, lr=.1, differentiable=True, fused=True)
+        torch.optim.Optimizer(p, {}).step()
+        torch.optim.SGD(p, lr=.1).load_state_dict(5)
+        prune.custom_from_mask(nn.Linear(2, 2), 'weight', torch.ones(3))
+        prune.global_unstructured(5, pruning_method=prune.L1Unstructured, amount=.5)
+        nn.Unflatten('a', (1,))
+        nn.Unflatten('a', (('b', 1),))
+        nn.ReflectionPad2d(3)(torch.ones(1, 3, 3))
+        nn.Hardtanh(1, 0)
+        nn.Bilinear(0, 2, 3)
+        nn.EmbeddingBag(3, 2)(torch.tensor([1]), torch.tensor([1]))
+        F.embedding_bag(torch.tensor([0, 1, 2]), torch.eye(3), torch.tensor([0, 2]), mode='sum', include_last_offset=True)
+        F.embedding_bag(torch.tensor([0]), torch.eye(3), torch.tensor([]).long(), include_last_offset=True)
+        torch.distributions.Distribution.set_default_validate_args(3)
+        torch.distributions.kl_divergence(torch.distributions.Normal(0, 1), torch.distributions.Poisson(1.))
+        list(torch.utils.data.Sampler())
+        torch.profiler.profile(activities=[])
+        torch.profiler.ProfilerActivity.CUDA
+        torch.utils.checkpoint.checkpoint(torch.sin, p[0], use_reentrant=False, determinism_check='foo')
+        torch.utils.checkpoint.checkpoint_sequential(5, 1, p[0], use_reentrant=False)
+        torch._tensor_str.PRINT_OPTS
+    """,
 }
 
 

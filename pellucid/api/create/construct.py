@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays.halves import converted
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import NAMESPACES, lend, with_known_dtype
 from ...arrays.sparse.array import SparseArray
@@ -252,7 +253,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         own = dtypes.from_numpy(data.dtype)
         check_strides(data)
         # of plain class: what computes takes no memory-mapped arrays, matrices or masked arrays
-        return data.astype((own if dtype is None else dtype).numpy, copy=True, subok=False)
+        return converted(data.view(np.ndarray), (own if dtype is None else dtype).numpy)
     if isinstance(data, (np.number, np.bool_)):
         return np.array(data, (dtype or dtypes.from_numpy(data.dtype)).numpy)
     if isinstance(data, (list, tuple)):
@@ -296,9 +297,8 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         _check_elements(data, dtype)
         wanted = dtype if dtype is not None else _mixed(data)
         if not wanted.is_integral:  # whole numbers of any size stand for the nearest float
-            return np.array(data, np.complex128 if wanted.is_complex else np.float64).astype(
-                wanted.numpy
-            )
+            wide = np.array(data, np.complex128 if wanted.is_complex else np.float64)
+            return converted(wide, wanted.numpy)
         raise ArgumentValueError("Overflow when unpacking long long")
     if dtype is not None:
         if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
@@ -310,7 +310,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             raise ArgumentTypeError(what)
         if dtype.is_integral and dtype is not dtypes.bool_ and array.dtype != dtype.numpy:
             _check_integers(array, dtype)
-        return array.astype(dtype.numpy)
+        return converted(array, dtype.numpy)
     kind = array.dtype.kind
     if array.size == 0 and kind == "f" or kind == "f":
         return array.astype(dtypes.get_default_dtype().numpy)
@@ -407,7 +407,7 @@ def tensor(
             copied = array.astype(dtype.numpy if dtype is not None else array.dtype).tensor()
             return copied.requires_grad_() if requires_grad else copied
         if type(array) is not MetaArray:
-            array = array.astype(dtype.numpy if dtype is not None else array.dtype, copy=True)
+            array = converted(array, array.dtype if dtype is None else dtype.numpy)
             array = place(array, where if device is not None else data.device)
     else:
         array = place(to_array(data, dtype), where)

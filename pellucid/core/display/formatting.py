@@ -36,6 +36,7 @@ class PrintOptions:
     sci_mode: bool | None = None
 
 
+PrintOptions.__qualname__ = "__PrinterOptions"  # as its objects show themselves in PyTorch
 OPTIONS = PrintOptions()
 
 PROFILES: dict[str, dict[str, Any]] = {

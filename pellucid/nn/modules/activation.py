@@ -410,7 +410,9 @@ class Hardtanh(Module):
         self.max_val = max_val
         self.inplace = inplace
         if not self.max_val > self.min_val:
-            raise AssertionError("max_val must be larger than min_val")
+            raise AssertionError(
+                f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})"
+            )
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)

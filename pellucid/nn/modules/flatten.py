@@ -61,9 +61,11 @@ class Unflatten(Module):
         torch.Size([2, 3, 4])
     """
 
+    dim: Any
+
     def __init__(self, dim: int | str, unflattened_size: Any) -> None:
         super().__init__()
-        if isinstance(dim, int):
+        if isinstance(dim, (int, str)):
             if not isinstance(unflattened_size, (tuple, list)):
                 raise ArgumentTypeError(
                     f"unflattened_size must be a tuple of ints, but found type {type(unflattened_size).__name__}"
@@ -73,10 +75,6 @@ class Unflatten(Module):
                     raise ArgumentTypeError(
                         f"unflattened_size must be tuple of ints, but found element of type {type(size).__name__} at pos {k}"
                     )
-        elif isinstance(dim, str):
-            raise ArgumentTypeError(
-                "unflattened_size must be a tuple of tuples of a named dimension; named tensors are not supported"
-            )
         else:
             raise ArgumentTypeError("invalid argument type for dim parameter")
         self.dim = dim

@@ -123,7 +123,8 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     assert not (linear.training or bn.training), "Fusion only for eval!"
     if linear.out_features != bn.num_features and bn.num_features != 1:
         raise AssertionError(
-            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1"
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
         )
     fused = copy.deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(

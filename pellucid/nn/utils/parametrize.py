@@ -220,6 +220,7 @@ def _make_class(module: Module) -> None:
         )
 
     body: dict[str, Any] = {"__getstate__": getstate, "parametrized_base": base}
+    body["__module__"] = ParametrizationList.__module__
     if not hasattr(base, "__deepcopy__"):
         body["__deepcopy__"] = deepcopy
     module.__class__ = type(f"Parametrized{base.__name__}", (base,), body)

@@ -373,6 +373,10 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
@@ -472,6 +476,8 @@ def global_unstructured(
     >>> int(a.weight_mask.sum() + b.weight_mask.sum())
     4
     """
+    if not isinstance(parameters, Iterable):
+        raise ArgumentTypeError("global_unstructured(): parameters is not an Iterable")
     pairs = list(parameters)
     scores = importance_scores or {}
     flat = T.cat([scores.get((m, n), getattr(m, n)).detach().reshape(-1) for m, n in pairs])

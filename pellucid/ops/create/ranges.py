@@ -135,7 +135,7 @@ def arange(
     kind = given or (
         out.dtype if out is not None else dtypes.int64 if whole else dtypes.get_default_dtype()
     )
-    if kind is dtypes.bool_ or kind.is_complex:
+    if kind is dtypes.bool_ or kind.is_complex or kind.is_wide_unsigned or kind.is_float8:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.scalar_type_name}'")
     if any(isinstance(v, complex) for v in (start, end, step)):
         raise OperationError("value cannot be converted to type double without overflow")

@@ -188,13 +188,14 @@ def multi_dot(tensors: Any) -> Tensor:
     front, back = chain[0]._array.ndim == 1, chain[-1]._array.ndim == 1
     if front:
         chain[0] = chain[0].unsqueeze(0)
+    shown = [list(t._array.shape) for t in chain]
     if back:
         chain[-1] = chain[-1].unsqueeze(-1)
     for k in range(n - 1):
         a, b = chain[k]._array.shape, chain[k + 1]._array.shape
         if a[1] != b[0]:
             raise ShapeError(
-                f"multi_dot(): tensors {k} and {k + 1} with shapes {list(a)} and {list(b)} cannot be multiplied"
+                f"multi_dot(): tensors {k} and {k + 1} with shapes {shown[k]} and {shown[k + 1]} cannot be multiplied"
             )
     made = _multiply(
         chain, *_best_order([*(t._array.shape[0] for t in chain), chain[-1]._array.shape[1]])

@@ -35,6 +35,7 @@ from ._linalg import (
 def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
     if x.size == 0:
         return np.zeros(x.shape[:-1], x.real.dtype), x.copy()
+    x = np.tril(x) if uplo == "L" else np.triu(x)  # what the other half holds does not matter
     if not np.isfinite(x).all():
         raise SingularError(
             "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "

@@ -5,6 +5,7 @@ several comes from opt_einsum.
 from __future__ import annotations
 
 import functools
+import operator
 from math import prod
 from typing import Any, NamedTuple
 
@@ -88,11 +89,11 @@ def _checked(labels: Any) -> list[int | None]:
     for label in labels:
         if label is Ellipsis:
             made.append(None)
-        elif isinstance(label, int) and 0 <= label < 52:
-            made.append(label)
+        elif label >= 0 and label < 52:
+            made.append(operator.index(label))
         else:
-            raise OperationError(
-                "einsum(): subscripts in subscript list are not within the valid range [0, 52)"
+            raise ArgumentValueError(
+                "einsum(): subscript in subscript list is not within the valid range [0, 52)"
             )
     return made
 

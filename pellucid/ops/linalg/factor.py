@@ -359,7 +359,7 @@ def lu_input(A: Any, name: str) -> Tensor:  # noqa: N803
 
 def _pivoted(name: str, pivot: bool) -> None:
     if not pivot:
-        raise OperationError(f"{name}: LU without pivoting is not implemented on the CPU")
+        raise OperationError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
 
 
 def _no_zeros(name: str, info: Tensor) -> None:

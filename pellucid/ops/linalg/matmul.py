@@ -403,7 +403,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x.dtype.scalar_type_name} and y of type {y.dtype.scalar_type_name} instead"
         )
-    if x._array.ndim == 1 == y._array.ndim and x._array.shape == y._array.shape:
+    if x._array.ndim == 1 == y._array.ndim:
         return vdot(x, y)
     return (F.conj(x) * y).sum(dim)
 

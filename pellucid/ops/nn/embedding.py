@@ -22,7 +22,7 @@ from ...core.public import public
 from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
-from ...dtypes import int64
+from ...dtypes import BY_NUMPY, int64
 from ...errors import (
     ArgumentValueError,
     IndexOutOfRangeError,
@@ -360,8 +360,10 @@ def embedding_bag(
         if not offsets.dtype.is_integral:
             raise _no_indices("embedding_bag", offsets)
         starts = offsets._array[:-1] if include_last_offset else offsets._array
-        if len(starts):
-            tracing.check(_check_offsets, starts, index.size)
+        if include_last_offset and not offsets._array.size:
+            raise OperationError("include_last_offset: number of offset should be at least 1")
+        if offsets._array.size:
+            tracing.check(_check_offsets, offsets._array, index.size)
     else:
         raise ArgumentValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
@@ -382,6 +384,8 @@ def embedding_bag(
         )
     else:
         bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
+        if include_last_offset and mode != "max" and offsets is not None:
+            tracing.effect(_end, bag, offsets._array, writes=(0,))
     if mode == "max" and (scale_grad_by_freq or sparse):
         what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
         raise ArgumentValueError(f"max mode does not support {what}")
@@ -400,7 +404,8 @@ def embedding_bag(
 def _check_offsets(starts: np.ndarray, size: int) -> None:
     if starts[0] != 0:
         raise OperationError(
-            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}\n[ "
+            f"{BY_NUMPY[starts.dtype].cpu_name}{{}} ]"
         )
     falls = np.flatnonzero(starts[1:] < starts[:-1])
     if len(falls):
@@ -430,6 +435,11 @@ def _bags(
     if padding is not None:
         bag[index == padding] = bags
     return bag, np.maximum(np.bincount(bag, minlength=bags)[:bags], 1).astype(kind)[:, None].copy()
+
+
+def _end(bag: np.ndarray, offsets: np.ndarray) -> None:
+    """Let what comes after the last bag's end be in none of the bags."""
+    bag[offsets[-1] :] = len(offsets) - 1
 
 
 def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
@@ -533,7 +543,7 @@ def _parts(
     bag = np.searchsorted(offsets[:bags], np.arange(index.size), side="right") - 1
     kept = np.ones(index.size, bool) if padding is None else index != padding
     if mode == 0:  # PyTorch's fast sum needs neither
-        sizes = np.zeros(bags, np.int64)
+        sizes = np.zeros(len(offsets), np.int64)
         return (
             (bag if padding is not None or weight.dtype == np.float64 else bag[:0]),
             sizes,

@@ -136,7 +136,7 @@ def _check(shape: tuple[int, ...], pad: Sequence[int], mode: str) -> None:
             "Supported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
-    for d, (before, after) in enumerate(_sides(pad, ndim)):
+    for d, (before, after) in reversed(list(enumerate(_sides(pad, ndim)))):
         if not before and not after:
             continue
         size = shape[d]

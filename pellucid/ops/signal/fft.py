@@ -19,7 +19,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, type_name
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...shapes import normalize_dim
 from .._rules import at_full_precision, constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
@@ -565,10 +565,15 @@ irfft2, hfft2, ihfft2 = _two("irfft2", irfftn), _two("hfft2", hfftn), _two("ihff
 
 # ---- frequencies and their order --------------------------------------------------------------
 def _frequencies(
-    values: Any, n: int, d: float, dtype: Any, requires_grad: bool, device: Any
+    name: str, values: Any, n: int, d: float, dtype: Any, requires_grad: bool, device: Any
 ) -> Tensor:
     kind = dtype or dtypes.get_default_dtype()
-    made = make_tensor((values(n) / (n * d) if n else np.zeros(0)).astype(kind.numpy))
+    if kind.is_integral:
+        raise OperationError(f"{name} requires a floating point or complex dtype")
+    if kind.is_complex:
+        raise UnsupportedError(f"\"arange_cpu\" not implemented for '{kind.scalar_type_name}'")
+    with np.errstate(all="ignore"):
+        made = make_tensor((values(n) / (n * np.float64(d))).astype(kind.numpy))
     if device is not None:
         made = made.to(device)
     return made.requires_grad_() if requires_grad else made
@@ -604,12 +609,14 @@ def fftfreq(
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     n = _check_count(n, "fft_fftfreq")
+    if n < 0:
+        raise OperationError(f"Trying to create tensor with negative dimension {n}: [{n}]")
 
     def values(n: int) -> Any:
         k = np.arange(n)
         return np.where(k < (n + 1) // 2, k, k - n).astype(np.float64)
 
-    return _frequencies(values, n, d, dtype, requires_grad, device)
+    return _frequencies("fftfreq", values, n, d, dtype, requires_grad, device)
 
 
 @public(namespace="fft", out="cast: rfftfreq requires a floating point or complex dtype")
@@ -634,9 +641,11 @@ def rfftfreq(
     tensor([0.0000, 0.2500, 0.5000])
     """
     n = _check_count(n, "fft_rfftfreq")
-    return _frequencies(
-        lambda n: np.arange(n // 2 + 1, dtype=np.float64), n, d, dtype, requires_grad, device
-    )
+
+    def values(n: int) -> Any:
+        return np.arange(n // 2 + 1, dtype=np.float64)
+
+    return _frequencies("rfftfreq", values, n, d, dtype, requires_grad, device)
 
 
 def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:

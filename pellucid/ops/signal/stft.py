@@ -173,7 +173,7 @@ def stft(
 
 def _check_cover(cover: np.ndarray, call: str) -> None:
     if np.abs(cover).min() <= 1e-11:
-        raise OperationError(f"{call} window overlap add min: 1")
+        raise OperationError(f"{call} window overlap add min: 1\n[ CPUBoolType{{}} ]")
 
 
 @public(methods="=")

@@ -245,11 +245,24 @@ def _gamma_density(F: Any, g: Any, input: Any, other: Any) -> Any:
     return g * F.exp((input - 1) * F.log(other) - other - F.lgamma(input))
 
 
+def _not_whole(kernel: str) -> Any:
+    """A record's `check`: there is nothing for integers that no float stands beside."""
+
+    def check(*arrays: Any) -> None:
+        kinds = [np.dtype(a.dtype) if hasattr(a, "dtype") else np.dtype(type(a)) for a in arrays]
+        if all(kind.kind in "iub" for kind in kinds):
+            kind = dtypes.BY_NUMPY[np.result_type(*kinds)]
+            raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'")
+
+    return check
+
+
 igamma = binary(
     "igamma",
     "igamma",
     {"input": _no_derivative("igamma: input"), "other": _gamma_density},
     promote="float",
+    check=_not_whole("igamma_cpu"),
     constant=(0,),
     domains=(POSITIVE, POSITIVE),
     doc="The regularized lower incomplete gamma function P(input, other).",
@@ -266,6 +279,7 @@ igammac = binary(
         "other": lambda F, g, input, other: -_gamma_density(F, g, input, other),
     },
     promote="float",
+    check=_not_whole("igammac_cpu"),
     constant=(0,),
     domains=(POSITIVE, POSITIVE),
     doc="The regularized upper incomplete gamma function Q(input, other) = 1 - P.",
