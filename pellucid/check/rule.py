@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import pkgutil
@@ -220,6 +221,12 @@ def median(values: Any) -> float:
     return (float(ordered[middle]) + float(ordered[~middle])) / 2
 
 
+@functools.cache
+def _load_rules() -> None:
+    for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
+        importlib.import_module(module.name)
+
+
 def all_rules() -> list[type[Rule]]:
     """Return all rules by identifier; those that compare ranks (D001, ...) come last.
 
@@ -227,8 +234,7 @@ def all_rules() -> list[type[Rule]]:
     >>> [rule.id for rule in all_rules()][:3]
     ['PL101', 'PL102', 'PL110']
     """
-    for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
-        importlib.import_module(module.name)
+    _load_rules()
     found: list[type[Rule]] = []
     waiting: list[type[Rule]] = [Rule]
     while waiting:

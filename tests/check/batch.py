@@ -7,9 +7,12 @@ prints {script: {"findings", "failure", "notes", "output"}} as JSON.
 """
 
 import contextlib
+import gc
+import importlib
 import io
 import json
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
@@ -64,8 +67,15 @@ def main(engine, scripts):
             optimizer.step()
             torch.utils.data.DataLoader(torch.zeros(2))
             torch.distributions.Normal(0.0, 1.0).sample()
+        kernels = importlib.import_module("pellucid.kernels")
+        for module in pkgutil.walk_packages(kernels.__path__, "pellucid.kernels."):
+            importlib.import_module(module.name)
+        for name in ("numpy.ma", "torch.nn.functional", "torch.utils.data", "torch.distributions"):
+            importlib.import_module(name)
 
     pellucid.check.all_rules()
+    gc.collect()
+    gc.freeze()  # forks share what nobody collects
     results, running, waiting = {}, {}, list(scripts)
     with tempfile.TemporaryDirectory() as folder:
         while waiting or running:

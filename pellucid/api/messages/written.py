@@ -49,3 +49,9 @@ def _parsed(file: str, lines: int) -> ast.Module | None:
         return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return None
+
+
+@functools.lru_cache(maxsize=64)
+def walk(root: ast.AST) -> tuple[ast.AST, ...]:
+    """What `ast.walk` gives of a tree that nobody changes; made once, since many ask for it."""
+    return tuple(ast.walk(root))

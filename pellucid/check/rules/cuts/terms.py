@@ -15,7 +15,7 @@ import numpy as np
 from ....core.primitive import PRIMITIVES
 from ...events import Op, Read, Site, Value, ancestors
 from ..source.origins import value_at
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 FLAT = frozenset(name for name, op in PRIMITIVES.items() if "steps" in op.traits) - {"sample"}
 """Operations whose derivative is zero everywhere; drawn samples have rules of their own."""
@@ -173,7 +173,7 @@ def returned_at(kind: Any, index: int) -> Any:
     code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
     root = tree(code.co_filename) if code is not None else None
     best = None
-    for node in ast.walk(root) if root is not None and code is not None else ():
+    for node in walk(root) if root is not None and code is not None else ():
         if (
             isinstance(node, ast.FunctionDef)
             and node.name == "backward"
@@ -203,7 +203,7 @@ def _switches_off(node: ast.AST) -> bool:
 
 def _decided(file: str, root: ast.Module, line: int) -> Place | None:
     """Where the flag of `with torch.set_grad_enabled(flag):` is written."""
-    for node in ast.walk(root):
+    for node in walk(root):
         if (
             isinstance(node, ast.Call)
             and node.lineno == line
@@ -222,7 +222,7 @@ def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
     if root is None:
         return None
     found: list[tuple[int, int]] = []  # (line of the block's begin, line to show)
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, (ast.With, ast.AsyncWith)) and node.lineno <= line <= (
             node.end_lineno or 0
         ):
@@ -244,7 +244,7 @@ def off_at(file: str, line: int, function: str, depth: int = 3) -> Any:
         return _decided(file, root, shown) or Place(file, shown)
     if not depth or function == "<module>":
         return switched_off(root, file, line)
-    for node in ast.walk(root):
+    for node in walk(root):
         if (
             isinstance(node, ast.Call)
             and getattr(node.func, "attr", getattr(node.func, "id", None)) == function
@@ -263,7 +263,7 @@ def _wraps_without(root: ast.AST, decorator: ast.expr) -> bool:
     maker = next(
         (
             n
-            for n in ast.walk(root)
+            for n in walk(root)
             if isinstance(n, ast.FunctionDef)
             and isinstance(name, ast.Name)
             and n.name == name.id
@@ -292,7 +292,7 @@ def _called_inside(maker: ast.FunctionDef, call: ast.Call) -> bool:
 def _functions(root: ast.AST, line: int) -> list[ast.FunctionDef]:
     around = [
         n
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.FunctionDef) and n.lineno <= line <= (n.end_lineno or 0)
     ]
     return sorted(around, key=lambda n: -n.lineno)
@@ -302,7 +302,7 @@ def switched_off(root: ast.AST, file: str, line: int) -> Any:
     """The statement `torch.set_grad_enabled(False)`, where there is one."""
     lines = [
         n.lineno
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Expr) and "set_grad_enabled(" in ast.unparse(n.value)
     ]
     before = [n for n in lines if n <= line]

@@ -12,7 +12,7 @@ import numpy as np
 from ...events import Called, LoaderInfo, Site
 from ...rule import Rule
 from ..leaks.together import TRAIN
-from ..source.places import Place, attribute_place, tree
+from ..source.places import Place, attribute_place, tree, walk
 
 MOST = 200_000  # rows and entries that are looked at
 COMMON = 2  # categories that both have, with other numbers
@@ -127,19 +127,19 @@ def numbered_apart(root: Any) -> Iterator[tuple[str, ast.Call, ast.Call]]:
     """(name, call with other rows, call with training rows) of functions of a file that return a
     numbering of what they are given, where one function looks up rows in both numberings.
     """
-    makers = {f.name for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and _numbers(f)}
+    makers = {f.name for f in walk(root) if isinstance(f, ast.FunctionDef) and _numbers(f)}
     makers |= {
         c.name
-        for c in ast.walk(root)
+        for c in walk(root)
         if isinstance(c, ast.ClassDef)
         and any(
             isinstance(f, ast.FunctionDef) and f.name == "__init__" and _numbers(f) for f in c.body
         )
     }
-    calls = [n for n in ast.walk(root) if isinstance(n, ast.Call)]
+    calls = [n for n in walk(root) if isinstance(n, ast.Call)]
     names = {
         id(n.value): t.id
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Assign)
         for t in n.targets
         if isinstance(t, ast.Name)

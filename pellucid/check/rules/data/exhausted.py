@@ -9,7 +9,7 @@ from typing import Any
 
 from ...events import OptimizerInfo, Step
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _FUNCTIONS = frozenset("filter map zip enumerate reversed".split())
 _METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
@@ -83,9 +83,7 @@ def _once(root: ast.AST, value: ast.expr | None) -> bool:
         known, name = function.attr in _METHODS, function.attr
     else:
         return False
-    return known and not any(
-        isinstance(n, ast.FunctionDef) and n.name == name for n in ast.walk(root)
-    )
+    return known and not any(isinstance(n, ast.FunctionDef) and n.name == name for n in walk(root))
 
 
 def _inside(scope: ast.AST) -> Iterator[ast.AST]:
@@ -127,14 +125,12 @@ def given_away(site: Any) -> Iterator[tuple[Place, str, Place]]:
         return
     name = ast.unparse(given)
     around = [
-        n
-        for n in ast.walk(root)
-        if isinstance(n, _SCOPES[:3]) and _covers(n, site.line) or n is root
+        n for n in walk(root) if isinstance(n, _SCOPES[:3]) and _covers(n, site.line) or n is root
     ]
     scope: Any = max(around, key=lambda n: getattr(n, "lineno", 0))
     nodes = list(_inside(scope))
     if name.startswith("self."):
-        owners = [n for n in ast.walk(root) if isinstance(n, ast.ClassDef)]
+        owners = [n for n in walk(root) if isinstance(n, ast.ClassDef)]
         owner = [n for n in owners if _covers(n, site.line)]
         if not owner:
             return
@@ -176,7 +172,7 @@ def in_each_round(file: str) -> Iterator[tuple[Place, str, Place]]:
     root = tree(file)
     if root is None:
         return
-    scopes = [n for n in ast.walk(root) if isinstance(n, _SCOPES[:3])]
+    scopes = [n for n in walk(root) if isinstance(n, _SCOPES[:3])]
     for scope in scopes:
         nodes = list(_inside(scope))
         for loop in nodes:

@@ -11,7 +11,7 @@ import numpy as np
 from ...events import VIEWS, Foreign, Op, Site, Value, ancestors
 from ...fingerprint import fingerprint
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _FIXED = ("flip", "roll")
 _ORDERS = ("getitem", "index_select", *_FIXED)
@@ -45,7 +45,7 @@ def moved_apart(root: ast.AST) -> Iterator[tuple[ast.Call | ast.If, ast.Call | a
     """(what moves the image, what moves the mask) where both draw in the same function: two calls
     of one random function, or two conditions.
     """
-    functions = [n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)]
+    functions = [n for n in walk(root) if isinstance(n, ast.FunctionDef)]
     random = {
         f.name
         for f in functions

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...events import Read
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _HOW = frozenset("item float int tolist numpy array".split())
@@ -45,14 +45,14 @@ class RunningSum(Rule):
             lines = {line for name, line in self._reads if name == file}
             if root is None or not lines:
                 continue
-            for scope in [root, *(n for n in ast.walk(root) if isinstance(n, _SCOPES[:2]))]:
+            for scope in [root, *(n for n in walk(root) if isinstance(n, _SCOPES[:2]))]:
                 self._overwritten(file, scope, lines)
                 self._going_on(file, scope, lines)
             self._never_reset(file, root)
 
     def _never_reset(self, file: str, root: ast.Module) -> None:
         """An object that counts over all epochs, and has a method to begin anew that nobody calls."""
-        for meter in (n for n in ast.walk(root) if isinstance(n, ast.ClassDef)):
+        for meter in (n for n in walk(root) if isinstance(n, ast.ClassDef)):
             found = _counts(meter)
             if found is None:
                 continue
@@ -67,7 +67,7 @@ class RunningSum(Rule):
                 continue
             uses = [
                 c.lineno
-                for loop in ast.walk(root)
+                for loop in walk(root)
                 if isinstance(loop, ast.For)
                 for c in _calls(loop)
                 if getattr(c.func, "attr", "") == counting and c.lineno not in _lines(meter)
@@ -193,7 +193,7 @@ def _kept(root: ast.Module, meter: ast.ClassDef) -> bool:
     made = [c for c in _calls(root) if getattr(c.func, "id", "") == meter.name]
     inside = [
         c
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, (ast.For, ast.While))
         or isinstance(n, ast.FunctionDef)
         and n.name not in ("main", "__init__")

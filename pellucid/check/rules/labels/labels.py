@@ -26,7 +26,7 @@ from ...events import (
 )
 from ...rule import Rule
 from ..losses.origin import Sampled
-from ..source.places import Place, assigned_before, receiver, tree, written_to
+from ..source.places import Place, assigned_before, receiver, tree, walk, written_to
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -724,7 +724,7 @@ def narrowed_at(files: list[str], dtype: str) -> Any:
     for file in files:
         root = tree(file)
         found = []
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             if isinstance(node, ast.Call):
                 given = [k.value for k in node.keywords if k.arg == "dtype"]
                 if isinstance(node.func, ast.Attribute) and node.func.attr == "astype":

@@ -13,7 +13,7 @@ from ...rule import Rule
 from ..losses.origin import Sampled, origin
 from ..losses.output_range import BOUNDED, RANGES
 from ..source.origins import written_at
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 from .labels import BINARY, CLASS_LOSSES, REGRESSION, class_axis_of, named
 
 _LOOKS = 12  # at each embedding
@@ -705,7 +705,7 @@ def _made_of_samples(files: list[str], target: Any, values: set[float]) -> Place
     found = []
     for file in files:
         root = tree(file)
-        for function in ast.walk(root) if root is not None else ():
+        for function in walk(root) if root is not None else ():
             if isinstance(function, ast.FunctionDef) and function.name == "__getitem__":
                 for node in ast.walk(function):
                     if isinstance(node, ast.IfExp) and _numbers(node) == values:

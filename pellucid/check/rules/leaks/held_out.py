@@ -15,7 +15,7 @@ from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..data.sampling import shown
 from ..data.scaled import standardized
-from ..source.places import Place, assigned_before, chooser, function_around, tree
+from ..source.places import Place, assigned_before, chooser, function_around, tree, walk
 
 HELD_OUT = re.compile(
     r"(^|_|\b)(val|valid|va|vl|test|te|tst|dev|eval|held|holdout)(_|\b|$)", re.IGNORECASE
@@ -323,7 +323,7 @@ def over_rows(value: Value, table: Value) -> bool:
 def written_out(file: str) -> list[int]:
     """Lines with `(x_val - x_val.mean(0)) / x_val.std(0)`, where another one does so for training."""
     root, held, training = tree(file), [], False
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)):
             continue
         top = node.left

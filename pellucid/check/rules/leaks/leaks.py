@@ -26,7 +26,7 @@ from ...events import (
 )
 from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
-from ..source.places import Place, assigned_before, rows_chosen, tree
+from ..source.places import Place, assigned_before, rows_chosen, tree, walk
 from .picked import Picked, picked_rows
 from .records import KEPT, ROWS, Evaluation, Learned, ModelCall, digest_of
 from .rows import common, grams, hashed, matrix, pairs, samples
@@ -755,7 +755,7 @@ def _statement_text(site: Site) -> str:
     """
     root = tree(site.file)
     best: ast.stmt | None = None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (
             node.end_lineno or 0
         ):

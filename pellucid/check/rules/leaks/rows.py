@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...rule import median
-from ..source.places import Place, function_around, tree
+from ..source.places import Place, function_around, tree, walk
 
 MOST = 4096  # rows of one call that are looked at
 WIDE = 256  # elements of a row
@@ -151,7 +151,7 @@ def scaled_at(files: list[str]) -> Place | None:
         taken: dict[str, ast.stmt] = {}  # names of statistics: where they are taken
         statements = [
             node
-            for node in (ast.walk(root) if root is not None else ())
+            for node in (walk(root) if root is not None else ())
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return)) and node.value is not None
         ]
         for node in sorted(statements, key=lambda n: n.lineno):
@@ -182,7 +182,7 @@ def _at_the_only_call(file: str, node: ast.stmt) -> Place:
     function, root = function_around(file, node.lineno), tree(file)
     calls = [
         n
-        for n in (ast.walk(root) if function is not None and root is not None else ())
+        for n in (walk(root) if function is not None and root is not None else ())
         if function is not None
         and isinstance(n, ast.Call)
         and getattr(n.func, "id", getattr(n.func, "attr", "")) == function.name

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from ...events import LoaderInfo, Step
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 
 class DatasetShared(Rule):
@@ -44,7 +44,7 @@ class DatasetShared(Rule):
         for file in self.session.recorder.files(self.session.script):
             found: dict[str, list[tuple[int, str]]] = defaultdict(list)
             root = tree(file)
-            for node in ast.walk(root) if root is not None else ():
+            for node in walk(root) if root is not None else ():
                 if not isinstance(node, ast.Assign) or isinstance(node.value, ast.Attribute):
                     continue
                 for target in node.targets:
@@ -57,7 +57,7 @@ class DatasetShared(Rule):
                         found[target.attr].append((node.lineno, ast.unparse(target.value)))
             again = {
                 ast.unparse(t.value)
-                for node in (ast.walk(root) if root is not None else ())
+                for node in (walk(root) if root is not None else ())
                 if isinstance(node, ast.Assign)
                 for t in node.targets
                 if isinstance(t, ast.Attribute) and t.attr == "dataset"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..source.places import Place, function_around, tree
+from ..source.places import Place, function_around, tree, walk
 
 _CONVERTS = frozenset(
     "tensor as_tensor from_numpy asarray array float long double int to astype view reshape unsqueeze squeeze clone copy numpy cuda cpu "
@@ -110,7 +110,7 @@ class _Scope:
     """The statements of a function, or of a file outside of any, that give names their values."""
 
     def __init__(self, root: ast.Module, function: ast.FunctionDef | None) -> None:
-        self.functions = {n.name: n for n in ast.walk(root) if isinstance(n, ast.FunctionDef)}
+        self.functions = {n.name: n for n in walk(root) if isinstance(n, ast.FunctionDef)}
         self.made: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
         for body in (root.body, function.body if function is not None else []):
             for statement in _statements(body):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...events import VIEWS, Batch, ModuleCall, Op, Site, Value, lineage, whole_of
 from ...rule import Rule
-from ..source.places import Place, assigned_before, assignments, function_around, tree
+from ..source.places import Place, assigned_before, assignments, function_around, tree, walk
 
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 STEPS = 3  # in which it was so, and then it is told
@@ -125,7 +125,7 @@ class TargetInInput(Rule):
         """Where the inputs of a `TensorDataset` got their values."""
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
-            for node in ast.walk(root) if root is not None else ():
+            for node in walk(root) if root is not None else ():
                 if (
                     isinstance(node, ast.Call)
                     and ast.unparse(node.func).endswith("TensorDataset")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 TRAIN = re.compile(r"(^|[^a-z])(\w*_)?x?(tr|trn|train|training)([^a-z]|$)", re.IGNORECASE)
 HELD_OUT = re.compile(
@@ -48,7 +48,7 @@ def leaks_written(recorder: Any, script: str) -> Iterator[tuple[Place, dict[str,
 def _scopes(root: ast.Module) -> Iterator[list[ast.stmt]]:
     """The blocks that run one statement after another: of the file, and of its functions."""
     yield root.body
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.FunctionDef):
             yield node.body
 

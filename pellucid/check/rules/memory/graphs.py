@@ -24,7 +24,7 @@ from ...events import (
 )
 from ...recording.names import locals_of
 from ...rule import Rule
-from ..source.places import Place, assignments, called_from, function_around, tree
+from ..source.places import Place, assignments, called_from, function_around, tree, walk
 from .growth import kept_in
 
 ROUNDS = 4  # of steps over which something must be kept
@@ -134,7 +134,7 @@ def _names_at(scope: ast.AST, line: int) -> set[str]:
 def _scope(root: ast.Module, line: int) -> ast.AST:
     """The innermost function around a line, else the module."""
     best: ast.AST = root
-    for node in ast.walk(root):
+    for node in walk(root):
         if (
             isinstance(node, _FUNCTIONS)
             and node.lineno <= line <= (node.end_lineno or 0)
@@ -161,7 +161,7 @@ def _handed(root: ast.Module, scope: ast.AST, names: set[str]) -> int | None:
             continue
         given = [k for k, a in enumerate(call.args) if ast.unparse(a) in names]
         by_name = {k.arg for k in call.keywords if ast.unparse(k.value) in names}
-        for function in ast.walk(root) if given or by_name else ():
+        for function in walk(root) if given or by_name else ():
             if isinstance(function, _FUNCTIONS) and _calls(call, function.name):
                 parameters = [a.arg for a in function.args.args]
                 parameters = parameters[parameters[:1] == ["self"] :]
@@ -198,7 +198,7 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
     scope = _scope(root, line)
     names = _names_at(scope, line)
     handed = _handed(root, scope, names)
-    own = {f.name for f in ast.walk(root) if isinstance(f, _FUNCTIONS)}
+    own = {f.name for f in walk(root) if isinstance(f, _FUNCTIONS)}
     for sink, _ in _sinks(scope):
         first, last = sink.lineno, sink.end_lineno or sink.lineno
         if first <= line <= last and not isinstance(sink, ast.Assign):
@@ -236,7 +236,7 @@ def storing_line(file: str, line: int, depth: int = 4) -> Place | None:
             for node in ast.walk(scope)
         )
         if returned:
-            for node in ast.walk(root):
+            for node in walk(root):
                 if isinstance(node, ast.Call) and (
                     _calls(node, scope.name) or scope.name == "forward" and _calls(node, "model")
                 ):
@@ -310,7 +310,7 @@ def kept_at(op: Op, carried: Value) -> Any:
                 next(
                     (
                         n
-                        for n in ast.walk(root)
+                        for n in walk(root)
                         if isinstance(n, ast.ClassDef) and n.name == type(module).__name__
                     ),
                     None,

@@ -12,7 +12,7 @@ from typing import Any
 from ...events import Op, Read, Step, Value
 from ...recording.names import locals_of
 from ...rule import Rule
-from ..source.places import Place, function_around, scopes, tree
+from ..source.places import Place, function_around, scopes, tree, walk
 
 _LIMITS = re.compile(
     r"_?(capacity|max_?size|max_?len(gth)?|(buffer|memory|queue|bank|cache)_?size|max_(capacity|items|entries|memory)|limit)$"
@@ -260,7 +260,7 @@ class MemoryGrowth(Rule):
         """The line that registers hooks; if it stands in a function, its only call inside of a loop."""
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
-            for node in ast.walk(root) if root is not None else ():
+            for node in walk(root) if root is not None else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     if node.func.attr.startswith("register_") and node.func.attr.endswith("_hook"):
                         return called_in_loop(file, node.lineno) or Place(file, node.lineno)
@@ -432,7 +432,7 @@ def called_in_loop(file: str, line: int) -> Place | None:
         return None
     found = {
         n.lineno
-        for loop in ast.walk(root)
+        for loop in walk(root)
         if isinstance(loop, (ast.For, ast.While))
         for n in ast.walk(loop)
         if isinstance(n, ast.Call)
@@ -445,7 +445,7 @@ def _decorated(function: Any) -> Any:
     """The line of the decorator that caches a function's results."""
     code = function.__code__
     root = tree(code.co_filename)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
             for decorator in node.decorator_list:
                 if "cache" in ast.unparse(decorator):
@@ -490,7 +490,7 @@ def puts(name: str, files: list[str]) -> Any:
     """The line with `<name>.append(...)`, `<name>[...] = ...` or `<name> += [...]`."""
     for file in files:
         root = tree(file)
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 if node.func.attr in (
                     "append",

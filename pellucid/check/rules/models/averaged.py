@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Op, Site, Value
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 from .averages import Trained, mixture
 
 TIMES = 3  # steps
@@ -136,7 +136,7 @@ def _loop_around(site: Site) -> ast.For | None:
     root = tree(site.file)
     found = [
         n
-        for n in (ast.walk(root) if root is not None else ())
+        for n in (walk(root) if root is not None else ())
         if isinstance(n, ast.For) and n.lineno <= site.line <= (n.end_lineno or 0)
     ]
     return max(found, key=lambda n: n.lineno, default=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...events import VIEWS, Op, OptimizerInfo, Site, Step, Value, lineage
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _SAME = VIEWS | {"detach", "data", "clone", "to"}
 LARGE = 0.75  # of the new weights: an average that forgets at once
@@ -204,7 +204,7 @@ class DecayGroupsSwapped(Rule):
             root = tree(file)
             lines = [
                 node.lineno
-                for node in (ast.walk(root) if root is not None else ())
+                for node in (walk(root) if root is not None else ())
                 if isinstance(node, ast.Dict)
                 and {"params", "weight_decay"} <= {_key(k) for k in node.keys}
             ]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...events import Step
 from ...rule import Rule
-from ..source.places import Place, function_around, scopes, tree
+from ..source.places import Place, function_around, scopes, tree, walk
 
 _SHARED = frozenset(
     "registry registered instances cache caches shared all known common global pool defaults default config configs plugins".split()
@@ -154,7 +154,7 @@ def defined(kind: type, name: str) -> Place | None:
     """Where the body of a class makes a list that its methods fill by `self`."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     root = tree(file) if file else None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if not isinstance(node, ast.ClassDef) or node.name != kind.__name__:
             continue
         lines = [

@@ -16,6 +16,7 @@ from ..source.places import (
     is_users,
     member_place,
     tree,
+    walk,
 )
 from .constants import Constants
 from .frozen_names import (
@@ -238,7 +239,7 @@ class ParamFrozen(Rule):
             self.session.script, site.file if site is not None else ""
         ):
             root = tree(file)
-            for node in ast.walk(root) if root is not None else ():
+            for node in walk(root) if root is not None else ():
                 if isinstance(node, ast.Assign) and any(
                     isinstance(t, ast.Attribute) and t.attr == name for t in node.targets
                 ):
@@ -248,7 +249,7 @@ class ParamFrozen(Rule):
                         isinstance(f, (ast.For, ast.comprehension))
                         and text in ast.unparse(f.target)
                         and "parameters" in ast.unparse(f.iter)
-                        for f in ast.walk(root)
+                        for f in walk(root)
                     )
                     if name != "requires_grad" or not loop:
                         return Place(file, node.lineno)
@@ -528,7 +529,7 @@ class ParamFrozen(Rule):
             return
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
-            for node in ast.walk(root) if root is not None else ():
+            for node in walk(root) if root is not None else ():
                 if (
                     isinstance(node, ast.Expr)
                     and isinstance(node.value, ast.Compare)
@@ -574,7 +575,7 @@ def _put_in(recorder: Any, weight: Value) -> bool:
     )
     site = recorder.names.site_of(module) if module is not None and tensor is not None else None
     root = tree(site.file) if site is not None else None
-    for node in ast.walk(root) if root is not None and site is not None else ():
+    for node in walk(root) if root is not None and site is not None else ():
         if isinstance(node, ast.Assign) and node.lineno <= site.line <= (node.end_lineno or 0):
             for target in node.targets:
                 while isinstance(target, (ast.Attribute, ast.Subscript)):

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from ...events import Site
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _KINDS = frozenset(
     {"norm", "bn", "bias", "weight", "ln", "layernorm", "batchnorm", "lora", "lora_"}
@@ -22,7 +22,7 @@ def loop_over_parameters(site: Any) -> Place | None:
     loops = (
         [
             node.lineno
-            for node in ast.walk(root)
+            for node in walk(root)
             if isinstance(node, ast.For)
             and node.lineno <= site.line <= (node.end_lineno or 0)
             and "parameters" in ast.unparse(node.iter)
@@ -39,14 +39,14 @@ def test_around(site: Site) -> tuple[int, ast.expr] | None:
     """
     root = tree(site.file)
     best: tuple[int, ast.expr] | None = None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.If)
             and node.lineno <= site.line <= (node.end_lineno or 0)
             and (best is None or node.lineno > best[0])
         ):
             best = node.lineno, node.test
-    for node in ast.walk(root) if root is not None and best is None else ():
+    for node in walk(root) if root is not None and best is None else ():
         if (
             isinstance(node, ast.Assign)
             and node.lineno == site.line
@@ -80,7 +80,7 @@ def texts_in(test: ast.expr, site: Site) -> list[str]:
         elif isinstance(node, ast.Name):
             names.add(node.id)
     root = tree(site.file)
-    for node in ast.walk(root) if root is not None and names else ():
+    for node in walk(root) if root is not None and names else ():
         values: list[ast.expr] = []
         if isinstance(node, ast.Assign) and any(
             isinstance(t, ast.Name) and t.id in names for t in node.targets
@@ -101,7 +101,7 @@ def texts_in(test: ast.expr, site: Site) -> list[str]:
                 inner = next(
                     (
                         n.value
-                        for n in ast.walk(root)
+                        for n in walk(root)
                         if isinstance(n, ast.Assign)
                         and any(ast.unparse(t) == value.id for t in n.targets)
                     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...events import HookAdded
 from ...rule import Rule
-from ..source.places import Place, Repeated, tree
+from ..source.places import Place, Repeated, tree, walk
 
 
 class _Last:
@@ -84,7 +84,7 @@ def read_globally(code: Any) -> set[str]:
 def variables_of_loops(file: str, line: int) -> set[str]:
     """The variables of the loops around a line."""
     root, found = tree(file), set()
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, (ast.For, ast.AsyncFor)):
             targets = [node.target]
         elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...events import Op, SchedulerStep, Site
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _KEEPS = frozenset("append add insert extend setdefault register put".split())
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
@@ -102,7 +102,7 @@ def made_in_loops(root: Any) -> list[_Made]:
     and that read variables which the loop binds.
     """
     found: list[_Made] = []
-    for loop in ast.walk(root):
+    for loop in walk(root):
         if isinstance(loop, ast.For):
             bound = _stored(loop)
             for node in _own(loop):

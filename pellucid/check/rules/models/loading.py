@@ -12,7 +12,15 @@ from ...events import Loaded, ModuleCall, Saved
 from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..randomness.draws import drawn_numbers
-from ..source.places import Place, attribute_place, function_around, is_users, member_place, tree
+from ..source.places import (
+    Place,
+    attribute_place,
+    function_around,
+    is_users,
+    member_place,
+    tree,
+    walk,
+)
 
 _CARRIED = frozenset("hidden state states h c hx cx cache memory last prev previous past".split())
 """Words in the name of an attribute that begins anew with each sequence."""
@@ -130,7 +138,7 @@ def _filtered(event: Loaded) -> Place | None:
         root = function_around(site.file, site.line) or tree(site.file)
     found = [
         node
-        for node in (ast.walk(root) if root is not None else ())
+        for node in (walk(root) if root is not None else ())
         if isinstance(node, ast.DictComp)
         and site is not None
         and node.lineno <= site.line

@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 
 from ...events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
 from ...rule import Rule
-from ..source.places import Place, assignments, attribute_place, chooser, function_around, tree
+from ..source.places import (
+    Place,
+    assignments,
+    attribute_place,
+    chooser,
+    function_around,
+    tree,
+    walk,
+)
 from ..steps.gradients import is_clipping
 from .twice import exhausted, given_twice, tell_twice
 
@@ -305,7 +313,7 @@ def gathered_at(site: Any) -> Place | None:
     for _ in range(4):
         if isinstance(given, ast.Call):
             name = getattr(given.func, "id", getattr(given.func, "attr", ""))
-            for f in ast.walk(root):
+            for f in walk(root):
                 if isinstance(f, ast.FunctionDef) and f.name == name:
                     returned = [n for n in ast.walk(f) if isinstance(n, (ast.Return, ast.Yield))]
                     chosen = [
@@ -338,7 +346,7 @@ def gathered_at(site: Any) -> Place | None:
         ):
             given = inner
             if not any(
-                isinstance(f, ast.FunctionDef) and f.name == inner.func.id for f in ast.walk(root)
+                isinstance(f, ast.FunctionDef) and f.name == inner.func.id for f in walk(root)
             ):
                 return Place(site.file, value.lineno)
             continue
@@ -358,10 +366,8 @@ def assigned_after(info: OptimizerInfo, script: str, name: str, inside: bool = F
         root = tree(file)
         if root is None:
             continue
-        makers = [
-            f for f in ast.walk(root) if isinstance(f, ast.FunctionDef) and f.name == "__init__"
-        ]
-        for node in ast.walk(root):
+        makers = [f for f in walk(root) if isinstance(f, ast.FunctionDef) and f.name == "__init__"]
+        for node in walk(root):
             if not isinstance(node, (ast.stmt, ast.expr)):
                 continue
             targets = (
@@ -413,7 +419,7 @@ def put_in_place(files: list[str]) -> Place | None:
         Place(file, node.lineno)
         for file in files
         if (root := tree(file)) is not None
-        for node in ast.walk(root)
+        for node in walk(root)
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", "") == "load_state_dict"
         and any(
@@ -438,14 +444,14 @@ def _called_from(site: Any, place: Place) -> Place:
     ):
         return place
     owner = next(
-        (c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
+        (c for c in walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
     )
     first, last = (0, 0) if owner is None else (owner.lineno, owner.end_lineno or 0)
     if first <= site.line <= last or owner is None and _same_function(site, place.line):
         return place
     lines = sorted(
         n.lineno
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Call)
         and getattr(n.func, "id" if owner is None else "attr", "") == function.name
     )

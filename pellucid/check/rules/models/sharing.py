@@ -18,6 +18,7 @@ from ..source.places import (
     member_place,
     scopes,
     tree,
+    walk,
 )
 
 _APART = frozenset(
@@ -533,7 +534,7 @@ def _words(name: str) -> set[str]:
 def _alias_line(file: str, name: str, plain: list[str]) -> Any:
     """The line `name = plain`, with a plain variable or attribute on the right."""
     root = tree(file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
             if ast.unparse(node.value).split(".")[-1] in plain and any(
                 ast.unparse(t).split(".")[-1] == name for t in node.targets
@@ -552,7 +553,7 @@ def _alias_line(file: str, name: str, plain: list[str]) -> Any:
 def copied_at(file: str, name: str = "") -> Any:
     """The line with `copy.copy(...)`, of the assignment to `name` if one is given."""
     root = tree(file) if file else None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("copy.copy", "copy"):
             place = Place(file, node.lineno)
             if not name or re.match(rf"(self\.)?{re.escape(name)}\b", place.text):
@@ -563,7 +564,7 @@ def copied_at(file: str, name: str = "") -> Any:
 def loaded_at(files: list[str], name: str = "") -> Any:
     """The line with `load_state_dict(..., assign=True)`, of the model of that name if one is given."""
     for file in files:
-        for node in ast.walk(tree(file) or ast.Module([], [])):
+        for node in walk(tree(file) or ast.Module([], [])):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
@@ -591,7 +592,7 @@ def state_taken(site: Any) -> Any:
     """
     root = tree(site.file)
     loaded = None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.Call)
             and ast.unparse(node.func).endswith("load_state_dict")
@@ -599,7 +600,7 @@ def state_taken(site: Any) -> Any:
             and node.args
         ):
             loaded = ast.unparse(node.args[0]).split(".")[-1]
-    for node in ast.walk(root) if root is not None and loaded is not None else ():
+    for node in walk(root) if root is not None and loaded is not None else ():
         if isinstance(node, ast.Assign) and any(
             loaded in ast.unparse(t).split(".")[-1].split(", ") for t in node.targets
         ):
@@ -632,7 +633,7 @@ def repeated_at(site: Any, recorder: Any) -> Any:
     None when there is none.
     """
     root = tree(site.file) if site is not None else None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if not isinstance(node, ast.expr) or not node.lineno <= site.line <= (node.end_lineno or 0):
             continue
         if (
@@ -654,7 +655,7 @@ def repeated_in(file: str) -> Any:
     """
     root = tree(file) if file else None
     found = []
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.BinOp)
             and isinstance(node.op, ast.Mult)
@@ -674,7 +675,7 @@ def repeated_in(file: str) -> Any:
 def appended_at(site: Any, name: str) -> Any:
     """The line of a `<name>.append(layer)` in the file of a place, where `layer` is a variable."""
     root = tree(site.file) if site is not None else None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

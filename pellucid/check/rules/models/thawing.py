@@ -8,7 +8,7 @@ from typing import Any
 
 from ...events import OptimizerInfo, Step, Value
 from ...recording.names import locals_of
-from ..source.places import Place, function_around, tree
+from ..source.places import Place, function_around, tree, walk
 
 
 class Waiting:
@@ -72,7 +72,7 @@ class Waiting:
             self.tests = [
                 (file, node)
                 for file in recorder.files(self.rule.session.script)
-                for node in ast.walk(tree(file) or ast.Module([], []))
+                for node in walk(tree(file) or ast.Module([], []))
                 if isinstance(node, ast.If)
                 and isinstance(getattr(node.test, "ops", [None])[0], ast.Eq)
                 and _unfreezes(node)
@@ -169,7 +169,7 @@ class Waiting:
             else ()
         ):
             root = tree(file)
-            for loop in ast.walk(root) if root is not None else ():
+            for loop in walk(root) if root is not None else ():
                 if (
                     not isinstance(loop, ast.For)
                     or not isinstance(loop.iter, ast.Call)
@@ -241,7 +241,7 @@ def _loop_around(site: Any) -> Place | None:
     loops = (
         [
             n.lineno
-            for n in ast.walk(root)
+            for n in walk(root)
             if isinstance(n, ast.For) and n.lineno <= site.line <= (n.end_lineno or 0)
         ]
         if root

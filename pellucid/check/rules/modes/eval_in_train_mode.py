@@ -16,6 +16,7 @@ from ..source.places import (
     function_around,
     tree,
     uncalled,
+    walk,
 )
 from .modes import DROPOUT, Switches, alone, mode_set
 from .put_back import PutBack
@@ -467,7 +468,7 @@ def _taken_over(site: Site | None) -> Place | None:
         return None
     around = [
         n
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.ClassDef) and n.lineno <= site.line <= (n.end_lineno or 0)
     ]
     if not around or re.search(r"\.(backward|step|train|parameters)\(", ast.unparse(around[-1])):

@@ -19,7 +19,7 @@ from ...events import (
 )
 from ...rule import Rule
 from ..source.origins import defaulted
-from ..source.places import Place, assigned_before, function_around, loop_test, tree, uncalled
+from ..source.places import Place, assigned_before, function_around, loop_test, tree, uncalled, walk
 from .eval_in_train_mode import EvalInTrainMode
 from .modes import Switches, mode_set
 
@@ -268,7 +268,7 @@ def _left_at(site: Site) -> Any:
         return None
     if function.name == "__enter__":
         owner = next(
-            (c for c in ast.walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
+            (c for c in walk(root) if isinstance(c, ast.ClassDef) and function in c.body), None
         )
         leaves = (
             [f for f in owner.body if isinstance(f, ast.FunctionDef) and f.name == "__exit__"]

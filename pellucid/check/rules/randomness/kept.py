@@ -12,7 +12,7 @@ from typing import Any
 from ...events import Batch, LoaderInfo, Op, Site
 from ...recording.signatures import RANDOM
 from ...rule import Rule
-from ..source.places import Place, function_around, tree
+from ..source.places import Place, function_around, tree, walk
 from .draws import own_stream
 
 STEPS = 4
@@ -77,7 +77,7 @@ class RandomDefaults:
 def default_at(site: Site) -> Place | None:
     """The function whose default is computed at a place."""
     root = tree(site.file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             for default in (*node.args.defaults, *node.args.kw_defaults):
                 if default is not None and default.lineno <= site.line <= (default.end_lineno or 0):

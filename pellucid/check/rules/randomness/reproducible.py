@@ -18,7 +18,7 @@ from ...events import Called, Op, Seeded, Site, Step
 from ...recording.signatures import RANDOM
 from ...rule import Rule
 from ..source.memory import unwritten
-from ..source.places import Place
+from ..source.places import Place, walk
 from ..source.places import tree as parsed
 from .draws import SEEDING, called, draws, own_stream
 
@@ -232,7 +232,7 @@ class Nondeterminism(Rule):
         for file in self._files():
             literals = {
                 n.value
-                for n in ast.walk(parsed(file) or ast.Module([], []))
+                for n in walk(parsed(file) or ast.Module([], []))
                 if isinstance(n, ast.Constant)
             }
             if any(s not in literals for s in drawn):
@@ -350,7 +350,7 @@ def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
     """Places that make a stream without a seed, or seed one with what differs from run to run."""
     for file in files:
         root = parsed(file)
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             if not isinstance(node, ast.Call):
                 continue
             name, text = called(node), ast.unparse(node)
@@ -370,7 +370,7 @@ def unseeded(files: Iterable[str]) -> Iterator[tuple[Any, str, str]]:
                 yield Place(file, node.lineno), text, "seeds a generator with a number that changes"
             elif name == "SystemRandom" or text.startswith("secrets."):
                 yield Place(file, node.lineno), text, "draws from the system's generator"
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             if (
                 isinstance(node, ast.BinOp)
                 and isinstance(node.op, ast.Mod)
@@ -401,11 +401,11 @@ def unordered(files: Iterable[str]) -> Iterator[tuple[Any, str]]:
             continue
         sets = {
             ast.unparse(t): n.value
-            for n in ast.walk(root)
+            for n in walk(root)
             if isinstance(n, ast.Assign) and _is_set(n.value)
             for t in n.targets
         }
-        for node in ast.walk(root):
+        for node in walk(root):
             inner = _in_order(node)
             if inner is None:
                 continue
@@ -489,7 +489,7 @@ def _differs(thing: Any) -> bool:
 def _only_compared(file: str, line: int) -> bool:
     """Whether a hash is taken by a `__hash__`, compared, or used as a key alone."""
     root = parsed(file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.FunctionDef)
             and node.name in ("__hash__", "__eq__")
@@ -508,7 +508,7 @@ def _only_compared(file: str, line: int) -> bool:
 def _changing_seeds(file: str) -> Iterator[tuple[Place, str]]:
     """Lines that work out a seed with the clock or the system's random numbers."""
     root = parsed(file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         parts: list[tuple[int, ast.AST]] = []
         if isinstance(node, ast.FunctionDef) and "seed" in node.name.lower():
             parts = [
@@ -545,12 +545,12 @@ def _by_clock_or_files(file: str) -> Iterator[tuple[Place, str, str]]:
         return
     kept = {
         id(c)
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Call) and called(n) in _NO_ORDER
         for a in n.args
         for c in ast.walk(a)
     }
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.While):
             clock = any(
                 isinstance(n, ast.Call)
@@ -571,7 +571,7 @@ def _by_clock_or_files(file: str) -> Iterator[tuple[Place, str, str]]:
                 if id(node) not in kept and not _sorted_later(root, node):
                     yield Place(file, node.lineno), ast.unparse(node), _LISTING
             elif name in ("as_completed", "imap_unordered"):
-                loop = next((n for n in ast.walk(root) if _in_order(n) is node), None)
+                loop = next((n for n in walk(root) if _in_order(n) is node), None)
                 if (
                     isinstance(loop, (ast.Call, ast.ListComp, ast.For))
                     and not _sorted_later(root, loop)
@@ -665,7 +665,7 @@ def _of_strings(node: ast.AST, root: ast.AST) -> bool:
     )
     if any(hint in name.lower() for name in names for hint in hints):
         return True
-    for n in ast.walk(root):
+    for n in walk(root):
         # over what the names in it run
         loops = [n] if isinstance(n, ast.For) else getattr(n, "generators", [])
         if loops and any(inside is node for inside in ast.walk(n)):
@@ -688,7 +688,7 @@ def _of_strings(node: ast.AST, root: ast.AST) -> bool:
 
 
 def _sorted_later(root: ast.AST, node: ast.AST) -> bool:
-    for n in ast.walk(root):
+    for n in walk(root):
         if (
             isinstance(n, ast.Call)
             and called(n) in ("sorted", "len", "sum", "max", "min")
@@ -702,7 +702,7 @@ def _sorted_later(root: ast.AST, node: ast.AST) -> bool:
                 and isinstance(c.func, ast.Attribute)
                 and c.func.attr == "sort"
                 and ast.unparse(c.func.value) in titles
-                for c in ast.walk(root)
+                for c in walk(root)
             )
     return False
 

@@ -22,7 +22,7 @@ from ...events import (
 )
 from ...rule import Rule, median
 from ..source.origins import factor_at, number_called, written_at
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 from .divided import AddedUp, DividedAgain
 from .units import Units, first_group
 from .watched import LossesSeen
@@ -677,7 +677,7 @@ class LrAbsurd(Rule):
         if held is not None:
             return held.event.made or held.event.site
         root = tree(info.site.file) if info.site is not None else None
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             for target in (
                 node.targets
                 if isinstance(node, ast.Assign)
@@ -767,7 +767,7 @@ def _returned(function: Any) -> Place | None:
     """The line of the first value that a function of the user's gives back."""
     code = getattr(function, "__code__", None)
     root = tree(code.co_filename) if code is not None else None
-    for node in ast.walk(root) if root is not None and code is not None else ():
+    for node in walk(root) if root is not None and code is not None else ():
         if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node.lineno == code.co_firstlineno:
             if isinstance(node, ast.Lambda):
                 return Place(code.co_filename, node.body.lineno)

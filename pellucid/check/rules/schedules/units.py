@@ -8,7 +8,7 @@ import ast
 from typing import Any
 
 from ...events import LoaderInfo, OptimizerInfo, SchedulerStep, Site, Step
-from ..source.places import Place, function_around, tree
+from ..source.places import Place, function_around, tree, walk
 
 _FINITE = ("MultiStepLR", "CosineAnnealingLR")
 
@@ -131,7 +131,7 @@ def first_group(site: Site | None) -> Place | None:
     """
     root = tree(site.file) if site is not None else None
     found, others = [], 0
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if not isinstance(node, (ast.Assign, ast.AugAssign)):
             continue
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:

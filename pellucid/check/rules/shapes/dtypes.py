@@ -29,7 +29,7 @@ from ...rule import Rule, cause_site, median
 from ..labels.labels import _CASTS as CASTS
 from ..labels.labels import _before as before_cast
 from ..losses.origin import SCORES, Sampled
-from ..source.places import Place, assigned_before, attribute_place, tree, written_to
+from ..source.places import Place, assigned_before, attribute_place, tree, walk, written_to
 from .sixteen_bits import SHORT, SUMS, SixteenBits
 
 _ARITHMETIC = (
@@ -640,7 +640,7 @@ def _sample_line(dataset: Any, recorder: Any) -> Any:
     if code is None or recorder.is_library(code.co_filename):
         return None
     root = tree(code.co_filename)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.FunctionDef)
             and node.name == "__getitem__"

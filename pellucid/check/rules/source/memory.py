@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .places import birthplace, tree
+from .places import birthplace, tree, walk
 
 UNFILLED = frozenset(
     "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ resize_as_".split()
@@ -34,7 +34,7 @@ def _takes_memory(place: Any) -> bool:
     """Whether a line makes a parameter of memory alone: `nn.Parameter(torch.empty(3))`, and by
     sizes `nn.Parameter(torch.Tensor(3, 4))`."""
     root = tree(place.file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if not isinstance(node, ast.Call) or not node.args:
             continue
         inner = node.args[0]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from .places import Place, tree
+from .places import Place, tree, walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEPTH = 12
@@ -87,7 +87,7 @@ def defaulted(site: Any) -> Place | None:
     around = (
         [
             n
-            for n in ast.walk(root)
+            for n in walk(root)
             if isinstance(n, ast.If)
             and n.body[0].lineno <= site.line <= (n.body[-1].end_lineno or 0)
         ]
@@ -99,7 +99,7 @@ def defaulted(site: Any) -> Place | None:
     found = _Tracer(site.file, root)._trace(around[-1].test, _DEPTH)
     defaults = [
         d
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.arguments)
         for d in (*n.defaults, *n.kw_defaults)
         if d is not None
@@ -112,7 +112,7 @@ def defaulted(site: Any) -> Place | None:
 def factor_at(site: Any) -> Place | None:
     """Where the factor of a manual update is written: `lr` of `w -= lr * w.grad`."""
     root = tree(site.file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if (
             isinstance(node, ast.BinOp)
             and isinstance(node.op, ast.Mult)
@@ -146,7 +146,7 @@ def number_called(files: list[str], value: float, name: Any) -> Place | None:
                 found.add((file, node.lineno))
 
     for file in files:
-        for n in ast.walk(tree(file) or ast.Module([], [])):
+        for n in walk(tree(file) or ast.Module([], [])):
             if isinstance(n, ast.Assign):
                 for target in n.targets:
                     note(file, getattr(target, "id", getattr(target, "attr", None)), n.value)
@@ -182,7 +182,7 @@ def _tracer(site: Any) -> tuple[_Tracer | None, Any]:
         return None, None
     tracer = _Tracer(site.file, root)
     node = call._node
-    for known in ast.walk(root):  # the same node in the tree that is walked here
+    for known in walk(root):  # the same node in the tree that is walked here
         if isinstance(known, type(node)) and _extent(known) == _extent(node):
             return tracer, known
     return None, None
@@ -220,12 +220,12 @@ class _Tracer:
         self.root = root
         self.imported = {
             (a.asname or a.name).partition(".")[0]
-            for n in ast.walk(root)
+            for n in walk(root)
             if isinstance(n, (ast.Import, ast.ImportFrom))
             for a in n.names
         }
         self.parents: dict[ast.AST, ast.AST] = {
-            child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)
+            child: node for node in walk(root) for child in ast.iter_child_nodes(node)
         }
 
     def place(self, expression: ast.expr, value: float | None) -> Place | None:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from ....api.messages.written import tree as tree
+from ....api.messages.written import walk as walk
 from ....core.display.notebook import place
 from ...events import Op, Site
 from ...recording.names import locals_of
@@ -54,7 +55,7 @@ def assignments(
 ) -> Iterator[ast.Assign | ast.AnnAssign | ast.AugAssign]:
     """The statements between two lines that assign to `target` ("self.fc", "model")."""
     root = tree(file)
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, ast.Assign):
             targets = [
                 t
@@ -69,23 +70,45 @@ def assignments(
             yield node
 
 
+@functools.lru_cache(maxsize=64)
+def _functions(root: ast.Module) -> list[tuple[int, ast.FunctionDef]]:
+    """(first line, decorators included; function) of every function of a file."""
+    return [
+        (min([node.lineno, *[d.lineno for d in node.decorator_list]]), node)
+        for node in walk(root)
+        if isinstance(node, ast.FunctionDef)
+    ]
+
+
 def function_around(file: str, line: int, first: int | None = None) -> ast.FunctionDef | None:
     """The innermost function around a line (that begins at line `first`, decorators included, if
     given).
     """
     root = tree(file)
     best: ast.FunctionDef | None = None
-    for node in ast.walk(root) if root is not None else ():
-        if isinstance(node, ast.FunctionDef):
-            begins = min([node.lineno, *[d.lineno for d in node.decorator_list]])
-            if (
-                first is not None
-                and begins == first
-                or first is None
-                and begins <= line <= (node.end_lineno or 0)
-            ):
-                best = node if best is None or node.lineno > best.lineno else best
+    for begins, node in _functions(root) if root is not None else ():
+        if (
+            first is not None
+            and begins == first
+            or first is None
+            and begins <= line <= (node.end_lineno or 0)
+        ):
+            best = node if best is None or node.lineno > best.lineno else best
     return best
+
+
+@functools.lru_cache(maxsize=256)
+def _same_for_all(function: ast.FunctionDef) -> bool:
+    """Whether a function takes arguments and does the same to whatever it is given."""
+    arguments = function.args
+    own = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    return (
+        function.name != "__init__"
+        and bool(own - {"self"})
+        and not any(
+            isinstance(n, (ast.If, ast.IfExp, ast.Compare, ast.Slice)) for n in ast.walk(function)
+        )
+    )
 
 
 def chooser(recorder: Any) -> Any:
@@ -94,34 +117,7 @@ def chooser(recorder: Any) -> Any:
     sites = recorder.callers()
     for site, outer in zip(sites, sites[1:], strict=False):
         function = function_around(site.file, site.line)
-        own = (
-            {
-                a.arg
-                for a in (
-                    *function.args.posonlyargs,
-                    *function.args.args,
-                    *function.args.kwonlyargs,
-                )
-            }
-            if function is not None
-            else set()
-        )
-        inside = (
-            []
-            if function is None
-            else [n for n in ast.walk(function) if isinstance(n, (ast.If, ast.IfExp, ast.Compare))]
-        )
-        slices = (
-            [] if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Slice)]
-        )
-        if (
-            function is None
-            or function.name == "__init__"
-            or not own - {"self"}
-            or inside
-            or slices
-            or site.file != outer.file
-        ):
+        if function is None or not _same_for_all(function) or site.file != outer.file:
             return site
     return sites[-1] if sites else None
 
@@ -156,7 +152,7 @@ class Repeated:
 def written_to(site: Any) -> str | None:
     """What a statement at a place writes into: `rows` of `rows[i] = x` and of `rows -= x`."""
     root = tree(site.file) if site is not None else None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if isinstance(node, (ast.Assign, ast.AugAssign)) and node.lineno <= site.line <= (
             node.end_lineno or 0
         ):
@@ -238,7 +234,7 @@ def _assigned_to(
     """
     function = function_around(file, line)
     best: tuple[int, ast.expr] | None = None
-    for node in ast.walk(root) if root is not None else ():
+    for node in walk(root) if root is not None else ():
         if not isinstance(node, ast.Assign) or node.lineno >= line and function is None:
             continue
         around = function_around(file, node.lineno)
@@ -269,7 +265,7 @@ def uncalled(files: list[str], method: str, owner: str | None = None) -> Place |
     parentheses. With `owner` that of a variable or attribute with this name alone."""
     for file in files:
         root = tree(file)
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             named = node.value if isinstance(node, ast.Expr) else None
             if isinstance(named, ast.Attribute) and named.attr == method:
                 if (
@@ -286,7 +282,7 @@ def loop_test(site: Any) -> Place | None:
     """
     root = tree(site.file)
     best: tuple[int, ast.AST] | None = None
-    for loop in ast.walk(root) if root is not None else ():
+    for loop in walk(root) if root is not None else ():
         if not isinstance(loop, ast.For) or not loop.lineno <= site.line <= (loop.end_lineno or 0):
             continue
         for node in ast.walk(loop):
@@ -344,7 +340,7 @@ def attribute_place(recorder: Any, owner: Any, name: str) -> Any:
         if code is None or recorder.is_library(code.co_filename):
             continue
         root = tree(code.co_filename)
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             if (
                 isinstance(node, ast.ClassDef)
                 and node.name == kind.__name__
@@ -564,7 +560,7 @@ def dropped_at(op: Op, loss: Op | None = None) -> Any:
         call = call.parent
     for site in sites:
         root = tree(site.file)
-        for node in ast.walk(root) if root is not None else ():
+        for node in walk(root) if root is not None else ():
             if not isinstance(node, ast.Assign):
                 continue
             names = {
@@ -760,7 +756,7 @@ def use_of_helper(made: Any, used: Any) -> Place | None:
     if helper is None or root is None or helper.name == "forward" or helper is scope:
         return None
     calls = [
-        n for n in ast.walk(root)
+        n for n in walk(root)
         if isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2] == helper.name
     ]  # fmt: skip
     own = {id(n) for n in ast.walk(scope)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...events import OptimizerInfo, Step
 from ...rule import Rule
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _KEYS = frozenset("lr momentum weight_decay betas eps alpha".split())
 _OWN = frozenset(
@@ -65,7 +65,7 @@ class SettingWithoutEffect(Rule):
         self._told.add((what, info.number))
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
-            for node in ast.walk(root) if root is not None else ():
+            for node in walk(root) if root is not None else ():
                 targets = node.targets if isinstance(node, ast.Assign) else []
                 if isinstance(node, ast.AugAssign):
                     targets = [node.target]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...events import Backward, Op, OptimizerInfo, Site, Step, Update
-from ..source.places import Place, tree, uncalled
+from ..source.places import Place, tree, uncalled, walk
 from .gradients import _Gradients, _Pass
 from .new_instead import NewInstead
 
@@ -14,7 +14,7 @@ def _unmet(site: Site | None, optimizer: str) -> Place | None:
     """The line of an `if` in the function of a backward, below which the optimizer would step."""
     root = tree(site.file) if site is not None else None
     lines = [p[0] for p in site.code.co_positions() if p[0] is not None] if site is not None else []
-    for node in ast.walk(root) if root is not None and site is not None else ():
+    for node in walk(root) if root is not None and site is not None else ():
         if isinstance(node, ast.If) and lines and min(lines) <= node.lineno <= max(lines):
             for part in node.body:
                 for call in ast.walk(part):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from ..source.places import Place, tree
+from ..source.places import Place, tree, walk
 
 _PARTS = (ast.Slice, ast.Tuple, ast.Subscript)
 _PERMUTATIONS = ("randperm", "permutation", "randint", "choice")
@@ -42,7 +42,7 @@ def _called(node: ast.AST) -> str:
 
 
 def _bodies(root: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(root):
+    for node in walk(root):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
             if isinstance(body, list):
@@ -75,7 +75,7 @@ def _alone(root: ast.AST) -> list[int]:
     """
     shuffled: dict[str, int] = {}
     cuts: dict[str, set[str]] = {}
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.Call) and _called(node) == "shuffle" and node.args:
             if isinstance(node.args[0], (ast.Name, ast.Attribute)):
                 shuffled.setdefault(ast.unparse(node.args[0]), node.lineno)
@@ -132,7 +132,7 @@ def _zipped(root: ast.AST) -> list[int]:
     """`zip(loader_x, loader_y)` of two loaders that shuffle each for itself."""
     loaders = {
         ast.unparse(t)
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Assign)
         and isinstance(n.value, ast.Call)
         and _called(n.value) == "DataLoader"
@@ -141,14 +141,14 @@ def _zipped(root: ast.AST) -> list[int]:
         )
         for t in n.targets
     }
-    zips = [n for n in ast.walk(root) if isinstance(n, ast.Call) and _called(n) == "zip"]
+    zips = [n for n in walk(root) if isinstance(n, ast.Call) and _called(n) == "zip"]
     return [n.lineno for n in zips if len({ast.unparse(a) for a in n.args} & loaders) >= 2]
 
 
 def _items(root: ast.AST) -> list[int]:
     """`return self.x[i], self.y[i + 1]` of a `__getitem__`."""
     found = []
-    for function in ast.walk(root):
+    for function in walk(root):
         if (
             not isinstance(function, ast.FunctionDef)
             or function.name != "__getitem__"
@@ -179,7 +179,7 @@ def _rolled(root: ast.AST) -> list[int]:
     names = ("y", "label", "target")
     return [
         n.lineno
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Assign)
         and _called(n.value) in ("roll", "flip", "flipud")
         and any(ast.unparse(t).startswith(names) for t in n.targets)
@@ -190,12 +190,12 @@ def _partly(root: ast.AST) -> list[int]:
     """`TensorDataset(x[order], y)`: a random order for one of several things that belong together."""
     orders = {
         ast.unparse(t)
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Assign) and _called(n.value) in ("randperm", "permutation")
         for t in n.targets
     }
     found = []
-    for n in ast.walk(root):
+    for n in walk(root):
         given = (
             n.args
             if isinstance(n, ast.Call) and _called(n) in ("TensorDataset", "zip", "fit")
@@ -217,7 +217,7 @@ def _by_length(root: ast.AST) -> list[int]:
     listed beside them.
     """
     found = []
-    for n in ast.walk(root):
+    for n in walk(root):
         if not isinstance(n, ast.Call) or _called(n) not in ("sort", "sorted"):
             continue
         key = next((k.value for k in n.keywords if k.arg == "key"), None)
@@ -241,7 +241,7 @@ def _listed(root: ast.AST) -> list[int]:
     """`sorted(names)` and directory listings, which may order files otherwise than their labels."""
     return [
         n.lineno
-        for n in ast.walk(root)
+        for n in walk(root)
         if isinstance(n, ast.Call)
         and _called(n) in ("sorted", "listdir", "glob", "iterdir")
         and not any(k.arg == "key" for k in n.keywords)
