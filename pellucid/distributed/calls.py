@@ -131,7 +131,12 @@ class Target:
 
 def shape_of(t: Tensor) -> str:
     """Shape and dtype, as errors show them and ranks compare them."""
-    return f"{t.dtype}{list(t.shape)}".replace("torch.", "")
+    return _shape_text(t.dtype, t.shape)
+
+
+@functools.lru_cache(1024)
+def _shape_text(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{dtype}{list(shape)}".replace("torch.", "")
 
 
 def start(

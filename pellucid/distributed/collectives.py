@@ -26,7 +26,7 @@ from .calls import (
 from .groups import ProcessGroup, group_of, is_member
 from .sparse import all_reduce_sparse
 from .transport.engine import Staged, Steps
-from .transport.reductions import ReduceOp, Reduction, kind
+from .transport.reductions import ReduceOp, Reduction, kind, reduction_of
 from .transport.shared import Board, Reduce
 from .transport.work import Work
 
@@ -194,8 +194,12 @@ def all_reduced(
         through = _Through(
             chosen.channel.board,
             tensor,
-            Reduction(
-                chosen.channel.engine.mpi, "all_reduce", op, array_of(tensor).dtype, chosen.size()
+            reduction_of(
+                chosen.channel.engine.mpi,
+                "all_reduce",
+                kind(op),
+                array_of(tensor).dtype,
+                chosen.size(),
             ),
         )
         return start(

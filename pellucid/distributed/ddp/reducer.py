@@ -9,6 +9,7 @@ experiences on accelerating data parallel training", VLDB 2020.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from ...futures import Future
 from .. import calls, collectives
 from ..groups import ProcessGroup
 from ..job import world
-from ..transport.reductions import ReduceOp
+from ..transport.reductions import RedOpType, ReduceOp, reduction_of
+from ..transport.shared import STRIP, Reduce
 
 ALIGNED = 128  # bytes
 FIRST_BUCKET = 1 << 20  # bytes: small, so that the first reduction begins early
@@ -34,14 +36,103 @@ class Bucket:
         self, number: int, places: list[int], parameters: list[Tensor], flat: np.ndarray
     ) -> None:
         self.number, self.places, self.parameters, self.flat = number, places, parameters, flat
-        sizes = [int(p._array.size) for p in parameters]
-        ends = np.cumsum([0, *sizes])
+        self.ends = np.cumsum([0, *[p._array.size for p in parameters]]).tolist()
         self.parts = [
             self.flat[a:b].reshape(p._array.shape)
-            for a, b, p in zip(ends, ends[1:], parameters, strict=False)
+            for (a, b), p in zip(pairwise(self.ends), parameters, strict=True)
         ]
+        self.whole: Tensor = make_tensor(flat)
+        self.facts = "AVG", calls.shape_of(self.whole)
+        self.steps: Reduce | None = None
+        self.apart = False
+        self.gradients: list[np.ndarray] = []  # while the reduction works in them
         self.waiting = 0
         self.future: Any = None
+
+    def cuts(self) -> list[int]:
+        """Where large parameters, whose gradients need not be copied, begin and end."""
+        least = STRIP // self.flat.itemsize
+        return [end for a, b in pairwise(self.ends) if b - a >= least for end in (a, b)]
+
+    def reduced_by(self, steps: Reduce) -> None:
+        """Reduce `flat` by these steps, in memory that all ranks see."""
+        self.steps = steps
+        sizes = [b - a for a, b in pairwise(self.ends)]
+        least = STRIP // self.flat.itemsize
+        self._kept: list[tuple[int, slice] | None] = []
+        copied, at = [], 0
+        for strip in steps.strips:
+            k, part = self._places(strip.start, strip.stop)[0]
+            self._kept.append((k, part) if sizes[k] >= least else None)
+            if sizes[k] >= least:
+                copied.append((at, strip.start))
+                at = strip.stop
+        self.apart = bool(copied)  # whether some are not copied
+        copied.append((at, self.flat.size))
+        self._sent = [
+            (k, at, self.flat[self.ends[k] + at.start : self.ends[k] + at.stop])
+            for a, b in copied
+            for k, at in self._places(a, b)
+        ]
+
+    def _places(self, start: int, stop: int) -> list[tuple[int, slice]]:
+        """The parameters, by their numbers, and of each the values, that lie in a part of `flat`."""
+        found = [
+            (k, slice(max(start - a, 0), min(stop, b) - a))
+            for k, (a, b) in enumerate(pairwise(self.ends))
+        ]
+        return [(k, at) for k, at in found if at.start < at.stop]
+
+    def share(self) -> bool:
+        """Copy gradients into `flat` but for the large ones of this rank's share, which the reduction
+        reads, and writes, where they are; False if they do not lie there as in `flat`.
+        """
+        assert self.steps is not None
+        arrays = [p._grad._array for p in self.parameters if p._grad is not None]
+        if len(arrays) < len(self.parameters):
+            return False
+        kind = self.flat.dtype
+        for array in arrays:
+            if not array.flags.carray or array.dtype != kind:
+                return False
+        self.gradients = arrays
+        flats = [array.reshape(-1) for array in arrays]
+        for k, at, part in self._sent:
+            part[...] = flats[k][at]
+        self.steps.own = [
+            None if place is None else flats[place[0]][place[1]] for place in self._kept
+        ]
+        return True
+
+    def collect(self, unused: set[int]) -> None:
+        """Copy the gradients into `flat`, as zeros those that are missing or not used."""
+        for place, parameter, part in zip(self.places, self.parameters, self.parts, strict=True):
+            grad = parameter._grad
+            if grad is None or place in unused:
+                part[...] = 0
+            elif grad._array is not part:
+                part[...] = grad._array
+
+    def fetch(self) -> None:
+        """Copy the means from `flat` to the gradients which the reduction has not written."""
+        assert self.steps is not None
+        for k, at, part in self._sent:
+            self.gradients[k].reshape(-1)[at] = part
+        for parameter, array in zip(self.parameters, self.gradients, strict=True):
+            grad = parameter._grad
+            if grad is None:
+                parameter._grad = make_tensor(array)
+            else:
+                if grad._array is not array:  # somebody has replaced it since
+                    grad._array[...] = array
+                count_write(version_of(grad))
+        self.release()
+
+    def release(self) -> None:
+        """Reduce all of `flat` from now on."""
+        self.gradients = []
+        if self.steps is not None:
+            self.steps.own = None
 
 
 class GradBucket:
@@ -232,7 +323,16 @@ class Reducer(tracing.Fixed):
             Bucket(i, [places[id(p)] for p in part], part, flat)
             for i, (part, flat) in enumerate(zip(parts, memory_of(parts, group), strict=True))
         ]
-        self.home = {k: (bucket, i) for bucket in self.buckets for i, k in enumerate(bucket.places)}
+        board = group.channel.board
+        for bucket in self.buckets:
+            # sums of two-byte numbers could overflow
+            if board is not None and bucket.flat.itemsize >= 4:
+                mpi, kind = group.channel.engine.mpi, bucket.flat.dtype
+                mean = reduction_of(mpi, "all_reduce", RedOpType.AVG, kind, group.size())
+                steps = Reduce(board, bucket.flat, mean.ufunc, mean.divide, bucket.cuts())
+                if steps.in_place:
+                    bucket.reduced_by(steps)
+        self.home = {k: bucket for bucket in self.buckets for k in bucket.places}
         self.hook: Callable[[Any, GradBucket], Future[Any]] | None = None
         self.hook_state: Any = None
         self.divisor = group.size()
@@ -292,6 +392,7 @@ class Reducer(tracing.Fixed):
         self.outputs = outputs if not self.find_unused else None
         for bucket in self.buckets:
             bucket.waiting, bucket.future = len(bucket.places), None
+            bucket.release()
         if self.static and self.times is None:
             # counts whole backwards: those of checkpoints inside end earlier
             for t in tensors_in(outputs):
@@ -311,9 +412,10 @@ class Reducer(tracing.Fixed):
             self._queue()
             for k in sorted(self.unused - self.ready):
                 self._mark(k)
-        self.counts[place] += 1
-        if self.times is not None and self.counts[place] < self.times[place]:
-            return
+        if self.times is not None:
+            self.counts[place] += 1
+            if self.counts[place] < self.times[place]:
+                return
         self._mark(place)
 
     def _queue(self) -> None:
@@ -336,17 +438,9 @@ class Reducer(tracing.Fixed):
                 "autograd engine  hooks have fired for this particular parameter during this iteration."
             )
         self.ready.add(place)
-        if place in self.sparse:
+        bucket = self.home.get(place)
+        if bucket is None:  # its gradient is sparse
             return
-        bucket, i = self.home[place]
-        grad, part = self.parameters[place]._grad, bucket.parts[i]
-        if tracing.tracer():
-            if grad is not None and np.may_share_memory(grad._array, part):
-                tracing.setting("adds to gradients that are parts of the buckets")
-        elif place in self.unused or grad is None:
-            part[...] = 0
-        elif not np.may_share_memory(grad._array, part):
-            np.copyto(part, grad._array)
         bucket.waiting -= 1
         while self.next < len(self.buckets) and not self.buckets[self.next].waiting:
             self._send(self.buckets[self.next])
@@ -359,12 +453,17 @@ class Reducer(tracing.Fixed):
             for parameter, part in zip(bucket.parameters, bucket.parts, strict=True):
                 if parameter._grad is None:
                     part[...] = 0
-                elif not np.may_share_memory(parameter._grad._array, part):
+                elif np.may_share_memory(parameter._grad._array, part):
+                    tracing.setting("adds to gradients that are parts of the buckets")
+                else:
                     tracer.moved(part, parameter._grad._array)
             tracing.communication(
                 all_reduce_start, self, bucket.number, bucket.flat, writes=(bucket.flat,)
             )
         else:
+            plain = not (self.as_view or self.joined or self.unused or self.hook is not None)
+            if not (plain and bucket.apart and bucket.share()):
+                bucket.collect(self.unused)
             self._start(bucket)
 
     def _start(self, bucket: Bucket) -> None:
@@ -378,14 +477,19 @@ class Reducer(tracing.Fixed):
                     "Output of the communication hook must be a torch.futures.Future object."
                 )
             return
+        steps = bucket.steps
+        if steps is not None and not self.joined:
+            # `all_reduce`, of which everything but the meeting has been prepared
+            bucket.future = calls.start(
+                "all_reduce", self.group, bucket.facts, steps.__iter__, None, True, soon=True
+            )
+            return
         op = ReduceOp.AVG
-        if self.joined or bucket.flat.itemsize < 4:  # sums of two-byte numbers could overflow
+        if self.joined or bucket.flat.itemsize < 4:
             op = ReduceOp.SUM
             if self.divisor != 1:
                 np.divide(bucket.flat, self.divisor, out=bucket.flat)
-        bucket.future = collectives.all_reduced(
-            make_tensor(bucket.flat), op, self.group, True, soon=True
-        )
+        bucket.future = collectives.all_reduced(bucket.whole, op, self.group, True, soon=True)
 
     def _finish(self) -> None:
         """Backward, or that of a checkpoint inside, is over: wait for the buckets that were sent,
@@ -453,6 +557,9 @@ class Reducer(tracing.Fixed):
         result = tracing.communication(
             all_reduce_wait, self, bucket.number, bucket.flat, writes=(bucket.flat,)
         )
+        if bucket.gradients:
+            bucket.fetch()
+            return
         if self.hook is not None:
             value = result[0] if isinstance(result, (list, tuple)) else result
             if value._array is not bucket.flat:
@@ -473,7 +580,7 @@ class Reducer(tracing.Fixed):
             elif grad is None:
                 parameter._grad = make_tensor(part.copy())
             else:
-                np.copyto(grad._array, part)
+                grad._array[...] = part
                 count_write(version_of(grad))
 
     def shadow(self, divisor: int) -> None:

@@ -16,7 +16,8 @@ import os
 import platform
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ class Window:
         for rank in range(comm.size):
             memory, _ = self._window.Shared_query(rank)
             self.parts.append(np.frombuffer(memory, np.uint8, self.size))
+        self.start = address(self.parts[comm.rank])
+        self._views: dict[tuple[int, int, Any], list[np.ndarray]] = {}
         self._user: weakref.ref[np.ndarray] | None = None
         # what was written before is there for all ranks that sync after they know of it
         self.sync = self._window.Sync
@@ -63,9 +66,20 @@ class Window:
 
     def lent(self, rank: int) -> np.ndarray:
         """This rank's bytes, as an array by which it is known whether they are in use."""
+        self._views.clear()
         made = np.frombuffer(self._window.Shared_query(rank)[0], np.uint8, self.size)
         self._user = weakref.ref(made)
         return made
+
+    def views(self, offset: int, array: np.ndarray) -> list[np.ndarray]:
+        """The arrays like this one that lie as far from the start of each rank's bytes."""
+        key = offset, array.nbytes, array.dtype
+        found = self._views.get(key)
+        if found is None:
+            found = self._views[key] = [
+                part[offset : offset + array.nbytes].view(array.dtype) for part in self.parts
+            ]
+        return found
 
 
 class Meeting:
@@ -190,11 +204,9 @@ class Board:
         """The arrays of all ranks at the place of one that lies in a window; None for others."""
         start = address(array)
         for region in self.regions:
-            offset = start - address(region.parts[self.rank])
+            offset = start - region.start
             if 0 <= offset and offset + array.nbytes <= region.size:
-                return [
-                    part[offset : offset + array.nbytes].view(array.dtype) for part in region.parts
-                ]
+                return region.views(offset, array)
         return None
 
 
@@ -222,6 +234,12 @@ class Reduce:
         ufunc: combines two arrays.
         finish: what is done to sums (division by the number of ranks), on parts of the result in
             place.
+        cuts: in place, no strip crosses one of these places.
+
+    Attributes:
+        strips: in place, the parts of this rank's share that are added up at a time.
+        own: what stands for this rank's `values` in each strip, and takes the result in their
+            place; None, as a whole or of a strip: they do themselves.
     """
 
     def __init__(
@@ -230,14 +248,27 @@ class Reduce:
         values: np.ndarray,
         ufunc: Any,
         finish: Callable[[np.ndarray], Any] | None,
+        cuts: Sequence[int] = (),
     ) -> None:
         self.board, self.values, self.ufunc, self.finish = board, values, ufunc, finish
-        self.places = board.peers(values) if values.size else None
+        places = board.peers(values) if values.size else None
         self.step = max(1, STAGE // values.itemsize)
+        self.in_place = places is not None
+        self.own: Sequence[np.ndarray | None] | None = None
+        if places is not None:
+            mine = share(values.size, board.ranks, board.rank)
+            step = max(1, STRIP // values.itemsize)
+            ends = [mine.start, *sorted(c for c in cuts if mine.start < c < mine.stop), mine.stop]
+            self.strips = [
+                slice(start, min(start + step, b))
+                for a, b in pairwise(ends)
+                for start in range(a, b, step)
+            ]
+            self._parts = [[place[at] for place in places] for at in self.strips]
 
     def fill(self) -> None:
         """Put the first piece where the others find it, before the first meeting."""
-        if self.places is None:
+        if not self.in_place:
             piece = self.values[: self.step]
             # The stage of the meeting to come, which `here` will count.
             self.board.stages[(self.board.count + 1) & 1][self.board.rank][: piece.nbytes].view(
@@ -247,7 +278,7 @@ class Reduce:
     def __iter__(self) -> Any:
         if not self.values.size:
             return
-        if self.places is not None:
+        if self.in_place:
             yield from self._in_place()
             return
         board, values = self.board, self.values
@@ -275,18 +306,17 @@ class Reduce:
                 piece[at] = stages[rank][at]
 
     def _in_place(self) -> Any:
-        board, places = self.board, self.places
-        assert places is not None
-        mine = share(self.values.size, board.ranks, board.rank)
-        step = max(1, STRIP // self.values.itemsize)
-        first = places[0]
-        for start in range(mine.start, mine.stop, step):
-            at = slice(start, min(start + step, mine.stop))
-            added_up([place[at] for place in places], self.ufunc, first[at])
+        board, rank = self.board, self.board.rank
+        own = self.own or [None] * len(self._parts)
+        for parts, apart in zip(self._parts, own, strict=True):
+            mine = parts[rank] if apart is None else apart
+            added_up([*parts[:rank], mine, *parts[rank + 1 :]], self.ufunc, mine)
             if self.finish is not None:
-                self.finish(first[at])
-            for place in places[1:]:
-                place[at] = first[at]
+                self.finish(mine)
+            for part in parts[:rank]:
+                part[...] = mine
+            for part in parts[rank + 1 :]:
+                part[...] = mine
         yield board.done()
 
 

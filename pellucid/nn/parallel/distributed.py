@@ -128,6 +128,8 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._join: _Shadow | None = None
+        # Modules may replace buffers, so each forward asks for them; not where there are none.
+        self._has_buffers = bool(self._buffers_to_share())
         if init_sync:
             self._same_parameters(everything)
             # that forward does not share them says nothing about the start, except the old argument
@@ -230,10 +232,8 @@ class DistributedDataParallel(Module, Joinable):
             self._announce()
         if self._reducing():
             tracing.aside(self.reducer.check_finished)
-        if self.require_forward_param_sync and self.broadcast_buffers:
-            buffers = self._buffers_to_share()
-            if buffers:
-                self._share(buffers, self._source())
+        if self.require_forward_param_sync and self.broadcast_buffers and self._has_buffers:
+            self._share(self._buffers_to_share(), self._source())
 
     def _after(self, output: Any) -> Any:
         """What follows it."""
@@ -392,10 +392,8 @@ class _Shadow(JoinHook):
         active, reducing, first = model._tell(False)
         self.last = int(first)
         model.reducer.joined = True
-        if model.require_forward_param_sync and model.broadcast_buffers:
-            buffers = model._buffers_to_share()
-            if buffers:
-                model._share(buffers, self.last)
+        if model.require_forward_param_sync and model.broadcast_buffers and model._has_buffers:
+            model._share(model._buffers_to_share(), self.last)
         if reducing:
             model.reducer.shadow(int(active))
 

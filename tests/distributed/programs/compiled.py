@@ -95,6 +95,30 @@ def modes():
                 )  # a bucket's update, then the next wait
 
 
+def taking_turns():
+    """Ranks that run some steps eagerly, each others, get the numbers of eager steps."""
+
+    def wide():
+        return nn.Sequential(nn.Linear(20, 1000), nn.Tanh(), nn.Linear(1000, 4))
+
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = DDP(wide())
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+
+        function = torch.compile(step) if compiled else step
+        for k in range(9):
+            (step if (k + dist.get_rank()) % 3 == 0 else function)(*batch(k, dist.get_rank()))
+        results.append(torch.cat([p.detach().reshape(-1) for p in model.parameters()]))
+    assert torch.allclose(*results, atol=1e-6)
+
+
 def left_to_python():
     """What cannot be compiled around collectives runs eagerly, with eager results."""
     with warnings.catch_warnings():
@@ -170,6 +194,7 @@ if "differs" in sys.argv:
     differs()
 else:
     modes()
+    taking_turns()
     collectives()
     left_to_python()
     dist.barrier()

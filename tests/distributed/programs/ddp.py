@@ -54,6 +54,17 @@ class Net(nn.Module):
         return self.second(x)
 
 
+class Wide(nn.Module):
+    """Parameters of more than 64 KB, whose gradients two ranks reduce where they are."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.up, self.down = nn.Linear(n, 1100), nn.Linear(1100, n)
+
+    def forward(self, x):
+        return x + 0.01 * self.down(torch.tanh(self.up(x)))
+
+
 def batch(step, size, per=8):
     generator = torch.Generator().manual_seed(step)
     x = torch.randn(size * per, 6, generator=generator)
@@ -119,6 +130,9 @@ def modes():
     compare("static", Net, static_graph=True)
     compare("accumulated", Net, accumulate=3)
     compare("accumulated views", Net, accumulate=2, gradient_as_bucket_view=True)
+    compare("large", lambda: Net(Wide))
+    compare("large, accumulated", lambda: Net(Wide), accumulate=2)
+    compare("large, in two buckets", lambda: Net(Wide), bucket_cap_mb=0.08)
     compare("hook", Net, hook=default_hooks.allreduce_hook)
     if "torch" not in sys.argv:  # PyTorch's needs a GPU
         compare("bf16 hook", Net, tolerance=0.05, hook=default_hooks.bf16_compress_hook)
@@ -127,6 +141,30 @@ def modes():
         lambda: nn.SyncBatchNorm.convert_sync_batchnorm(Net(nn.BatchNorm1d)) if NORM else Net(),
         tolerance=2e-5,
     )
+
+
+def kept():
+    """Gradients that somebody keeps stay as they were, and one that is taken away is made anew."""
+    model = DDP(Net(Wide))
+    means = []
+    for step in range(3):
+        model.zero_grad()
+        (model(batch(step, 1)[0] + dist.get_rank()) ** 2).mean().backward()
+        means.append([(p.grad, p.grad.clone()) for p in model.parameters()])
+    assert all(torch.equal(grad, copied) for step in means for grad, copied in step)
+    weight = model.module.norm.up.weight
+    weight.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", p.grad * 2))
+    model.zero_grad()
+    (model(batch(2, 1)[0] + dist.get_rank()) ** 2).mean().backward()
+    assert equal_everywhere(Gradients(model))
+
+
+class Gradients(nn.Module):
+    """The gradients of a model, as parameters."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.all = nn.ParameterList([nn.Parameter(p.grad.clone()) for p in model.parameters()])
 
 
 def compressed():
@@ -409,7 +447,7 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     for part in (
-        modes, compressed, unused, uneven, two_things_without_data, graphs, averaged,
+        modes, kept, compressed, unused, uneven, two_things_without_data, graphs, averaged,
         buffers_and_sampler, refusals,
     ):  # fmt: skip
         part()
