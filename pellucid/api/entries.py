@@ -76,7 +76,7 @@ def outer():
             return long__(({names}), rest__, more__)
         try:
             run__ = 'the function'
-            return run__{call}({arguments}){keywords}
+            return {run}
         except Exception as error__:
             failed__ = 'a call that failed'
             return failed__(error__)
@@ -163,6 +163,8 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
         for name, value in zip(names, defaults, strict=True)
     ]
     handed = [*arguments, *["*rest__"] * rest]
+    # calls without further arguments are spared what gathers them
+    alone = f"run__{call}({', '.join(arguments)}) if not rest__ else " * rest
     if seen_by_name:
         by_name = _SEEN_BY_NAME.format(long=_LONG.format(names=listed))
     elif keywords:
@@ -170,7 +172,10 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
         by_name = _BY_NAME.format(tests=tests, names=listed)
     else:
         by_name = _NONE_BY_NAME.format(names=listed)
-    more = f" if not more__ else run__{call}({', '.join([*handed, '**kept__'])})"
+    whole = f"{alone}run__{call}({', '.join(handed)})"
+    more = f"run__{call}({', '.join([*handed, '**kept__'])})"
+    if keywords or seen_by_name:
+        whole = f"({whole}) if not more__ else {more}"
     text = _CALL.format(
         free=", ".join(wrapper.__code__.co_freevars),
         parameters=f"{listed}{'/, ' if names else ''}*rest__, **more__",
@@ -178,9 +183,7 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
         named="".join(_NAMED.format(name, names=listed) for name in (*names[1:], *names[:1])),
         by_name=by_name,
         unknown=unknown,
-        call=call,
-        arguments=", ".join(handed),
-        keywords=more if keywords or seen_by_name else "",
+        run=whole,
     )
     long, seen = twin(wrapper), _Seen()
     constants = _CLASSES | {
@@ -243,8 +246,11 @@ def _entry(function: Any, path: str) -> _Entry | None:
         number = f"({_NUMBER.format(names[1])} or "
         ways |= {way.replace("(", number, 1): None for way in list(ways)}
     if not ways or star and len(names) == first and not known.bare:
-        classes = ", ".join([*(f"type({name})" for name in names), *["*map(type, rest__)"] * star])
+        own = ", ".join(f"type({name})" for name in names)
+        classes = ", ".join([*[own] * bool(own), *["*map(type, rest__)"] * star])
         unknown = _SEEN_ALL.format(classes)
+        if star and own:
+            unknown = f"({own},) not in 'classes seen' if not (rest__ or more__) else {unknown}"
         if not star:
             unknown = f"rest__ or ({unknown})"
         return _Entry(tuple(names), tuple(defaults), unknown, star, seen=True)

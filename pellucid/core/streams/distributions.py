@@ -22,7 +22,7 @@ from .fill import (
     NAMES,
     Target,
     deliver,
-    in_place,
+    fast,
     normal_serial,
     refuse,
     require_float,
@@ -30,7 +30,7 @@ from .fill import (
     spec,
     uniform24,
 )
-from .generator import Generator
+from .generator import Generator, native
 from .math import exact, fma, kernel
 
 _ALL_TYPES = frozenset(C_NAMES) - {"uint16", "uint32", "uint64"}
@@ -49,8 +49,12 @@ def bernoulli(
     >>> bernoulli(Generator().manual_seed(0), (4,), 0.5, bool).tolist()
     [False, False, True, False]
     """
-    count, kind = spec(target, dtype)
     p = float(p)
+    if 0.0 <= p <= 1.0 and not random_mkl.active():
+        made = fast(generator, "bernoulli", target, dtype, 1, (p,))
+        if made is not None:
+            return made
+    count, kind = spec(target, dtype)
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if count == 0:
@@ -63,11 +67,6 @@ def bernoulli(
                 target, random_mkl.bernoulli(generator, count, p).astype(kind)
             )
         name = "bernoulli" if kind is _FLOAT32 else "hits" if kind == np.bool_ else ""
-        if (
-            name == "bernoulli"
-            and (made := in_place(generator, name, target, count, p)) is not None
-        ):
-            return made
         made = generator.native(name, count, kind, p) if name else None
         if made is not None:
             return deliver(target, made)
@@ -89,6 +88,10 @@ def bernoulli_like(
     >>> bernoulli_like(Generator().manual_seed(0), np.array([0.0, 1.0, 0.5])).tolist()
     [0.0, 1.0, 1.0]
     """
+    if target is dtype is None and p.dtype is _FLOAT32 and p.size:
+        values = _chances(generator, p)
+        if values is not None:
+            return values
     target = p.shape if target is None else target
     count, kind = spec(target, p.dtype if dtype is None else dtype)
     shape = target.shape if isinstance(target, np.ndarray) else tuple(target)
@@ -101,10 +104,7 @@ def bernoulli_like(
     p = widened(p)
     chances = p if p.shape == shape else np.broadcast_to(p, shape)
     if not (p.size and _minimum(p, None) >= 0 and _maximum(p, None) <= 1):  # NaN is not
-        raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report "
-            "an enhancement request to PyTorch.)"
-        )
+        raise RuntimeError(_NO_CHANCE)
     if isinstance(target, np.ndarray):
         chances = chances.transpose(axis_order(target))
     with generator.lock:
@@ -115,6 +115,24 @@ def bernoulli_like(
     if kind in HALVES:
         return deliver(target, np.multiply(drawn, np.ones((), kind).view(np.uint16)).view(kind))
     return deliver(target, drawn.astype(kind))
+
+
+_NO_CHANCE = (
+    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report "
+    "an enhancement request to PyTorch.)"
+)
+
+
+def _chances(generator: Generator, p: np.ndarray) -> np.ndarray | None:
+    """As `bernoulli_like`, by one native call; None where there is none for these."""
+    run = native("chances", p.size) if type(p) is np.ndarray and p.flags.carray else None
+    if run is None:
+        return None
+    out = np.empty(p.shape, _FLOAT32)
+    with generator.lock:
+        if not run(generator._state, out, p, p.size):
+            raise RuntimeError(_NO_CHANCE)
+    return out
 
 
 @repeatable
@@ -157,8 +175,12 @@ def exponential(
     >>> exponential(Generator().manual_seed(0), (2,)).tolist()
     [3.508326292037964, 1.2303847074508667]
     """
-    count, kind = spec(target, dtype)
     lambd = float(lambd)
+    if 0.0 < lambd < math.inf and not random_mkl.active():
+        made = fast(generator, "exponentials", target, dtype, 1, (1.0 / lambd,))
+        if made is not None:
+            return made
+    count, kind = spec(target, dtype)
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     if count and name_of(kind) not in DIGITS:

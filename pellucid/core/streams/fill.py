@@ -18,13 +18,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ... import dtypes
+from ... import config, dtypes
 from ...arrays.halves import narrowed
 from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
 from ..tracing import repeatable
-from .generator import Generator
+from .generator import Generator, draw_guards, native, ready
 from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
 
 Target: TypeAlias = "np.ndarray | tuple[int, ...]"
@@ -61,6 +61,7 @@ def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
     return math.prod(target), np.dtype(dtype)
 
 
+_REALS = frozenset((float, int))
 _DTYPES = {type(np.dtype(kind)) for kind in ("f4", "f8", "i8")}
 
 
@@ -75,15 +76,46 @@ def deliver(target: Target, values: np.ndarray) -> np.ndarray:
     return target
 
 
-def in_place(
-    generator: Generator, name: str, target: Any, count: int, *more: float
+def fast(
+    generator: Generator,
+    name: str,
+    target: Target,
+    dtype: Any,
+    block: int = 1,
+    more: tuple[float, ...] = (),
 ) -> np.ndarray | None:
-    """An array filled by native code where it lies; None where it is not in order, or there is no
-    code.
+    """A float32 target in order, or a new one, filled by one call of `kernels.random.twister`, which
+    takes the numbers `more`; None, and nothing drawn, for others, where there is no code, and where
+    the size is no multiple of `block`.
     """
-    if type(target) is not np.ndarray or not target.flags.carray:
+    if type(target) is np.ndarray:
+        kind, count = target.dtype, target.size
+        if kind is not _FLOAT32 or not target.flags.carray:
+            return None
+    elif type(target) is tuple and dtype is _FLOAT32:
+        count = math.prod(target)
+        threads.expect(count)
+    else:
         return None
-    return generator.native(name, count, target.dtype, *more, out=target)
+    if not count or block > 1 and (count % block or count > _BLOCK):
+        return None
+    run = ready.get(name) if config.kernels else None
+    if run is None:
+        # without code, blocks of 16 are made by some forty calls of NumPy
+        run = native(name, count, 3 * block)
+        if run is None:
+            return None
+    place = np.empty(target, _FLOAT32) if type(target) is tuple else target
+    lock = generator.lock if draw_guards else generator._lock
+    lock.acquire()  # half the cost of `with`
+    try:
+        if more:
+            run(generator._state, place, count, *more)
+        else:
+            run(generator._state, place, count)
+    finally:
+        lock.release()
+    return place
 
 
 def memory_order(array: np.ndarray) -> np.ndarray:
@@ -169,15 +201,12 @@ def uniform(
     >>> uniform(Generator().manual_seed(0), (2,)).tolist()
     [0.49625658988952637, 0.7682217955589294]
     """
+    made = fast(generator, "uniform24", target, dtype) if low == 0.0 and high == 1.0 else None
+    if made is not None:
+        return made
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and low == 0.0 and high == 1.0:
         with generator.lock:
-            if type(target) is tuple:
-                made = generator.native("uniform24", count, kind, shape=target)
-            else:
-                made = in_place(generator, "uniform24", target, count)
-            if made is not None:
-                return made
             return deliver(target, uniform24(generator, count))
     name = name_of(kind)
     if name in _COMPLEX:
@@ -265,19 +294,11 @@ def normal(
     >>> normal(Generator().manual_seed(0), (2,)).tolist()
     [1.5409960746765137, -0.293428897857666]
     """
+    if type(mean) in _REALS and type(std) in _REALS and std >= 0:
+        made = fast(generator, "normals", target, dtype, 16, (mean, std))
+        if made is not None:
+            return made
     count, kind = spec(target, dtype)
-    if (
-        kind is _FLOAT32
-        and 16 <= count <= _BLOCK
-        and not count % 16
-        and type(std) is float is type(mean)
-    ):
-        place: Any = target if type(target) is np.ndarray else None
-        if std >= 0.0 and (type(target) is tuple or place is not None and place.flags.carray):
-            with generator.lock:
-                words = generator.words(count)
-            made = normal_blocks32(words, mean, std, False, place)
-            return made if made is target else deliver(target, made)
     if kind is _FLOAT32 and 0 < count < 16 and mean == 0.0 and std == 1.0:
         with generator.lock:
             values = normal_serial(generator, count).astype(kind)

@@ -52,21 +52,25 @@ _STATE = np.dtype(
 )
 
 
+ready: dict[str, Any] = {}  # functions of the library that were asked for
 _waiting = [20_000]  # small draws that loading the compiler would pay for
 _twister: Any = None  # the library, once loaded; False where it cannot serve
 
 
-def _native(name: str, count: int) -> Any:
-    """A function of `kernels.random.twister`, or None."""
+def native(name: str, count: int, worth: int = 1) -> Any:
+    """A function of `kernels.random.twister`, or None; without it this draw takes as long as so many
+    small ones.
+    """
     global _twister
     if _twister:
-        return getattr(_twister, name) if config.kernels else None
+        found = ready[name] = getattr(_twister, name)
+        return found if config.kernels else None
     if _twister is None:
         if not config.kernels:
             return None
         # few numbers wait until somebody has loaded the compiler, or they are many together
         if count < _BULK:
-            _waiting[0] -= 1
+            _waiting[0] -= worth
             if _waiting[0] > 0 and not native_code_runs():
                 return None
         from ...kernels.random.twister import library
@@ -89,7 +93,7 @@ def _serial(name: str, count: int) -> Any:
     run = _draws.get(name)
     if run is None or not config.kernels:
         _waiting[0] -= count
-        if not _native("words", 1):
+        if not native("words", 1):
             return None
         from ...kernels.random.draws import draws
 
@@ -286,7 +290,7 @@ class Generator:
         """`count` numbers made by a function of `kernels.random.twister`, in `out` where it is
         given; None where that is not loaded, which only many numbers pay for.
         """
-        run = _native(name, count)
+        run = native(name, count)
         if run is None:
             return None
         if out is None:
@@ -314,7 +318,7 @@ class Generator:
         """Where the words' state lies, for native code that draws from it under `lock`; None where
         no native code can.
         """
-        return self._state if _native("words", _BULK) is not None else None
+        return self._state if native("words", _BULK) is not None else None
 
     def wide_words(self, count: int) -> np.ndarray:
         """The next `count` 64-bit draws (uint64): two words each, the first one high."""

@@ -29,7 +29,7 @@ from ...llvm import target, threads
 from ...llvm.emit import Function, Module, SSAValue, Var, vector
 from ...llvm.jit import NativeLibrary
 
-__all__ = ["library"]
+__all__ = ["boxes", "library", "minus_log"]
 
 _FLOATS, _INTS = "<8 x float>", "<8 x i32>"
 
@@ -108,43 +108,53 @@ def _build(name: str) -> str:
 
 def _transform(f: Function, begin: SSAValue | int, end: SSAValue) -> None:
     """The blocks from `begin` to `end`."""
+    boxes(f, f.words, f.out, begin, end)
+    f.ret()
+
+
+def boxes(f: Function, words: SSAValue, out: SSAValue, begin: SSAValue | int, end: SSAValue) -> None:
+    """Blocks of 16 words as normal numbers of mean `f.mean` and deviation `f.std`."""
     mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
     with f.loop(begin, end) as block:
         i = block * 16
-        first = _uniform(f, f.load(_INTS, f.words, i))
-        second = _uniform(f, f.load(_INTS, f.words, i + 8))
+        first = _uniform(f, f.load(_INTS, words, i))
+        second = _uniform(f, f.load(_INTS, words, i + 8))
         radius = f.sqrt(_log(f, 1.0 - first) * -2.0)
         sine, cosine = _sine_and_cosine(f, second * (2.0 * math.pi))
-        f.store(f.fma(radius * cosine, std, mean), f.out, i)
-        f.store(f.fma(radius * sine, std, mean), f.out, i + 8)
-    f.ret()
+        f.store(f.fma(radius * cosine, std, mean), out, i)
+        f.store(f.fma(radius * sine, std, mean), out, i + 8)
 
 
 def _exponential(module: Module) -> None:
-    """With 1 - u = fraction * 2^exponent: log fraction = 2 atanh((fraction - 1) / (fraction + 1)),
-    of which 11 terms are enough.
-    """
     f = module.function("exponential", u="ptr", out="ptr", n="i64", factor="double")
     width = target.host().lanes("double")
-    kind, ints = vector("double", width), vector("i64", width)
+    kind = vector("double", width)
     factor = f.splat(f.factor, kind)
 
     def convert(i: SSAValue, mask: SSAValue | None) -> None:
-        x = 1.0 - f.load(kind, f.u, i, mask=mask)  # exact: u has at most 53 bits behind the point
-        bits = f.bitcast(x, ints)
-        exponent = f.to_float((bits >> 52) - 1022, kind)
-        fraction = f.bitcast((bits & ((1 << 52) - 1)) | (1022 << 52), kind)
-        small = fraction.compare("olt", math.sqrt(0.5))
-        exponent = exponent - f.select(small, 1.0, f.const(0.0, kind))
-        fraction = f.select(small, fraction + fraction, fraction)
-        s = (fraction - 1.0) / (fraction + 1.0)
-        square = s * s
-        series = f.polynomial(square, [2.0 / k for k in range(23, 1, -2)])
-        value = f.fma(exponent, math.log(2.0), f.fma(series * square, s, s * 2.0))
-        f.store(f.trunc((0.0 - value) * factor, vector("float", width)), f.out, i, mask=mask)
+        value = minus_log(f, f.load(kind, f.u, i, mask=mask), width) * factor
+        f.store(f.trunc(value, vector("float", width)), f.out, i, mask=mask)
 
     f.vector_loop(f.n, width, convert)
     f.ret()
+
+
+def minus_log(f: Function, u: SSAValue, width: int) -> SSAValue:
+    """-log(1 - u) of uniform numbers: with 1 - u = fraction * 2^exponent, log fraction =
+    2 atanh((fraction - 1) / (fraction + 1)), of which 11 terms are enough for float32.
+    """
+    kind, ints = vector("double", width), vector("i64", width)
+    x = 1.0 - u  # exact: u has at most 53 bits behind the point
+    bits = f.bitcast(x, ints)
+    exponent = f.to_float((bits >> 52) - 1022, kind)
+    fraction = f.bitcast((bits & ((1 << 52) - 1)) | (1022 << 52), kind)
+    small = fraction.compare("olt", math.sqrt(0.5))
+    exponent = exponent - f.select(small, 1.0, f.const(0.0, kind))
+    fraction = f.select(small, fraction + fraction, fraction)
+    s = (fraction - 1.0) / (fraction + 1.0)
+    square = s * s
+    series = f.polynomial(square, [2.0 / k for k in range(23, 1, -2)])
+    return 0.0 - f.fma(exponent, math.log(2.0), f.fma(series * square, s, s * 2.0))
 
 
 def _permute(module: Module) -> None:

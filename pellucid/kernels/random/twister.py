@@ -3,8 +3,12 @@ generator where it lies.
 
 `words(state, out, n)`: the next n 32-bit words. `uniform24(state, out, n)`: float32 numbers (word
 mod 2^24) / 2^24. `uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, a draw being
-two words, the first one high. `bernoulli(state, out, n, p)`: float32 ones where such a number is
-below p, else zeros; `hits` the same as bytes. `integers(state, out, n, low, span)`: int64 numbers
+two words, the first one high. `normals(state, out, n, mean, std)`: float32 numbers in blocks of 16
+as `kernels.random.normal` makes them; `exponentials(state, out, n, factor)`: float32 numbers
+-log(1 - u) * factor of uniforms of 53 bits. `bernoulli(state, out, n, p)`: float32 ones where such a number is
+below p, else zeros; `hits` the same as bytes.
+`chances(state, out, p, n)`: float32 ones where a number of `uniform24` is below that of the array p;
+0 and nothing drawn where one of p lies outside of [0, 1]. `integers(state, out, n, low, span)`: int64 numbers
 low + word mod span, for spans below 2^31.
 
 The state is NumPy's `mt19937_state`: 624 words of 32 bits, then the position of the next one
@@ -18,6 +22,7 @@ from collections.abc import Callable
 from ...llvm import target
 from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.jit import NativeLibrary
+from .normal import boxes, minus_log
 
 __all__ = ["library"]
 
@@ -116,6 +121,39 @@ def _in_blocks(
     f.ret()
 
 
+def _chances(module: Module, width: int) -> None:
+    """Looks at all probabilities before the first word is drawn."""
+    floats = vector("float", width)
+    f = module.function("chances", "i64", state="ptr", out="ptr", p="ptr", n="i64")
+    wrong = f.var(floats, f.const(0, floats))
+
+    def look(i: SSAValue, mask: SSAValue | None) -> None:
+        p = f.load(floats, f.p, i, mask=mask)
+        fine = p.compare("oge", 0.0) & p.compare("ole", 1.0)
+        wrong.set(f.select(fine, wrong.get(), f.const(1, floats)))
+
+    f.vector_loop(f.n, width, look)
+    good = f.fold(wrong.get(), f.larger).compare("oeq", 0.0)
+    with f.when(good):
+        buffer = f.buffer("i32", ROOM)
+        with f.loop(0, f.n, ROOM) as first:
+            count = f.smaller(f.n - first, ROOM)
+            f.call("words", f.state, buffer, count)
+
+            def decide(
+                i: SSAValue, mask: SSAValue | None, first: SSAValue = first, buffer: SSAValue = buffer
+            ) -> None:
+                word = f.load(vector("i32", width), buffer, i, mask=mask) & 0xFFFFFF
+                hit = (f.to_float(word, floats) * 2.0**-24).compare(
+                    "olt", f.load(floats, f.p, first + i, mask=mask)
+                )
+                one, none = f.const(1, floats), f.const(0, floats)
+                f.store(f.select(hit, one, none), f.out, first + i, mask=mask)
+
+            f.vector_loop(count, width, decide)
+    f.ret(f.emit(f"zext i1 {good.name} to i64", "i64"))
+
+
 def _build(name: str) -> str:
     module = Module()
     width = target.host().lanes("float")
@@ -188,6 +226,21 @@ def _build(name: str) -> str:
 
         f.vector_loop(count, half, reduce)
 
+    def normals(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
+        boxes(f, words, f.at(f.out, first, "float"), 0, count // 16)
+
+    def exponentials(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
+        factor = f.splat(f.factor, doubles)
+
+        def convert(i: SSAValue, mask: SSAValue | None) -> None:
+            value = minus_log(f, draw(f, words, i, mask), half) * factor
+            f.store(f.trunc(value, vector("float", half)), f.out, first + i, mask=mask)
+
+        f.vector_loop(count, half, convert)
+
+    _chances(module, width)
+    _in_blocks(module, "normals", 1, normals, mean="double", std="double")
+    _in_blocks(module, "exponentials", 2, exponentials, factor="double")
     _in_blocks(module, "uniform24", 1, uniform24)
     _in_blocks(module, "uniform53", 2, uniform53)
     _in_blocks(module, "bernoulli", 2, bernoulli, p="double")
@@ -206,5 +259,8 @@ library = NativeLibrary(
         "bernoulli": "paid",
         "hits": "paid",
         "integers": "paiii",
+        "chances": "paai>i",
+        "normals": "paidd",
+        "exponentials": "paid",
     },
 )

@@ -59,19 +59,20 @@ def _inplace(
     names = list(defaults)
 
     usual = list(defaults.values())
+    # past what tells a tracer: nobody watches a tensor that is written to directly
+    plain = fill.__wrapped__  # type: ignore[attr-defined]
     needed = usual.count(...)
 
     def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
-        if (
-            not kwargs
-            and generator is None
-            and needed <= len(args) <= len(names)
-            and is_written_directly(self)
-            and (not args or _NUMBERS.issuperset(map(type, args)))
-        ):
-            fill(default_generator, self._array, *args, *usual[len(args) :])
-            bump(self, name)
-            return self
+        if not kwargs and generator is None and is_written_directly(self):
+            if not args and not needed:
+                plain(default_generator, self._array)
+                bump(self, name)
+                return self
+            if needed <= len(args) <= len(names) and _NUMBERS.issuperset(map(type, args)):
+                plain(default_generator, self._array, *args)
+                bump(self, name)
+                return self
         if len(args) > len(names):
             raise ArgumentTypeError(
                 f"{name}() takes at most {len(names)} arguments ({len(args)} given)"
@@ -171,6 +172,9 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     )
 
 
+_bernoulli = random_distributions.bernoulli.__wrapped__  # type: ignore[attr-defined]
+
+
 @method()
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with ones of probability `p` (a number or a tensor of probabilities) and zeros.
@@ -180,7 +184,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     tensor([1., 1.])
     """
     if type(p) is float and generator is None and is_written_directly(self):
-        random_distributions.bernoulli(default_generator, self._array, p)
+        _bernoulli(default_generator, self._array, p)
         bump(self, "bernoulli_")
         return self
     source = pick_generator(generator)
