@@ -20,7 +20,7 @@ from .reduce import Axes, arranged
 
 __all__ = ["reduced"]
 
-_ndarray, _empty = np.ndarray, np.empty
+_ndarray = np.ndarray
 
 LONGEST = 128  # terms that NumPy adds without halving them first
 _LANES = 8
@@ -96,7 +96,7 @@ _library = NativeLibrary(
     "reductions of few elements",
     _build,
     {
-        f"{n}.{real}.{w}": "aaiii"
+        f"{n}.{real}.{w}": "aniii"
         for n in _NAMES
         for real in _REALS.values()
         for w in ("rows", "columns")
@@ -107,8 +107,8 @@ _library = NativeLibrary(
 @functools.lru_cache(1024)
 def _plan(
     name: str, dtype: np.dtype[Any], shape: tuple[int, ...], axis: Axes, keepdims: bool
-) -> tuple[Any, tuple[int, ...], int, int, int] | None:
-    """The kernel, the result's shape and the kernel's numbers."""
+) -> tuple[Any, np.ndarray, int, int, int] | None:
+    """The kernel, an array like its results and the kernel's numbers."""
     layout = arranged(shape, axis) if dtype in _REALS else None
     if layout is None or 0 in shape:
         return None
@@ -117,7 +117,9 @@ def _plan(
         return None
     way = "rows" if inner == 1 else "columns"
     kernel = getattr(_library, f"{name}.{_REALS[dtype]}.{way}")
-    return kernel and (kernel, kept if keepdims else short, outer, length, inner)
+    # what results are like takes no memory
+    like = np.broadcast_to(np.empty((), dtype), kept if keepdims else short)
+    return kernel and (kernel, like, outer, length, inner)
 
 
 def reduced(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
@@ -126,11 +128,9 @@ def reduced(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray 
     """
     if not (type(x) is _ndarray and x.flags.c_contiguous and config.kernels):
         return None
-    kind = x.dtype
-    plan = _plan(name, kind, x.shape, axis, keepdims)
+    plan = _plan(name, x.dtype, x.shape, axis, keepdims)
     if plan is None:
         return None
-    kernel, shape, outer, length, inner = plan
-    out = _empty(shape, kind)
-    kernel(x, out, outer, length, inner)
-    return out
+    kernel, like, outer, length, inner = plan
+    made: np.ndarray = kernel(x, like, outer, length, inner)
+    return made

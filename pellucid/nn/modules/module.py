@@ -201,8 +201,9 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
         # frequency.
         own = self.__dict__
         for table in ("_parameters", "_modules", "_buffers"):
-            if table in own and name in own[table]:
-                return own[table][name]
+            held = own.get(table)
+            if held is not None and name in held:
+                return held[name]
         raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:

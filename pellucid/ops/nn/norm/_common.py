@@ -98,6 +98,11 @@ def mixed_types(name: str, input: Tensor, *parameters: Tensor | None) -> bool:
 
 
 def check_tensors(name: str, *parameters: Any) -> None:
+    for t in parameters:
+        if t is not None and not isinstance(t, Tensor):
+            break
+    else:
+        return
     for position, (what, t) in enumerate(
         zip(("weight", "bias", "running_mean", "running_var"), parameters, strict=True), start=2
     ):

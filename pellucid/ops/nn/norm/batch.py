@@ -354,15 +354,10 @@ def _update_running(
     """
     node = None if out is None else out.grad_fn
     saved = None
-    if node is not None and node.saved:
-        saved = next(
-            (
-                v
-                for v in node.saved
-                if isinstance(v, tuple) and len(v) == 3 and isinstance(v[0], str)
-            ),
-            None,
-        )
+    for v in () if node is None else node.saved or ():
+        if type(v) is tuple and len(v) == 3 and type(v[0]) is str:
+            saved = v
+            break
     running = [None if t is None else t._array for t in (mean, var)]
     if saved is not None:
         tracing.effect(
@@ -401,6 +396,13 @@ def _move_by_saved(
     running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float
 ) -> None:
     """Move running statistics towards the batch's, which the forward rule knows."""
+    count = math.prod(shape) // max(shape[1], 1)
+    # in any order with native code that is there anyhow: the forward rule has run
+    mean_of, var_of = running
+    if mean_of is not None is not var_of and kernels.rows.running.moved(
+        (*running, mean, rstd), momentum, eps, count / max(count - 1, 1)
+    ):
+        return
     _move(
         running,
         mean.reshape(-1),
