@@ -112,7 +112,9 @@ def _transform(f: Function, begin: SSAValue | int, end: SSAValue) -> None:
     f.ret()
 
 
-def boxes(f: Function, words: SSAValue, out: SSAValue, begin: SSAValue | int, end: SSAValue) -> None:
+def boxes(
+    f: Function, words: SSAValue, out: SSAValue, begin: SSAValue | int, end: SSAValue
+) -> None:
     """Blocks of 16 words as normal numbers of mean `f.mean` and deviation `f.std`."""
     mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
     with f.loop(begin, end) as block:

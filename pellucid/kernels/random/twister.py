@@ -141,7 +141,10 @@ def _chances(module: Module, width: int) -> None:
             f.call("words", f.state, buffer, count)
 
             def decide(
-                i: SSAValue, mask: SSAValue | None, first: SSAValue = first, buffer: SSAValue = buffer
+                i: SSAValue,
+                mask: SSAValue | None,
+                first: SSAValue = first,
+                buffer: SSAValue = buffer,
             ) -> None:
                 word = f.load(vector("i32", width), buffer, i, mask=mask) & 0xFFFFFF
                 hit = (f.to_float(word, floats) * 2.0**-24).compare(

@@ -55,9 +55,7 @@ _library = NativeLibrary(
 )
 
 
-def moved(
-    arrays: tuple[np.ndarray, ...], momentum: float, eps: float, correction: float
-) -> bool:
+def moved(arrays: tuple[np.ndarray, ...], momentum: float, eps: float, correction: float) -> bool:
     """Whether the running mean and variance were moved towards the batch's mean and 1 / deviation:
     four arrays of one dtype in order, the first two of which are written.
     """

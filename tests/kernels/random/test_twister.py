@@ -8,11 +8,18 @@ import pytest
 import pellucid as torch
 from pellucid import config
 from pellucid.core.streams import generator as random
+from pellucid.core.streams.math import normal_blocks32
 from pellucid.kernels.random.twister import library
 from pellucid.llvm import target
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="no compiler")
 MASK53 = np.uint64((1 << 53) - 1)
+
+
+def state_of(seed):
+    """A generator, which must live as long as its state is used, and where that is."""
+    bits = np.random.MT19937(seed)
+    return bits, bits.ctypes.state_address
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 226, 227, 228, 623, 624, 625, 1249, 5000])
@@ -85,7 +92,7 @@ def draws():
 
 
 def test_streams_are_the_same_with_and_without(monkeypatch):
-    random._native("words", 10_000)
+    random.native("words", 10_000)
     assert random._twister
     native = draws()
     monkeypatch.setattr(config, "kernels", False)
@@ -101,7 +108,7 @@ def test_another_layout_is_noticed(monkeypatch):
 
     monkeypatch.setattr(random, "_twister", None)
     monkeypatch.setattr("pellucid.kernels.random.twister.library", Library)
-    assert random._native("words", 10_000) is None and random._twister is False
+    assert random.native("words", 10_000) is None and random._twister is False
 
 
 @pytest.mark.parametrize(
@@ -114,3 +121,32 @@ def test_whole_numbers_are_remainders(low, high):
     library.integers(ours.ctypes.state_address, out, 3001, low, high - low)
     words = numpy.random_raw(3001).astype(np.int64)
     np.testing.assert_array_equal(out, words % (high - low) + low)
+
+
+def test_normal_and_exponential_numbers_are_those_of_the_words():
+    for count in (16, 48, 1248, 1264, 4000):
+        words, made = state_of(7), np.empty(count, np.float32)
+        library.normals(words[1], made, count, 0.5, 3.0)
+        expected = normal_blocks32(np.random.MT19937(7).random_raw(count), 0.5, 3.0, False)
+        np.testing.assert_array_equal(made, expected)
+    for count in (1, 7, 624, 1000):
+        bits, same = state_of(7), state_of(7)
+        u, made = np.empty(count), np.empty(count, np.float32)
+        library.uniform53(same[1], u, count)
+        library.exponentials(bits[1], made, count, 0.4)
+        np.testing.assert_array_equal(made, (-np.log1p(-u) * 0.4).astype(np.float32))
+
+
+def test_chances_are_looked_at_before_numbers_are_drawn():
+    p = np.random.default_rng(0).random(1300, dtype=np.float32)
+    p[:2] = 0.0, 1.0
+    bits, same, out, u = state_of(3), state_of(3), np.empty_like(p), np.empty_like(p)
+    assert library.chances(bits[1], out, p, p.size) == 1
+    library.uniform24(same[1], u, p.size)
+    np.testing.assert_array_equal(out, u < p)
+    for wrong in (1.5, -0.1, np.nan):
+        p[1299] = wrong
+        before = bits[0].state["state"]
+        assert library.chances(bits[1], out, p, p.size) == 0
+        after = bits[0].state["state"]
+        assert before["pos"] == after["pos"] and np.array_equal(before["key"], after["key"])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pellucid.kernels.rows import channel_norm, norm
+from pellucid.kernels.rows import channel_norm, norm, running
 
 RNG = np.random.default_rng(4)
 
@@ -149,3 +149,26 @@ def test_refusals():
     assert norm.layer_norm(x.astype(np.float16), (6,)) is None
     assert channel_norm.batch_norm(x[:0, :, None]) is None
     assert channel_norm.group_norm(x, 4) is None
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_running_statistics_move_as_by_numpy(char):
+    rng = np.random.default_rng(0)
+    for n in (1, 3, 8, 33):
+        for momentum, eps in ((0.1, 1e-5), (0.0, 1e-3), (1.0, 1e-5), (1 / 3, 1e-5)):
+            arrays = [rng.random(n).astype(char) + 0.1 for _ in range(4)]
+            mean, var, batch, rstd = [a.copy() for a in arrays]
+            if not running.moved(tuple(arrays), momentum, eps, 20 / 19):
+                pytest.skip("no compiler")
+            for r, value in (
+                (mean, batch),
+                (var, (1 / np.square(rstd.astype(np.float64)) - eps) * (20 / 19)),
+            ):
+                r *= r.dtype.type(1 - momentum)
+                r += (momentum * value).astype(char)
+            for made, expected in zip(arrays, (mean, var, batch, rstd), strict=True):
+                np.testing.assert_array_equal(made, expected)
+    frozen = np.ones(3, char)
+    frozen.flags.writeable = False
+    assert not running.moved((frozen, *arrays[1:]), 0.1, 1e-5, 1.0)
+    assert not running.moved((arrays[0][::2], *arrays[1:]), 0.1, 1e-5, 1.0)
