@@ -79,7 +79,7 @@ def deliver(target: Target, values: np.ndarray) -> np.ndarray:
 def fast(
     generator: Generator,
     name: str,
-    target: Target,
+    target: Any,
     dtype: Any,
     block: int = 1,
     more: tuple[float, ...] = (),

@@ -1,6 +1,6 @@
 """Running statistics of batch norm moved towards those of a batch, all channels in one native call.
 
-`move(mean, var, batch_mean, batch_rstd, channels, keep, share, eps, correction)`: mean = mean * keep
+`move(mean, variance, batch_mean, batch_rstd, channels, keep, share, eps, correction)`: mean = mean * keep
 + share * batch_mean, and the same of the variance 1 / rstd^2 - eps times `correction`, which is
 computed in double precision; the numbers are those of the same steps with NumPy.
 """
@@ -24,7 +24,7 @@ def _build(symbol: str) -> str:
     module = Module(real)
     f = module.function(
         symbol,
-        **dict.fromkeys(("mean", "var", "batch_mean", "batch_rstd"), "ptr"),
+        **dict.fromkeys(("mean", "variance", "batch_mean", "batch_rstd"), "ptr"),
         channels="i64",
         **dict.fromkeys(("keep", "share", "eps", "correction"), "double"),
     )
@@ -37,13 +37,13 @@ def _build(symbol: str) -> str:
     eps, correction, more = (f.splat(x, wide) for x in (f.eps, f.correction, f.share))
 
     def move(i: SSAValue, mask: SSAValue | None) -> None:
-        mean, var = (f.load(own, x, i, mask=mask) for x in (f.mean, f.var))
+        mean, var = (f.load(own, x, i, mask=mask) for x in (f.mean, f.variance))
         step = share * f.load(own, f.batch_mean, i, mask=mask)
         f.store(mean * keep + step, f.mean, i, mask=mask)
         rstd = f.load(own, f.batch_rstd, i, mask=mask)
         rstd = rstd if real == "double" else f.extend(rstd, wide)
-        variance = (1.0 / (rstd * rstd) - eps) * correction
-        f.store(var * keep + narrow(f, more * variance), f.var, i, mask=mask)
+        unbiased = (1.0 / (rstd * rstd) - eps) * correction
+        f.store(var * keep + narrow(f, more * unbiased), f.variance, i, mask=mask)
 
     f.vector_loop(f.channels, _LANES, move)
     f.ret()
