@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from .. import dtypes
+from ..arrays.layout import laid_alike
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
 from ..arrays.sparse.array import SparseArray
@@ -38,20 +39,17 @@ from ..errors import (
 )
 from ..ops._rules import is_direct
 from ..ops._samples import cases
+from ..ops.shape.storage import contiguous_op, order_of, suggested_format
 from ..ops.shape.storages import copied
 from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
 
 
 # ---- copies ----------------------------------------------------------------------------------
-def _clone(xp: Any, x: Any) -> Any:
-    # PyTorch keeps the strides of a dense tensor and makes an expanded one contiguous.
-    return x.copy("K") if x.size and 0 not in x.strides else x.copy("C")
-
-
 clone_op = defop(
     "clone",
     "input",
-    forward=_clone,
+    forward=lambda xp, x: x.copy("K") if x.size else x.copy("C"),
+    lies="input",
     vjp={"input": lambda g: g},
     jvp="linear",
     aval=lambda x: x,
@@ -78,7 +76,7 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
     tensor([1., 2.])
     """
     if memory_format in (dtypes.channels_last, dtypes.channels_last_3d):
-        return clone_op.call(input).contiguous(memory_format=memory_format)
+        return contiguous_op.call(input, order=order_of(memory_format, input._array.ndim))
     if (
         memory_format is dtypes.contiguous_format
         and type(input._array) is np.ndarray
@@ -292,7 +290,9 @@ def to_device(x: Tensor, where: dtypes.device) -> Tensor:
     if where is _CPU and type(x._array) is np.ndarray or where.type == x.device.type:
         return x
     if where.type == "meta":
-        return make_tensor(MetaArray(x._array.shape, x._array.dtype, x._array.strides))
+        return make_tensor(
+            laid_alike(MetaArray(x._array.shape, x._array.dtype, x._array.strides), x._array.dtype)
+        )
     if x.is_meta:
         raise UnsupportedError("Cannot copy out of meta tensor; no data!")
     return F.move(x, source=x.device.type, target=where.type)
@@ -324,7 +324,8 @@ def _laid_out(x: Tensor, memory_format: Any) -> Tensor:
     """The tensor in a memory format that was asked for."""
     if memory_format is None or memory_format is dtypes.preserve_format:
         return x
-    return x.contiguous(memory_format=memory_format)
+    order = order_of(memory_format, x._array.ndim)
+    return x if suggested_format(x) is memory_format else contiguous_op.call(x, order=order)
 
 
 def _converter(name: str, kind: dtypes.dtype) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import DeviceError, UnsupportedError
 from ..shapes import broadcast_shapes
 from . import numpy_cpu
+from .layout import strides_of_result
 from .meta import MetaArray
 from .numpy_cpu import namespace_of
 
@@ -70,6 +71,10 @@ def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
         result = _probe(op, arrays, params)
     if op.outputs != 1:
         return [MetaArray(*aval) for aval in result]
+    if (op.elementwise or op.lies is not None) and len(result) == 2:
+        shape, kind = tuple(result[0]), np.dtype(result[1])
+        told = strides_of_result(shape, arrays if op.lies is None else [arrays[k] for k in op.lies])
+        return MetaArray(shape, kind, tuple([s * kind.itemsize for s in told]))
     return MetaArray(*result)
 
 

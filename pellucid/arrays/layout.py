@@ -2,38 +2,140 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .meta import MetaArray
+from .numpy_cpu import strided
 
-def axis_order(array: np.ndarray) -> list[int]:
-    """The axes of `array`, slowest first, as PyTorch's iterator orders them.
+Strides = Sequence[int]
 
-    An insertion sort, because axes of stride 0 (broadcast) compare equal to all others.
+
+def axis_order(shape: Sequence[int], *operands: Strides) -> list[int]:
+    """The axes of `shape`, slowest first, as PyTorch's iterator orders them for operands with these
+    strides.
+
+    An insertion sort, because axes of stride 0 (broadcast) compare equal to all others. The first
+    operand that tells two axes apart decides.
     """
-    order = list(range(array.ndim))[::-1]  # fastest first
-    strides, sizes = array.strides, array.shape
-    for start in range(1, array.ndim):
+    order = list(range(len(shape)))[::-1]  # fastest first
+    for start in range(1, len(shape)):
         current = start
         for before in range(start - 1, -1, -1):
             left, right = order[before], order[current]
-            if not strides[left] or not strides[right]:
-                continue
-            if strides[left] < strides[right]:
-                break
-            if strides[left] > strides[right] or sizes[left] > sizes[right]:
+            wrong = _outside(left, right, shape, operands)
+            if wrong:
                 order[before], order[current] = right, left
                 current = before
+            elif wrong is False:
+                break
     return order[::-1]
 
 
-def laid_alike(array: np.ndarray, kind: Any) -> np.ndarray:
-    """New memory for the shape of `array`, dense, with its dimensions in the same order.
+def _outside(
+    left: int, right: int, shape: Sequence[int], operands: Iterable[Strides]
+) -> bool | None:
+    """Whether the axis `left` has the larger steps; None where nothing tells the two apart."""
+    for strides in operands:
+        a, b = strides[left], strides[right]
+        if a and b and (a != b or shape[left] > shape[right]):
+            return a >= b
+    return None
+
+
+def strides_of_result(shape: tuple[int, ...], arrays: Iterable[Any]) -> tuple[int, ...]:
+    """The strides, in elements, of what PyTorch computes element by element of these arrays; None
+    and numbers may be among them.
+
+    >>> x, y = np.zeros((3, 2)).T, np.zeros((2, 3))
+    >>> strides_of_result((2, 3), (x, y)), strides_of_result((2, 3), (y, x))
+    ((1, 2), (3, 1))
+    """
+    operands, alike = [], True
+    for a in arrays:
+        if a is None:
+            continue
+        if getattr(a, "shape", ()) == shape:
+            operands.append([s // a.itemsize for s in a.strides])
+            continue
+        alike = False
+        if ndim := getattr(a, "ndim", 0):
+            sizes = zip(a.strides, a.shape, shape[-ndim:], strict=True)
+            steps = [0 if n == 1 != whole else s // a.itemsize for s, n, whole in sizes]
+            operands.append([0] * (len(shape) - ndim) + steps)
+    if alike and operands:
+        for order in (range(len(shape)), (0, 2, 3, 1))[: 2 if len(shape) == 4 else 1]:
+            wanted = _packed(shape, order)
+            if all(_same(shape, wanted, strides) for strides in operands):
+                return wanted
+        first = operands[0]
+        if all(strides == first for strides in operands) and dense(shape, first):
+            return tuple(first)
+    return _packed(shape, axis_order(shape, *operands))
+
+
+def dense_strides(shape: tuple[int, ...], strides: Strides) -> tuple[int, ...]:
+    """The strides, in elements, of a copy that keeps the memory format: the given ones where they
+    leave no gaps.
+    """
+    return tuple(strides) if dense(shape, strides) else _packed(shape, axis_order(shape, strides))
+
+
+def dense(shape: Sequence[int], strides: Strides) -> bool:
+    """Whether elements with these strides fill memory without gaps, in any order of the axes."""
+    expected = 1
+    for step, n in sorted((step, n) for step, n in zip(strides, shape, strict=True) if n != 1):
+        if step != expected:
+            return False
+        expected *= n
+    return True
+
+
+def _packed(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """Strides without gaps for axes in this order, slowest first."""
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def _same(shape: Sequence[int], left: Strides, right: Strides) -> bool:
+    """Whether the strides agree, but for axes of one element."""
+    return all(n == 1 or a == b for n, a, b in zip(shape, left, right, strict=True))
+
+
+def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
+    """The result of an element-wise operation on `arrays` in PyTorch's order in memory, in new
+    memory where NumPy chose another: NumPy prefers C order wherever one operand has it.
+    """
+    strides = strides_of_result(made.shape, arrays)
+    if made.strides == tuple([s * made.itemsize for s in strides]) or not made.size:
+        return made
+    held = empty(made.shape, strides, made.dtype)
+    held[...] = made
+    return held
+
+
+def empty(shape: tuple[int, ...], strides: Strides, kind: Any) -> np.ndarray:
+    """New memory without gaps, with strides in elements."""
+    flat = np.empty(math.prod(shape), kind)
+    return strided(flat, shape, tuple([s * flat.itemsize for s in strides]))
+
+
+def laid_alike(array: Any, kind: Any) -> Any:
+    """New memory for the shape of `array`, dense, with its dimensions in the same order; none for
+    an array without data.
 
     >>> laid_alike(np.broadcast_to(np.arange(3.0), (4, 3)), np.dtype(float)).strides
     (24, 8)
     """
-    order = axis_order(array)
-    made = np.empty([array.shape[d] for d in order], kind)
-    return made.transpose(sorted(range(array.ndim), key=order.__getitem__))
+    steps = [s // array.itemsize for s in array.strides]
+    strides = dense_strides(array.shape, steps)
+    if type(array) is not MetaArray:
+        return empty(array.shape, strides, kind)
+    kind = np.dtype(kind)
+    return MetaArray(array.shape, kind, tuple([s * kind.itemsize for s in strides]))

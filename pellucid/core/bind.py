@@ -15,8 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from .. import dtypes
-from ..arrays import numpy_cpu
+from ..arrays import layout, numpy_cpu
 from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
+from ..arrays.halves import converted
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import address, as_array, namespace_of
 from ..errors import ArgumentTypeError, facts_of, foreign, pass_on, type_name
@@ -53,7 +54,7 @@ def _make_call(op: Primitive) -> Callable[..., Any]:
     plain = (
         op.outputs == 1 and not (op.view or op.variadic or op.aux) and takes_only_arrays(op.forward)
     )
-    if plain and len(op.args) == 2:
+    if plain and len(op.args) == 2 and op.lies in (None, (0, 1)):
         return _make_binary(op)
     return make_caller(op, general, len(op.args), ()) if plain and _is_simple(op) else _make_any(op)
 
@@ -74,7 +75,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     own reflected method.
     """
     forward = op.numpy_forward
-    differentiable = op.vjp is not None
+    differentiable, lies = op.vjp is not None, op.lies is not None
     promotes = op.promote is not None
     operands = OPERANDS if promotes else Tensor  # a matrix product is of tensors alone
     same_dtype = op.promote == "float"
@@ -128,13 +129,20 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     r = asarray(r)
                 if same_dtype and r.dtype is not kind:
                     return general(op, (x, y), {})
+                # The first operand decides how the result lies: of one in C order NumPy knows that.
+                if lies and a is not x and not a.flags.c_contiguous:
+                    r = layout.laid(r, (a, b))
                 if rg and differentiable and local.grad:
                     needs = (None if a is x else x._rg, None if b is y else y._rg)
                     recorder = recorders.get(needs)
                     if recorder is None:
                         recorder = recorders[needs] = make_recorder(op, needs)
                     return recorder(x, y, r, _NONE)
-                return wrap(r)
+                t = _new(Tensor)  # as `wrap`, without a call
+                t._array = r
+                t._node = t._grad = t._ver = t._view = t._x = None
+                t._rg = False
+                return t
         if operator and not (isinstance(x, operands) and isinstance(y, operands)):
             return other_type(op.name, x, y)
         return general(op, (x, y), {})
@@ -159,9 +167,9 @@ def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:
     if common is None:
         common = _COMMON[key] = common_dtype((x, y)).numpy
     try:
-        return wrap(
-            asarray(op.numpy_forward(a.astype(common, copy=False), b.astype(common, copy=False)))
-        )
+        a, b = [t if t.dtype is common else layout.laid(converted(t, common), (t,)) for t in (a, b)]
+        r = asarray(op.numpy_forward(a, b))
+        return wrap(layout.laid(r, (a, b)) if op.lies else r)
     except Exception as error:
         pass_on(error)
         return general(op, (x, y), {})
@@ -258,14 +266,16 @@ def views_result(
     if x._x is not None:
         return finish(op, (x,), (x._rg,), params, arrays)
     if x._rg and local.grad:
-        recorder = op.recorder
-        if recorder is None:
-            recorder = op.recorder = make_recorder(op, (True,))
-        made = recorder(x, arrays, params)
+        made = (op.recorder or _view_recorder(op))(x, arrays, params)
     else:
         made = tuple(map(wrap, arrays))
     mark_views(made, x, op, params, True)
     return made
+
+
+def _view_recorder(op: Primitive) -> Callable[..., Any]:
+    op.recorder = make_recorder(op, (True,))
+    return op.recorder
 
 
 def mark_views(
@@ -325,10 +335,7 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
         mark_views((t,), x, op, params, False)
         return t
     if x._rg and grad and op.vjp is not None:
-        recorder = op.recorder
-        if recorder is None:
-            recorder = op.recorder = make_recorder(op, (True,))
-        t = recorder(x, r, params)
+        t = (op.recorder or _view_recorder(op))(x, r, params)
     else:
         t = _new(Tensor)
         t._array = r
@@ -426,7 +433,7 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
                 error if str(error) in str(told) else None
             )
     result, aux = result if op.aux and type(result) is tuple else (result, None)
-    outs = _settle(op, result, common)
+    outs = _settle(op, result, common, arrays)
     needs = tuple(x._rg if isinstance(x, Tensor) else None for x in tensors)
     made = finish(op, tensors, needs, params, outs, aux)
     if state.slow:
@@ -521,18 +528,12 @@ def record(
     versions: list[VersionCounter] = []
     several = op.outputs != 1
     for kind, i in plan.entries:
-        if kind == "in":
-            saved.append(tensors[i]._array if isinstance(tensors[i], Tensor) else tensors[i])
-            versions += [version_of(x) for x in tensors[i : i + 1] if isinstance(x, Tensor)]
-        elif kind == "out":
-            saved.append(made[i]._array)
-            versions.append(version_of(made[i]))
-        elif kind == "outs":
-            saved.append(tuple(t._array for t in made))
-            versions += [version_of(t) for t in made]
-        elif kind == "ins":
-            saved.append([x._array for x in tensors[i:]])
-            versions += [version_of(x) for x in tensors[i:]]
+        if kind in ("in", "ins", "out", "outs"):
+            values = (made if kind[0] == "o" else tensors)[i:]
+            held = values if kind[-1] == "s" else values[:1]
+            kept = [x._array if isinstance(x, Tensor) else x for x in held]
+            saved.append(kept if kind[-1] == "s" else kept[0])
+            versions += [version_of(x) for x in held if isinstance(x, Tensor)]
         elif kind == "aux":
             saved.append(aux)
         elif kind == "shapes":
@@ -594,39 +595,42 @@ def _promote(op: Primitive, tensors: list[Any]) -> tuple[list[Any], Any]:
     if op.promote == "float" and not (common.is_floating_point or common.is_complex):
         common = dtypes.get_default_dtype()
     target = common.numpy
-    out = []
-    for x in tensors:
-        if isinstance(x, Tensor) and x._array.dtype != target:
-            x = TENSORS.cast(x, dtype=target)
-        out.append(x)
-    return out, target
+    return [
+        TENSORS.cast(x, dtype=target) if isinstance(x, Tensor) and x._array.dtype != target else x
+        for x in tensors
+    ], target
 
 
 def common_dtype(values: Any) -> dtypes.dtype:
     """The dtype that PyTorch's promotion gives for tensors and Python numbers."""
-    operands = []
-    for x in values:
-        if isinstance(x, Tensor):
-            a = x._array
-            operands.append(
-                (dtypes.BY_NUMPY[a.dtype], dtypes.TENSOR if a.ndim else dtypes.SCALAR_TENSOR)
-            )
-        elif x is not None:
-            operands.append((dtypes.number_dtype(x), dtypes.NUMBER))
+    operands = [
+        (
+            dtypes.BY_NUMPY[x._array.dtype],
+            dtypes.TENSOR if x._array.ndim else dtypes.SCALAR_TENSOR,
+        )
+        if isinstance(x, Tensor)
+        else (dtypes.number_dtype(x), dtypes.NUMBER)
+        for x in values
+        if x is not None
+    ]
     return dtypes.result_type(*operands)
 
 
-def _settle(op: Primitive, result: Any, common: Any) -> Any:
-    """Forward results as arrays (of the promoted dtype: ml_dtypes widens with Python numbers)."""
+def _settle(op: Primitive, result: Any, common: Any, arrays: list[Any]) -> Any:
+    """Forward results as arrays, in PyTorch's order in memory (and of the promoted dtype: ml_dtypes
+    widens with Python numbers).
+    """
     if op.outputs != 1:
         return [as_array(r) for r in result]
     result = as_array(result)
     if type(result) is MetaArray:
         return result
-    if common is not None and op.promote != "compare" and result.dtype != common and op.elementwise:
-        if result.dtype.kind != "b" and not (common.kind == "c" and result.dtype.kind == "f"):
+    if op.elementwise and op.promote != "compare" and common not in (None, result.dtype):
+        if result.dtype.kind != "b" and (common.kind, result.dtype.kind) != ("c", "f"):
             result = result.astype(common)
-    return result
+    if op.lies is None or type(result) is not ndarray:
+        return result
+    return layout.laid(result, [arrays[k] for k in op.lies])
 
 
 def keeps_type(kind: type) -> bool:

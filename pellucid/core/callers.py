@@ -23,6 +23,7 @@ from numpy import ndarray
 from .. import config
 from ..arrays import numpy_cpu
 from ..arrays.formulas import LARGEST, quick_of
+from ..arrays.layout import laid
 from ..arrays.numpy_cpu import as_array
 from ..arrays.sparse.array import SparseArray
 from ..errors import pass_on
@@ -279,6 +280,7 @@ def make_caller(
         op.aux,
         op.vjp is not None,
         quick is not None,
+        op.lies,
     )
     # Names that no parameter has.
     scope: dict[str, Any] = {
@@ -302,6 +304,7 @@ def make_caller(
         "_recorders": {},
         "_make_recorder": make_recorder,
         "_pass_on": pass_on,
+        "_laid": laid,
     }
     exec(_caller_code(*looks), scope)
     call: Any = scope["call"]
@@ -321,6 +324,7 @@ def _caller_code(
     aux: bool,
     graph: bool,
     quick: bool,
+    lies: tuple[int, ...] | None,
 ) -> CodeType:
     """Code that operations share which look the same from outside."""
     count, xs = len(words), "".join(f"{word}, " for word in words)
@@ -348,6 +352,11 @@ def _caller_code(
         if outputs == 1
         else f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     )
+    if lies is not None:  # where these are in C order, NumPy's result is as PyTorch's
+        looked = [f"a{k}" for k in lies[: max(count - 1, 1)]] or ["_r"]
+        mixed = [f"{a} is not None and not {a}.flags.c_contiguous" for a in looked]
+        every = "".join(f"a{k}, " for k in lies)
+        results.append(f"        if {' or '.join(mixed)}:\n            _r = _laid(_r, ({every}))")
     if promote == "float":
         results.append("        if _r.dtype is not k0:\n            break")
     if graph and count:

@@ -118,6 +118,7 @@ class Primitive:
     nodes: Callable[[Any], Any] | None = None
     linked: tuple[tuple[str, bool], ...] = ()
     borrows: tuple[str, ...] = ()
+    lies: tuple[int, ...] | None = None
     # of a Function: why gradients of some leaves alone are refused
     partial_backward: str | None = None
     call: Callable[..., Any]
@@ -261,6 +262,7 @@ def defop(
     nodes: Callable[[Any], Any] | None = None,
     linked: str = "",
     borrows: str = "",
+    lies: str | None = None,
     aten: Callable[..., Any] | None = None,
     overload: str = "",
     call: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
@@ -341,6 +343,9 @@ def defop(
             None for `name?`.
         borrows: the saved arguments of which PyTorch keeps something computed in their place, so that
             they may be written to before backward: the node takes a copy before the write.
+        lies: the arguments that decide in which order the dimensions of an element-wise result lie in
+            memory, the first that tells two apart first: all of them where this is left out, none ("")
+            where it is always contiguous.
         aten: `aten(A, *arguments, **params)`, the operators of aten that stand for it, called in
             the namespace `A` (`torch.ops.aten`). None: the one of its own name, with the parameters
             by their names.
@@ -369,6 +374,9 @@ def defop(
         "traits": frozenset(traits.split()),
         "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
         "borrows": tuple(borrows.split()),
+        "lies": tuple([words.index(word) for word in (args if lies is None else lies).split()])
+        if lies is not None or elementwise and len(words) > 1
+        else None,
         "batch": batch or ("elementwise" if elementwise else None),
     }
     op = Primitive(**fields)

@@ -29,3 +29,16 @@ def test_new_memory_keeps_the_order(shape, strides, wanted):
     flipped = x.flip(1)
     assert flipped.stride() == wanted
     assert torch.equal(flipped, torch.stack([x[:, 2], x[:, 1], x[:, 0]], 1))
+
+
+def test_the_first_operand_decides_how_a_result_lies():
+    x, y = torch.ones(3, 2).t(), torch.ones(2, 3)
+    for device in ("cpu", "meta"):
+        a, b = x.to(device), y.to(device)
+        made = [a + b, a.double() * b, torch.where(a > 0, b, a), torch.addcmul(a, b, b), a < b]
+        assert [t.stride() for t in made] == [(1, 2)] * 5
+        made = [b + a, b.double() * a, torch.where(b > 0, a, b), b.addcmul(a, a), b < a]
+        assert [t.stride() for t in made] == [(3, 1)] * 5
+        assert a.masked_fill(b > 0, 1).stride() == (3, 1)  # always contiguous
+    assert torch.compile(lambda a, b: a + b)(x, y).stride() == (1, 2)
+    assert torch.equal(torch.arange(6.0).view(3, 2).t() + y, torch.tensor([[1.0, 3, 5], [2, 4, 6]]))

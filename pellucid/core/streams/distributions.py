@@ -106,7 +106,7 @@ def bernoulli_like(
     if not (p.size and _minimum(p, None) >= 0 and _maximum(p, None) <= 1):  # NaN is not
         raise RuntimeError(_NO_CHANCE)
     if isinstance(target, np.ndarray):
-        chances = chances.transpose(axis_order(target))
+        chances = chances.transpose(axis_order(target.shape, target.strides))
     with generator.lock:
         uniforms = (
             generator.uniform53(count) if p.dtype == np.float64 else uniform24(generator, count)

@@ -127,7 +127,7 @@ def memory_order(array: np.ndarray) -> np.ndarray:
     """
     if array.flags.c_contiguous or array.ndim < 2:
         return array
-    return array.transpose(axis_order(array))
+    return array.transpose(axis_order(array.shape, array.strides))
 
 
 def _real_view(

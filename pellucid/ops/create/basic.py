@@ -232,7 +232,9 @@ def make_like(
         )
     result = build(input._array.shape, kind, device or input.device, False, fill)
     old, new = input._array, result._array
-    if type(old) is not MetaArray and type(new) is not MetaArray and not old.flags.c_contiguous:
+    if type(old) is type(new) is MetaArray:
+        result._array = laid_alike(old, new.dtype)
+    elif MetaArray not in (type(old), type(new)) and not old.flags.c_contiguous:
         held = laid_alike(old, new.dtype)
         held[...] = new
         result._array = held

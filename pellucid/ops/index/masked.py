@@ -49,6 +49,7 @@ masked_fill_op = defop(
         ),
     },
     elementwise=True,
+    lies="",
     traits="masks",
     onnx=lambda c: c.emit("Where", c[1], c[2], c[0]),
     samples=lambda rng: [

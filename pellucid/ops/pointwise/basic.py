@@ -34,6 +34,7 @@ cast = defop(
     vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
     jvp="linear",
     batch="elementwise",
+    lies="input",
     grad_name="ToCopy",
     traits="passes copies",
     title="to",

@@ -221,6 +221,7 @@ nan_to_num_op = defop(
     vjp={"input": lambda F, g, input: F.where(F.isfinite(input), g, 0)},
     jvp="elementwise",
     elementwise=True,
+    lies="input",
     onnx=_onnx_nan_to_num,
     samples=elementwise(REAL, params=({"nan": None, "posinf": None, "neginf": None},)),
 )

@@ -168,7 +168,7 @@ def dim_order(self: Tensor, ambiguity_check: bool = False) -> tuple[int, ...]:
 
 
 # ---- contiguity ------------------------------------------------------------------------------
-def _order(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
+def order_of(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
     """The dimensions from the outermost in memory to the innermost; None: as they come."""
     if memory_format in (dtypes.contiguous_format, None):
         return None
@@ -256,7 +256,7 @@ def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> T
         return self
     if is_contiguous(self, memory_format):
         return self
-    return contiguous_op.call(self, order=_order(memory_format, a.ndim))
+    return contiguous_op.call(self, order=order_of(memory_format, a.ndim))
 
 
 def suggested_format(t: Tensor) -> Any:
@@ -517,7 +517,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     a = self._array
     if memory_format is dtypes.preserve_format:
         raise OperationError("Unsupported memory formatPreserve")
-    order = _order(memory_format, len(shape))
+    order = order_of(memory_format, len(shape))
     if shape == a.shape and memory_format is None:
         return self
     bump(self, "resize_")

@@ -54,6 +54,7 @@ bce_op = defop(
         ),
     },
     elementwise=True,
+    lies="input",
     onnx=_onnx_bce,
     samples=lambda rng: [Sample((rng.uniform(0.1, 0.9, (2, 3)), rng.random((2, 3))))],
 )
@@ -166,6 +167,7 @@ bce_logits_op = defop(
         "target": lambda g, input: -g * input,
     },
     elementwise=True,
+    lies="target",
     autocast="float32",
     traits="saturates",
     onnx=lambda c: c.emit("Sub", c.emit("Softplus", c[0]), c.emit("Mul", c[0], c[1])),

@@ -16,6 +16,7 @@ logsigmoid_op = activation(
     "log_sigmoid",
     lambda m, x: m.minimum(x, 0) - m.log1p(m.exp(-m.abs(x))),
     lambda F, g, x: g * F.sigmoid(-x),
+    lies="",
     traits="saturates",
     overload="log_sigmoid_forward",
     title="logsigmoid",
