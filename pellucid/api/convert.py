@@ -24,6 +24,7 @@ from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, method, public, tensor_property
 from ..core.tape import titled
 from ..core.tensor import Parameter, Tensor, hand_out_copies, make_tensor
+from ..core.transforms import without_data as _without_data  # noqa: F401 (backward of meta)
 from ..devices import cpu as _CPU
 from ..errors import (
     ArgumentTypeError,
@@ -42,7 +43,6 @@ from ..ops._samples import cases
 from ..ops.shape.storage import contiguous_op, order_of, suggested_format
 from ..ops.shape.storages import copied
 from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
-
 
 # ---- copies ----------------------------------------------------------------------------------
 clone_op = defop(

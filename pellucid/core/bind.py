@@ -623,14 +623,12 @@ def _settle(op: Primitive, result: Any, common: Any, arrays: list[Any]) -> Any:
     if op.outputs != 1:
         return [as_array(r) for r in result]
     result = as_array(result)
-    if type(result) is MetaArray:
-        return result
     if op.elementwise and op.promote != "compare" and common not in (None, result.dtype):
         if result.dtype.kind != "b" and (common.kind, result.dtype.kind) != ("c", "f"):
             result = result.astype(common)
-    if op.lies is None or type(result) is not ndarray:
-        return result
-    return layout.laid(result, [arrays[k] for k in op.lies])
+    if op.lies is not None and type(result) is ndarray:
+        result = layout.laid(result, [arrays[k] for k in op.lies])
+    return result
 
 
 def keeps_type(kind: type) -> bool:

@@ -608,6 +608,15 @@ _NOTHING: list[Any] = []  # what a node with one result has that is visited with
 _HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by", "linked", "of"}
 
 
+# by the type of the device that the first root lies on, where arrays have no values to compute with
+PASSES: dict[str, type[BackwardPass]] = {}
+
+
+def _kind_of_pass(roots: Sequence[Tensor]) -> type[BackwardPass]:
+    kind = PASSES.get(roots[0].device.type if roots else "cpu", BackwardPass)
+    return kind if thread.stack.tracer is None else thread.stack.tracer.BackwardPass
+
+
 def backward(
     tensors: Sequence[Tensor],
     grad_tensors: Sequence[Any],
@@ -642,7 +651,7 @@ def backward(
             finally:
                 local.grad, local.run = before, outer
             return
-    kind = BackwardPass if thread.stack.tracer is None else thread.stack.tracer.BackwardPass
+    kind = _kind_of_pass(tensors)
     if inputs is None:
         _drive(kind(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
         return
@@ -671,7 +680,7 @@ def grad(
                 op="autograd.grad",
                 hint="call requires_grad_() on it first",
             )
-    kind = BackwardPass if thread.stack.tracer is None else thread.stack.tracer.BackwardPass
+    kind = _kind_of_pass(outputs)
     run = kind(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []
