@@ -26,13 +26,14 @@ HOST = frozenset((np.ndarray, type(None), bool, int, float, complex))
 
 
 def _meet(op: Any, arrays: list[Any], place: Any) -> None:
-    """Refuse arrays of another device, but for single numbers of the host's."""
+    """Refuse arrays of another device, but for single numbers of the host's, and for its indices
+    into an array without data.
+    """
     for a in arrays:
-        if (
-            type(a) not in HOST - {np.ndarray}
-            and a.device != place
-            and (a.ndim or a.device != "cpu")
-        ):
+        if type(a) in HOST - {np.ndarray} or a.device == place:
+            continue
+        index = place == "meta" and not op.elementwise and a.dtype.kind in "biu"
+        if a.device != "cpu" or a.ndim and not index:
             raise DeviceError(
                 f"Expected all tensors to be on the same device, but found at least two devices, {place} and {a.device}!",
                 op=op.name,

@@ -25,6 +25,9 @@ class Described:
         return math.prod(self.shape)
 
 
+_LIKE = (np.zeros_like, np.ones_like, np.empty_like, np.full_like)
+
+
 class MetaArray(Described):
     """The description of an array. Anything that would read or write values raises TypeError."""
 
@@ -56,7 +59,9 @@ class MetaArray(Described):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("an array without data cannot be read")
 
-    def __array_function__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array_function__(self, function: Any, kinds: Any, given: Any, named: Any) -> Any:
+        if function in _LIKE:
+            return MetaArray(self.shape, named.get("dtype") or self.dtype)
         raise TypeError("an array without data cannot be computed with")
 
     def __repr__(self) -> str:

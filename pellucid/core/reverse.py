@@ -519,7 +519,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
                 f"grad can be implicitly created only for real scalar outputs but got {t.dtype}",
                 op="backward",
             )
-        return wrap(namespace_of(t._array).ones(t._array.shape, t._array.dtype))
+        return wrap(namespace_of(t._array).ones_like(t._array))
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if g._array.shape != t._array.shape:

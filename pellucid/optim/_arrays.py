@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..arrays.meta import MetaArray
 from ..arrays.sparse.array import SparseArray, refusal
 from ..arrays.sparse.products import add_rows
 from ..core import source, tracing
-from ..core.modes import enable_grad
+from ..core.modes import enable_grad, no_grad
 from ..core.tensor import (
     Tensor,
     VersionCounter,
@@ -116,6 +117,10 @@ class ArrayOptimizer(Optimizer):
                     if tracing.tracer():
                         tracing.tracer().grad_missing(p)
                     continue
+                if type(p._array) is MetaArray:
+                    with no_grad():
+                        self._recorded_update(group, p)
+                    continue
                 state = states[p] if keeps else {}
                 if hasattr(type(p), "__update_part__"):
                     part = p.__update_part__(self, grad, state)
@@ -213,31 +218,29 @@ class ArrayOptimizer(Optimizer):
         with enable_grad():
             for group in self.param_groups:
                 for p in group["params"]:
-                    if p._grad is None:
-                        continue
-                    state = self.state[p] if self._keeps_state(group) else {}
-                    if not state:
-                        self._init_state(group, p, state)
-                    g = -p._grad if group.get("maximize", False) else p._grad
-                    old = p.clone()  # what the gradient rules save must outlive the write to p
-                    if p.is_complex():
-                        parts = {
-                            k: view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v
-                            for k, v in state.items()
-                        }
-                        new = view_as_complex(
-                            self._recorded(group, view_as_real(old), view_as_real(g), parts)
-                        )
-                        pair = (*p.shape, 2)
-                        state.update(
-                            {
-                                k: view_as_complex(v) if tuple(v.shape) == pair else v
-                                for k, v in parts.items()
-                            }
-                        )
-                    else:
-                        new = self._recorded(group, old, g, state)
-                    p.copy_(new)
+                    if p._grad is not None:
+                        self._recorded_update(group, p)
+
+    def _recorded_update(self, group: dict[str, Any], p: Tensor) -> None:
+        """The step of one parameter, in operations."""
+        state = self.state[p] if self._keeps_state(group) else {}
+        if not state:
+            self._init_state(group, p, state)
+        g = -p._grad if group.get("maximize", False) else p._grad
+        old = p.clone()  # what the gradient rules save must outlive the write to p
+        if p.is_complex():
+            parts = {
+                k: view_as_real(v) if isinstance(v, Tensor) and v.is_complex() else v
+                for k, v in state.items()
+            }
+            new = view_as_complex(self._recorded(group, view_as_real(old), view_as_real(g), parts))
+            pair = (*p.shape, 2)
+            state.update(
+                {k: view_as_complex(v) if tuple(v.shape) == pair else v for k, v in parts.items()}
+            )
+        else:
+            new = self._recorded(group, old, g, state)
+        p.copy_(new)
 
     def _update_group(
         self,

@@ -9,8 +9,8 @@ import numpy as np
 from .... import config
 from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32, narrowed, widened
+from ....arrays.meta import MetaArray
 from ....arrays.native import kernels
-from ....arrays.numpy_cpu import namespace_of
 from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
@@ -220,16 +220,19 @@ def nll_loss(
         return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     column = (*safe.shape[:dim], 1, *safe.shape[dim:])
-    picked = F.take_along(
-        input, wrap(namespace_of(safe).reshape(safe, column)), dim=dim, unique=True
-    )
+    picked = F.take_along(input, F.reshape(wrap(safe), shape=column), dim=dim, unique=True)
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked * wrap(factor)
-    if tracing.tracer() or not valid.all():
+    if _may_differ(valid):
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction != "none":
         loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
     return titled(loss, _nll_title(x.shape), input, of=(input,))
+
+
+def _may_differ(valid: Any) -> bool:
+    """Whether a row may not count; in a program and without data nobody knows."""
+    return bool(tracing.tracer() or type(valid) is MetaArray or not valid.all())
 
 
 def _weights_of_rows(
@@ -498,7 +501,7 @@ def cross_entropy(
         if weight is not None
         else -logp.sum(dim=dim)
     )
-    if tracing.tracer() or not valid.all():
+    if _may_differ(valid):
         spread = F.where(wrap(valid), spread, 0.0)
     if reduction == "mean":
         spread = spread.sum() / wrap(count)
