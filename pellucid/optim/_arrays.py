@@ -119,7 +119,7 @@ class ArrayOptimizer(Optimizer):
                     continue
                 if type(p._array) is MetaArray:
                     with no_grad():
-                        self._recorded_update(group, p)
+                        self._recorded_update(group, p, grad)
                     continue
                 state = states[p] if keeps else {}
                 if hasattr(type(p), "__update_part__"):
@@ -219,14 +219,14 @@ class ArrayOptimizer(Optimizer):
             for group in self.param_groups:
                 for p in group["params"]:
                     if p._grad is not None:
-                        self._recorded_update(group, p)
+                        self._recorded_update(group, p, p._grad)
 
-    def _recorded_update(self, group: dict[str, Any], p: Tensor) -> None:
+    def _recorded_update(self, group: dict[str, Any], p: Tensor, g: Tensor) -> None:
         """The step of one parameter, in operations."""
         state = self.state[p] if self._keeps_state(group) else {}
         if not state:
             self._init_state(group, p, state)
-        g = -p._grad if group.get("maximize", False) else p._grad
+        g = -g if group.get("maximize", False) else g
         old = p.clone()  # what the gradient rules save must outlive the write to p
         if p.is_complex():
             parts = {
