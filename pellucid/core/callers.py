@@ -193,7 +193,7 @@ def call({signature}):
     while not _state.slow:
 {arguments}
         try:
-{quick}_r = _forward({forward})
+{quick}_r = _forward({forward}){order}
         except Exception as _error:
             _pass_on(_error)
             break
@@ -352,11 +352,11 @@ def _caller_code(
         if outputs == 1
         else f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     )
-    if lies is not None:  # where these are in C order, NumPy's result is as PyTorch's
-        looked = [f"a{k}" for k in lies[: max(count - 1, 1)]] or ["_r"]
-        mixed = [f"{a} is not None and not {a}.flags.c_contiguous" for a in looked]
-        every = "".join(f"a{k}, " for k in lies)
-        results.append(f"        if {' or '.join(mixed)}:\n            _r = _laid(_r, ({every}))")
+    # Where these are in C order, NumPy's result lies as PyTorch's.
+    looked = [f"a{k}" for k in (lies or ())[: max(count - 1, 1)]] or ["_r"]
+    mixed = " or ".join(f"{a} is not None and not {a}.flags.c_contiguous" for a in looked)
+    indent, every = " " * (16 if quick else 12), "".join(f"a{k}, " for k in lies or ())
+    order = f"\n{indent}if {mixed}:\n{indent}    _r = _laid(_r, ({every}))"
     if promote == "float":
         results.append("        if _r.dtype is not k0:\n            break")
     if graph and count:
@@ -386,6 +386,7 @@ def _caller_code(
         quick=_QUICK.format(arguments=", ".join([*[f"a{k}" for k in range(count)], *names]))
         if quick
         else " " * 12,
+        order=order if lies is not None else "",
         results="\n".join(results),
         xs=xs,
         params=params,
