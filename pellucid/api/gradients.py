@@ -265,18 +265,10 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     hooks = _tensor_hooks(node, index)
     handle = register(hooks, hook)
     if self._view is not None and self._view.kind == "grad":
-        remember(self, _without_hooks)
+        remember(self, reattach)  # the hooks are those of its place in the graph until then
     if _RETAIN in hooks:
         hooks.move_to_end(_RETAIN)  # the retained gradient is what the hooks made of it
     return handle
-
-
-def _without_hooks(view: Tensor | None) -> None:
-    """The memory of a view with hooks was written to: they are those of its place in the graph until
-    then.
-    """
-    if view is not None and view._view is not None and view._view.kind == "grad":
-        reattach(view)
 
 
 @method()

@@ -31,7 +31,7 @@ from . import observe, source, tracing
 from .bind import OPERANDS, record
 from .display import examples, overwritten, refusals
 from .display.gone import UNSHARED, references
-from .display.outdated import outdate, refusal
+from .display.outdated import outdate, reattaches, refusal
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -437,14 +437,14 @@ RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
 def refresh_views(base: Tensor) -> None:
     """Give every live view of `base` its place in the graph anew."""
     for view in views_of(base):
-        if view._view.kind == "grad":
-            reattach(view)
-        else:
-            outdate(view)
+        (reattach if view._view.kind == "grad" else outdate)(view)
 
 
+@reattaches
 def reattach(view: Any) -> None:
     """Give a view its place in the graph anew: that of a view of its base as it is now."""
+    if view._view is None or view._view.kind != "grad":
+        return
     with enable_grad():
         fresh = replay_tensor(TENSORS, view._view.base, view._view.chain)
     _move_retained(view, fresh._node)

@@ -12,7 +12,7 @@ from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import DtypeError, GraphError, type_name, warn
 from . import observe
 from .display.assigned import TensorMeta, check_grad, checked_flag
-from .display.outdated import outdate_all
+from .display.outdated import follow, outdate_all
 from .modes import local, state
 
 _new = object.__new__
@@ -384,7 +384,7 @@ def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE
     tensor._rg = value
     for view in views_of(tensor):  # a view wants a gradient when its base does
         if view._node is None:
-            view._rg = value and view._view.kind != "bits"
+            view._rg = follow(view, value)
     if state.slow:
         observe.notify("requires_grad", tensor, value)
 

@@ -25,7 +25,7 @@ from ..dtypes import BY_NUMPY, Size, device, dtype
 from ..errors import DtypeError, GraphError, type_name, warn
 from . import observe
 from .display.assigned import TensorMeta, check_grad, checked_flag
-from .display.outdated import outdate_all
+from .display.outdated import follow, outdate_all
 from .modes import local, state
 _new: _Any
 _tuple_new: _Any

@@ -345,3 +345,32 @@ def test_a_write_to_the_base_ends_the_hooks_of_a_view_and_keeps_its_retained_gra
     assert seen == [] and view.grad.tolist() == [1.0, 1.0]
     before.sum().backward()
     assert [g.tolist() for g in seen] == [[2.0, 2.0]]
+
+
+@pytest.mark.parametrize("written", ["base", "view"])
+@pytest.mark.parametrize(
+    "make", [lambda b: b[:2], lambda b: b.view(2, 2), lambda b: b.view(2, 2).t()[1:]]
+)
+def test_a_view_from_before_its_base_required_a_gradient_gives_it_one_after_a_write(make, written):
+    base = torch.arange(4.0)
+    view = make(base)
+    base.requires_grad_()
+    assert view.is_leaf and view.requires_grad  # until then it is apart
+    with torch.no_grad():
+        {"base": base, "view": view}[written].mul_(2)
+    assert not view.is_leaf and view.requires_grad
+    assert view.grad_fn.name() == "AsStridedBackward0"
+    (view * view).sum().backward()
+    expected = torch.zeros(4)
+    make(expected).copy_(2 * view.detach())
+    torch.testing.assert_close(base.grad, expected)
+
+
+def test_views_of_a_part_are_outdated_by_writes_after_their_base_required_a_gradient():
+    base = torch.arange(4.0)
+    part = base.unbind(0)[1]
+    base.requires_grad_()
+    with torch.no_grad():
+        base.mul_(2)
+    with pytest.raises(RuntimeError, match="Output 1 of Unbind|returns multiple views"):
+        part.grad_fn

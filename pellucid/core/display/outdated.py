@@ -72,8 +72,26 @@ def restrict(view: Any) -> None:
         remember(view, outdate)
 
 
+_reattach: list[Callable[[Any], None]] = []
+
+
+def reattaches(function: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Name the function that gives a view its place in the graph anew."""
+    _reattach[:] = [function]
+    return function
+
+
+def follow(view: Any, wanted: bool) -> bool:
+    """Whether a view wants a gradient when its base does, which has just been decided. At the next
+    write it becomes a view of what the base is then, or is outdated.
+    """
+    if wanted and view._view.kind != "bits":
+        remember(view, outdate if view._view.kind in _REFUSED else _reattach[0])
+    return wanted and view._view.kind != "bits"
+
+
 def remember(view: Any, then: Callable[[Any], None]) -> None:
-    """Call `then` with the view (None when it is gone) as soon as its memory is written to."""
+    """Call `then` with the view as soon as its memory is written to."""
     known = view._ver.restricted
     if known is None:
         known = view._ver.restricted = []
@@ -84,7 +102,7 @@ def remember(view: Any, then: Callable[[Any], None]) -> None:
 
 def outdate(view: Any) -> None:
     """The base of a view, or the view itself, was written to."""
-    known = None if view is None else view._view
+    known = view._view
     if known is not None and known.base._rg and known.kind in _REFUSED:
         view._node = view._node if type(view._node) is Outdated else Outdated(view)
         view._rg = True
@@ -94,4 +112,6 @@ def outdate_all(version: Any) -> None:
     """Memory was written to: the views of it that are remembered are told."""
     known, version.restricted = version.restricted, None
     for ref, then in known:
-        then(ref())
+        view = ref()
+        if view is not None:
+            then(view)
