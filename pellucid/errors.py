@@ -747,6 +747,11 @@ def type_name(value: Any) -> str:
 _OWN = (__name__.partition(".")[0], "torch")
 
 
+def no_attribute(value: Any, name: str) -> Any:
+    """The `__getattr__` of tensors of a kind that is a class here only: PyTorch's is Tensor."""
+    raise AttributeError(f"'Tensor' object has no attribute '{name}'", name=name, obj=value)
+
+
 def foreign(name: str, value: Any) -> Exception:
     """PyTorch's error for a method called on something else, `Tensor.item("text")`; to be raised."""
     return ArgumentTypeError(

@@ -56,8 +56,13 @@ class set_detect_anomaly(ContextDecorator):  # noqa: N801
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        for at, (name, flag) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+            if not isinstance(flag, bool):
+                raise TypeError(
+                    f"set_anomaly_enabled(): argument '{name}' (position {at}) must be bool, not {type(flag).__name__}"
+                )
         self.previous = setting()
-        self.mode, self.check_nan = bool(mode), bool(check_nan)
+        self.mode, self.check_nan = mode, check_nan
         switch(self.mode, self.check_nan)
 
     def clone(self) -> set_detect_anomaly:

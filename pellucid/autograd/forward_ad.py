@@ -101,7 +101,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
     for name, value in (("primal", tensor), ("tangent", tangent)):
-        if not (value.dtype.is_floating_point or value.dtype.is_complex):
+        if not (value.is_floating_point() or value.is_complex()):
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}"
             )

@@ -344,7 +344,7 @@ def _jvp(
         for o in outs:
             if not isinstance(o, Tensor):
                 raise RuntimeError(
-                    f"{name}: expected f(*args) to return only tensors, got unsupported type {type(o)}"
+                    f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(o)}"
                 )
             value, slope = forward_mode.unpack(o, level)
             if slope is None:

@@ -106,11 +106,19 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         if kind is jagged:
             raise OperationError("Cannot construct a nested tensor from an empty tensor list")
         return StridedNestedTensor.make((), dtype or make_tensor(np.zeros(0, np.float32)).dtype)
+    if kind is strided:
+        parts = [t.to(parts[0].dtype) for t in parts]
     if len({t.dtype for t in parts}) > 1:
         raise OperationError(
             "When constructing a nested tensor, all tensors in list must have the same dtype"
         )
-    if len({t.ndim for t in parts}) > 1:
+    odd = next((k for k, t in enumerate(parts) if t.ndim != parts[0].ndim), None)
+    if odd is not None and kind is strided:
+        raise OperationError(
+            f"All Tensors given to nested_tensor must have the same dimension. Found dimension {parts[odd].ndim} for Tensor at index "
+            f"{odd} and dimension {parts[0].ndim} for Tensor at index 0."
+        )
+    if odd is not None:
         raise OperationError(
             "When constructing a nested tensor, all tensors in list must have the same dim"
         )

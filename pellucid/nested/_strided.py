@@ -11,7 +11,7 @@ import numpy as np
 from ..core.primitive import TENSORS as F
 from ..core.tensor import Tensor, make_tensor
 from ..devices import strided
-from ..errors import ArgumentValueError, OperationError, warn_once
+from ..errors import ArgumentValueError, DimensionError, OperationError, no_attribute, warn_once
 from ._base import Functions, NoArray, dims_of, nested_among, plain, refuse, same_places
 
 
@@ -21,6 +21,7 @@ class StridedNestedTensor(Tensor):
     Made by `torch.nested.nested_tensor(...)` without a layout.
     """
 
+    __getattr__ = no_attribute
     _keeps_type = False
     _as_written = True
     _parts: tuple[Tensor, ...]
@@ -187,6 +188,11 @@ class StridedNestedTensor(Tensor):
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
         if isinstance(items[0], (int, np.integer)):
+            count = len(self._parts)
+            if not -count <= items[0] < count:
+                raise DimensionError(
+                    f"index {items[0]} is out of bounds for dimension 0 with size {count}"
+                )
             part = self._parts[items[0]]
             return part[items[1:]] if len(items) > 1 else part
         if items[0] is ... or items[0] == slice(None):
@@ -247,6 +253,15 @@ def each(name: str, func: Any, *args: Any, **kwargs: Any) -> Any:
 
 FUNCTIONS = Functions(each)
 handles = FUNCTIONS.handles
+
+
+@handles("cat concat concatenate")
+def _cat(name: str, func: Any, tensors: Any, dim: int = 0, **kwargs: Any) -> StridedNestedTensor:
+    if not all(isinstance(t, StridedNestedTensor) for t in tensors):
+        raise OperationError("Expected each tensor in given list to be nested.")
+    if dims_of(dim, tensors[0].ndim)[0] != 0:
+        refuse(name, "dim=0")
+    return StridedNestedTensor.make([part for t in tensors for part in t._parts])
 
 
 @handles("linear embedding layer_norm rms_norm dropout")

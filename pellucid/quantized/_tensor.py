@@ -29,7 +29,7 @@ from ..core.inplace import bump
 from ..core.primitive import PRIMITIVES, Primitive
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import NAMED_ONLY
-from ..errors import OperationError
+from ..errors import OperationError, no_attribute
 
 
 class QuantizedTensor(Tensor):
@@ -40,6 +40,7 @@ class QuantizedTensor(Tensor):
     """
 
     __slots__ = ()
+    __getattr__ = no_attribute
     _array: QuantizedArray
 
     @property

@@ -26,7 +26,7 @@ from ..core.primitive import Primitive
 from ..core.tape import count, node_type
 from ..core.tensor import Parameter, Tensor, make_tensor, version_of
 from ..dtypes import BY_NUMPY, can_cast
-from ..errors import DtypeError, OperationError
+from ..errors import DtypeError, OperationError, no_attribute
 
 _new = object.__new__
 
@@ -39,6 +39,7 @@ class SparseTensor(Tensor):
     """
 
     __slots__ = ()
+    __getattr__ = no_attribute
     _array: SparseArray
 
     @property

@@ -176,3 +176,26 @@ def test_the_frequencies_of_no_samples():
         torch.fft.fftfreq(-2)
     with pytest.raises(RuntimeError, match="rfftfreq requires a floating point"):
         torch.fft.rfftfreq(3, dtype=torch.int32)
+
+
+def test_an_operand_that_is_missing_is_no_copy_of_the_other():
+    x = torch.ones(2)
+    x.mul_(2.0), x.atan2_(torch.ones(2))  # the calls after the first look at less
+    for name in ("mul_", "atan2_"):
+        with pytest.raises(TypeError, match=f'^{name}.. missing 1 required positional .*"other"'):
+            getattr(x, name)()
+    assert torch.allclose(x.exp_(), torch.full((2,), 2.0).atan2(torch.ones(2)).exp())
+
+
+def test_digits_of_two_byte_floats_are_rounded_once():
+    x = torch.tensor([1.453125, 0.2578125, 14.53125])
+    for kind in (torch.bfloat16, torch.float16):
+        wanted = ((x.to(kind).float() * 10).round() / 10).to(kind)
+        assert torch.equal(torch.round(x.to(kind), decimals=1), wanted)
+        assert torch.equal(x.to(kind).round_(decimals=1), wanted)
+
+
+def test_positions_have_the_dtype_of_the_counts():
+    counts = torch.tensor([1, 2], dtype=torch.int32)
+    assert torch.repeat_interleave(counts).dtype is torch.int32
+    assert torch.repeat_interleave(counts.long()).dtype is torch.int64

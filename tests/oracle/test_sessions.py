@@ -300,6 +300,38 @@ SESSIONS = {
         torch.utils.checkpoint.checkpoint_sequential(5, 1, p[0], use_reentrant=False)
         torch._tensor_str.PRINT_OPTS
     """,
+    "masks, pads and grids": """
+        a = torch.ones(2, 3)
+        F.scaled_dot_product_attention(a, a, a, attn_mask=torch.ones(3, 3))
+        F.scaled_dot_product_attention(a.view(1, 1, 2, 3), a.view(1, 1, 2, 3), a.view(1, 1, 2, 3), attn_mask=torch.ones(5, 5).bool())
+        F.scaled_dot_product_attention(a, a, a, attn_mask=torch.ones(2, 1)).shape
+        F.pad(a, (-3, -3))
+        F.pad(a, (2, -8))
+        F.pad(a, (1, -3, -2, 1)).shape
+        F.affine_grid(torch.ones(1, 3, 3), [1, 1, 2, 2])
+        F.affine_grid(torch.ones(1, 2, 3), torch.Size([1, 1, 0, 2]))
+        F.max_unpool2d(torch.ones(1, 1, 1, 1), torch.zeros(1, 1, 1, 1).long(), 2, output_size=(5, 5))
+        F.linear(a, torch.ones(2, 4).double(), torch.ones(2).double())
+        F.linear(a, torch.ones(2, 4), torch.ones(2))
+        nn.Linear(2, 2).to(torch.float, torch.double)
+        torch.autograd.set_detect_anomaly(5)
+        torch.gradient(torch.ones(3).bool())
+        torch.repeat_interleave(torch.tensor([1, 2]).int())
+        torch.ones(3).repeat_interleave(torch.tensor([1., 2.]))
+        torch.round(torch.tensor([1.453125, .2578125]).bfloat16(), decimals=1)
+    """,
+    "kinds of tensors": """
+        n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+        n[5]
+        torch.cat([n, n])
+        torch.cat([n, torch.ones(2, 2)])
+        torch.nested.nested_tensor([torch.ones(2), torch.ones(2, 2)])
+        torch.nested.nested_tensor([torch.ones(2).int(), torch.ones(2) * 1.5])
+        torch.eye(2).to_sparse().nnz
+        torch.quantize_per_tensor(torch.ones(2), .1, 0, torch.quint8).foo
+        torch.func.jacfwd(lambda x: 5)(torch.ones(2))
+        torch.ones(2).mul_(2).mul_()
+    """,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 from ... import dtypes
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, UnsupportedError
+from ...errors import ArgumentTypeError, UnsupportedError, type_name
 from ..parameter import Parameter, is_lazy
 
 
@@ -35,7 +35,11 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, A
         kind = rest.pop(0) if rest and not flagged else kind
     if flagged or (rest and not isinstance(rest[0], bool)):
         raise ArgumentTypeError(
-            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
+            f"to() received an invalid combination of arguments - got ({', '.join(map(type_name, args))}), but expected one of:\n"
+            " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, torch.memory_format "
+            "memory_format = None)\n"
+            " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+            " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
         )
     if tensor is not None:
         kind, where = tensor.dtype, tensor.device

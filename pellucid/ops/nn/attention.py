@@ -254,6 +254,11 @@ def scaled_dot_product_attention(
             f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {bias.dtype} and  "
             f"query.dtype: {q.dtype} instead."
         )
+    if bias is not None:
+        rows = shapes.broadcast_shapes(q._array.shape[:-2], k._array.shape[:-2])
+        shapes.broadcast_shapes(
+            (*rows, q._array.shape[-2], k._array.shape[-2]), tuple(bias._array.shape)
+        )
     if dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]:
         return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
     kind = q._array.dtype

@@ -46,18 +46,6 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     t = require_tensor(theta, "affine_grid", "theta")
     if not (t.dtype.is_floating_point):
         raise ArgumentValueError(f"Expected theta to have floating point type, but got {t.dtype}")
-    size = tuple(map(as_index, size))
-    n = len(size) - 2
-    if n not in (2, 3):
-        raise UnsupportedError(
-            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(size)}."
-        )
-    if t.ndim != 3 or t._array.shape[-2:] != (n, n + 1):
-        raise ArgumentValueError(
-            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {tuple(size)}. Got {tuple(t._array.shape)}."
-        )
-    if min(size) <= 0:
-        raise ArgumentValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
     if align_corners is None:
         align_corners = False
         warn(
@@ -65,6 +53,18 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
             "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
             UserWarning,
         )
+    given, size = size, tuple(map(as_index, size))
+    n = len(size) - 2
+    if n not in (2, 3):
+        raise UnsupportedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {given}."
+        )
+    if t.ndim != 3 or t._array.shape[-2:] != (n, n + 1):
+        raise ArgumentValueError(
+            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {given}. Got {t.shape}."
+        )
+    if min(size) <= 0:
+        raise ArgumentValueError(f"Expected non-zero, positive output size. Got {given}")
     # In the numbers of `theta`: at the identity, positions lie on pixels up to the last bit, which
     # decides the pixels that the gradient comes from.
     axes, kind = [], t._array.dtype

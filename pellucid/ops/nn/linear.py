@@ -310,6 +310,8 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
             if bias is None or bias._array.dtype is w.dtype:
                 return linear_op.call(input, weight, bias)
     bias_shape = None if bias is None else bias._array.shape
+    if bias is not None and w.ndim == 2:  # dtypes are compared before shapes
+        input, weight, bias = _of_one_dtype(input, weight, bias)
     try:
         shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
     except RuntimeError as error:

@@ -288,7 +288,7 @@ def _unpool(
             low, high = usual[d] - steps[d], usual[d] + steps[d]
             if not low < size[d] < high:
                 raise ArgumentValueError(
-                    f'invalid output_size "{size}" (dim {d} must be between {low} and {high})'
+                    f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})'
                 )
     if i._array.dtype != np.int64:
         found = "" if n == 3 else f" but got: {i.dtype.scalar_type_name}"

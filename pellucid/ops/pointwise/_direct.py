@@ -39,6 +39,7 @@ def direct_form(
     case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor;
     with `counts` int64 takes the short way with whole numbers.
     """
+    alone = getattr(write, "nin", 1) == 1
     numpys = getattr(np, getattr(write, "__name__", ""), None) is write
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -63,6 +64,8 @@ def direct_form(
             put = write if not numpys or a.size < _SHARED else getattr(ufuncs, write.__name__)
             try:
                 if not args:
+                    if not alone:
+                        raise TypeError  # `slow` says what is missing
                     put(a, a)
                     bump(self, name)
                     return self

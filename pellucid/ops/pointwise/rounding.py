@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...arrays.halves import HALVES
+from ...arrays.halves import HALVES, narrowed, widened
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -90,7 +90,8 @@ def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
         raise UnsupportedError(
             f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'"
         )
-    return _at_decimals(xp, x, x.dtype.type(_ten_to(decimals)), decimals)
+    wide = widened(x)  # two-byte floats are rounded once, at the end
+    return narrowed(_at_decimals(xp, wide, wide.dtype.type(_ten_to(decimals)), decimals), x.dtype)
 
 
 def _ten_to(decimals: int) -> np.float64:
@@ -107,8 +108,7 @@ round_decimals_op = defop(
     overload="round.decimals",
     forward=_round_decimals,
     formula=Formula(
-        lambda m, x, *, decimals: _at_decimals(m, x, float(_ten_to(decimals)), decimals),
-        rounds_each=True,
+        lambda m, x, *, decimals: _at_decimals(m, x, float(_ten_to(decimals)), decimals)
     ),
     vjp={"input": zero_gradient},
     jvp="elementwise",

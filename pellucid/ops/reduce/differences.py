@@ -294,6 +294,8 @@ def gradient(
     steps = _steps(input, spacing, dim, dims)
     if any(shape[d] < edge_order + 1 for d in dims):
         raise ShapeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    if input.dtype is dtypes.bool_:
+        input - input  # which is refused
     x: Any = input if input.dtype.is_floating_point or input.dtype.is_complex else to_float(input)
     return tuple(
         _gradient_along(x, d, step, edge_order) for d, step in zip(dims, steps, strict=True)

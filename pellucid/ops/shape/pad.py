@@ -99,11 +99,6 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
         )
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         size = a.shape[d]
-        if size + before + after < 0:
-            raise OperationError(
-                f"The input size {size}, plus negative padding {before} and {after} resulted in a negative output size, which is invalid. "
-                f"Check dimension {d} of your input."
-            )
         if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
             raise OperationError("narrow(): length must be non-negative.")
     if a.dtype.kind == "f" and type(value) is float and not value:

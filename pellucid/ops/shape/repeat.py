@@ -164,7 +164,8 @@ def repeat_interleave(
         if counts.ndim != 1:
             raise OperationError("repeat_interleave only accept 1D vector as repeat")
         _check_repeats(input)
-        return make_tensor(_repeated(input, output_size))
+        found = make_tensor(_repeated(input, output_size))
+        return F.cast(found, dtype=counts.dtype) if counts.dtype != np.int64 else found
     if dim is not None and not input._array.ndim:
         if isinstance(repeats, Tensor):
             raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -180,9 +181,9 @@ def repeat_interleave(
             output_size = sum(repeats) if len(repeats) > 1 else None
         repeats = make_tensor(constant(np.array(repeats, np.int64)))
     if isinstance(repeats, Tensor):
-        _check_repeats(repeats)
         counts = repeats._array
         if counts.ndim == 0 or counts.shape == (1,):
+            _check_repeats(repeats)
             repeats = repeats.item()
         else:
             if counts.ndim != 1:
@@ -192,6 +193,7 @@ def repeat_interleave(
                     "repeats must have the same size as input along dim, but got repeats.size(0) = "
                     f"{len(counts)} and input.size({dim}) = {shape[dim]}"
                 )
+            _check_repeats(repeats)
             return F.index_select(input, make_tensor(_repeated(repeats, output_size)), dim=dim)
     count = as_index(repeats)
     if count < 0:
