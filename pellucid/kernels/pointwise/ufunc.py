@@ -456,6 +456,7 @@ _EXACT = frozenset(
 def emit_range(
     module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula
 ) -> None:
+    """The function of a thread's share of the elements, from `begin` to `end`."""
     f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     kinds = [MEMORY[name] for name in signature.kinds]
     bases = [f.load("ptr", f.at(f.args, 2 * k, "i64")) for k in range(len(kinds))]
