@@ -14,9 +14,9 @@ from .. import config
 from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from ..llvm.alike import LARGEST
 from .halves import HALVES, narrowed, widened
-from .native import SMALL, Quick, fused, often, quick
+from .native import SMALL, Planned, Quick, fused, often, quick
 
-__all__ = ["LARGEST", "Formula", "entered", "forward_of", "quick_of", "with_few"]
+__all__ = ["LARGEST", "Formula", "entered", "forward_of", "planned", "quick_of", "with_few"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 LARGE = 1 << 12  # elements from which one pass over memory by a kernel beats several by NumPy
@@ -48,6 +48,14 @@ def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool
 def with_few(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     """The forward rule, of whose arguments and numbers the formula `name` makes the same bits."""
     vars(rule)["quick"] = quick(name)
+    return rule
+
+
+def planned(prepare: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward rule, which computes few numbers in order as what `prepare` makes for their shape
+    (see `native.Planned`).
+    """
+    vars(rule)["quick"] = Planned(prepare)
     return rule
 
 

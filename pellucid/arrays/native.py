@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import config
 from ..ir.formula import DOUBLE, ELEMENTARY, FORMULAS, word
+from ..llvm.alike import LARGEST
 
 
 class _Package:
@@ -183,6 +184,45 @@ class Quick(dict[str, Any]):
             if native_code_runs() or self.calls >= self.COMPILER:
                 self[char] = kernels.pointwise.alike.alike(self.name, char)
         return self.get(char)
+
+
+class Planned(Quick):
+    """Functions for few numbers in order that `prepare(shape, dtype, *params)` makes once for each
+    shape and parameters of an operation; None where it makes none.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, prepare: Callable[..., Any], chars: str = "fd") -> None:
+        super().__init__("")
+        self.update({char: _planned(prepare, np.dtype(char)) for char in chars})
+
+    def asked(self, char: str) -> Any:
+        self[char] = None
+        return None
+
+
+def _planned(prepare: Callable[..., Any], kind: np.dtype[Any]) -> Callable[..., Any]:
+    plans: dict[Any, Any] = {}
+
+    def run(x: np.ndarray, *params: Any) -> Any:
+        key = (x.shape, *params)
+        try:
+            plan = plans.get(key, run)
+        except TypeError:  # a list
+            return None
+        if plan is run:
+            if sparing[0] or not native_code_runs():
+                return None
+            if len(plans) > 1000:
+                plans.clear()
+            plan = prepare(x.shape, kind, *params) if 0 < x.size <= LARGEST else None
+            plans[key] = plan
+        if plan is None or x.dtype is not kind or not x.flags.carray:
+            return None
+        return plan(x)
+
+    return run
 
 
 QUICK: dict[str, Quick] = {}

@@ -83,7 +83,7 @@ def _pooled(name: str, x: Any, *args: Any) -> Any:
         return None
     pooling = kernels.pooling
     if (
-        x.size > _FEW
+        x.size > pooling.direct.FEW
         and x.dtype is _F32
         and (x.flags.c_contiguous or not pooling.direct.side_by_side(x))
     ):
@@ -91,9 +91,6 @@ def _pooled(name: str, x: Any, *args: Any) -> Any:
         if made is not None:
             return made
     return getattr(pooling.direct, name)(x, *args)
-
-
-_FEW = 512  # elements that are pooled before the faster kernels are prepared
 
 
 @_in_float32

@@ -319,6 +319,28 @@ def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
     return out
 
 
+def few(
+    name: str, shape: tuple[int, ...], dtype: np.dtype[Any], dim: int
+) -> Callable[[np.ndarray], Any] | None:
+    """A running sum, product or extreme of few numbers in order, of this shape and dtype."""
+    kernel, last = _chosen(name, shape, dim % len(shape), dtype) if shape else (None, ())
+    function = None if kernel is None else getattr(_lib, kernel)
+    if function is None:
+        return None
+
+    def one(x: np.ndarray) -> np.ndarray:
+        out = np.empty(shape, dtype)
+        function(0, x, out, *last)
+        return out
+
+    def two(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        out, index = np.empty(shape, dtype), np.empty(shape, _WHOLE)
+        function(0, x, out, index, *last)
+        return out, index
+
+    return two if name in ("cummax", "cummin") else one
+
+
 @functools.lru_cache(512)
 def _chosen(
     name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]

@@ -16,6 +16,7 @@ True
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -313,6 +314,37 @@ def _plan(
         table,
         (*sizes, inner, rows, GRAIN // (sizes[5] * inner * math.prod(geo.k)) or 1),
     )
+
+
+FEW = 512  # elements that are pooled before the faster kernels are prepared
+
+
+def few(
+    name: str, shape: tuple[int, ...], dtype: np.dtype, window: tuple[Any, ...], mean: Any = None
+) -> Callable[[np.ndarray], Any] | None:
+    """A pooling of few numbers in order, of this shape and dtype."""
+    plan = _plan(name, shape, dtype, False, window, mean)
+    if plan is None or len(shape) > 4 or math.prod(shape) > FEW:
+        return None
+    kernel, made, divisors, table, numbers = (
+        plan.kernel,
+        plan.shape,
+        plan.divisors,
+        plan.table,
+        plan.numbers,
+    )
+
+    def average(x: np.ndarray) -> np.ndarray:
+        out = np.empty(made, dtype)
+        kernel(0, x, out, divisors, table, *numbers)
+        return out
+
+    def largest(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        out, index = np.empty(made, dtype), np.empty(made, np.int64)
+        kernel(0, x, out, index, table, *numbers)
+        return out, index
+
+    return largest if mean is None else average
 
 
 def _forward(

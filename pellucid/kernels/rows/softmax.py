@@ -335,6 +335,23 @@ def _prepared(
     return kernel and (kernel, numbers)
 
 
+def few(
+    name: str, shape: tuple[int, ...], dtype: np.dtype[Any], axis: int
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """softmax or log_softmax of few numbers in order, of this shape and dtype."""
+    prepared = _prepared(name, axis, shape, dtype)
+    if prepared is None:
+        return None
+    kernel, numbers = prepared
+
+    def run(x: np.ndarray) -> np.ndarray:
+        out = np.empty(shape, dtype)
+        kernel(0, x, out, *numbers)
+        return out
+
+    return run
+
+
 def _over_rows(
     name: str, axis: int, x: np.ndarray, y: np.ndarray | None = None
 ) -> np.ndarray | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
+from ...arrays.formulas import planned
 from ...arrays.native import kernels
 from ...arrays.numpy_fast import positions
 from ...core import tracing
@@ -62,7 +63,7 @@ def _onnx_cumsum(c: Any) -> Any:
 cumsum_op = defop(
     "cumsum",
     "input",
-    forward=_cumsum,
+    forward=planned(lambda *plan: kernels.ordering.scan.few("cumsum", *plan), _cumsum),
     aval=_scan_aval,
     vjp={"input": _cumsum_grad},
     jvp="linear",
@@ -118,7 +119,7 @@ def _with_zeros(x: Any) -> Any:
 cumprod_op = defop(
     "cumprod",
     "input",
-    forward=_cumprod,
+    forward=planned(lambda *plan: kernels.ordering.scan.few("cumprod", *plan), _cumprod),
     aval=_scan_aval,
     vjp={"input": _cumprod_grad},
     batch="dims",
@@ -228,7 +229,10 @@ cummax_op = defop(
     "cummax",
     "input",
     host=True,
-    forward=lambda xp, x, *, dim: _running(x, dim, np.maximum),
+    forward=planned(
+        lambda *plan: kernels.ordering.scan.few("cummax", *plan),
+        lambda xp, x, *, dim: _running(x, dim, np.maximum),
+    ),
     outputs=2,
     aval=_running_aval,
     vjp={"input": _running_grad},
@@ -239,7 +243,10 @@ cummin_op = defop(
     "cummin",
     "input",
     host=True,
-    forward=lambda xp, x, *, dim: _running(x, dim, np.minimum),
+    forward=planned(
+        lambda *plan: kernels.ordering.scan.few("cummin", *plan),
+        lambda xp, x, *, dim: _running(x, dim, np.minimum),
+    ),
     outputs=2,
     aval=_running_aval,
     vjp={"input": _running_grad},

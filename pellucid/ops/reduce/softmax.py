@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import config, dtypes
+from ...arrays.formulas import planned
 from ...arrays.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -61,7 +62,10 @@ softmax_op = defop(
     "input",
     advice="leave at least one position unmasked in every row",
     expand=_expand_softmax,
-    forward=lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x),
+    forward=planned(
+        lambda *plan: kernels.rows.softmax.few("softmax", *plan),
+        lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x),
+    ),
     aval=lambda x, dim: x,
     vjp={"input": _softmax_grad},
     batch="dims",
@@ -76,7 +80,10 @@ log_softmax_op = defop(
     "log_softmax",
     "input",
     expand=_expand_softmax,
-    forward=lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x,
+    forward=planned(
+        lambda *plan: kernels.rows.softmax.few("log_softmax", *plan),
+        lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x,
+    ),
     aval=lambda x, dim: x,
     vjp={"input": _log_softmax_grad},
     batch="dims",

@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from .... import dtypes
+from ....arrays.formulas import planned
+from ....arrays.native import kernels
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
@@ -67,8 +69,15 @@ def _as_operator(
 avg_pool_op = defop(
     "avg_pool",
     "input",
-    forward=lambda xp, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool(
-        x, kernel, stride, padding, ceil_mode, include_pad, divisor
+    forward=planned(
+        lambda shape, dtype, kernel, stride, padding, ceil_mode, include_pad, divisor: (
+            kernels.pooling.direct.few(
+                "avg", shape, dtype, (kernel, stride, padding, 1, ceil_mode), (include_pad, divisor)
+            )
+        ),
+        lambda xp, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool(
+            x, kernel, stride, padding, ceil_mode, include_pad, divisor
+        ),
     ),
     vjp={
         "input": lambda F, g, input_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: (

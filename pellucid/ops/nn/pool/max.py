@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ....arrays.formulas import planned
+from ....arrays.native import kernels
 from ....core import tracing
 from ....core.bind import wrap
 from ....core.primitive import defop
@@ -64,7 +66,10 @@ def _onnx_max_pool(c: Any) -> Any:
 max_pool_op = defop(
     "max_pool",
     "input",
-    forward=_max_pool,
+    forward=planned(
+        lambda shape, dtype, *window: kernels.pooling.direct.few("max", shape, dtype, window),
+        _max_pool,
+    ),
     aux=True,
     vjp={
         "input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)
