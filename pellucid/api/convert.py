@@ -79,8 +79,8 @@ def clone(input: Tensor, *, memory_format: Any = dtypes.preserve_format) -> Tens
         return contiguous_op.call(input, order=order_of(memory_format, input._array.ndim))
     if (
         memory_format is dtypes.contiguous_format
-        and type(input._array) is np.ndarray
-        and not input._array.flags.c_contiguous
+        and type(input._array) in (np.ndarray, MetaArray)
+        and not input.is_contiguous()
     ):
         return input.contiguous()
     return clone_op.call(input)

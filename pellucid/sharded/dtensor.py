@@ -262,6 +262,11 @@ class DTensor(Tensor):
         """For each dimension of the mesh, how the tensor lies on it."""
         return self._spec.placements
 
+    @property
+    def is_meta(self) -> bool:
+        """True for shards without data."""
+        return self._local_tensor.is_meta
+
     def __become__(self, other: DTensor) -> DTensor:
         """Be what another tensor is from now on, its history aside."""
         self._local_tensor, self._spec = other._local_tensor, other._spec
@@ -379,10 +384,14 @@ class _FromLocal(Function):
         ctx.back = for_gradient(placements) if back is None else back
         part: Any = x.detach()
         if shape is None:
-            sizes = list(x.shape)
+            sizes, steps = list(x.shape), list(x.stride())
             for i, p in enumerate(placements):
                 if isinstance(p, Shard):
                     sizes[p.dim] *= mesh.size(i)
+                    for d, step in enumerate(steps):  # the shards lie side by side
+                        if d != p.dim and step >= steps[p.dim]:
+                            steps[d] *= mesh.size(i)
+            stride = steps if stride is None else stride
         else:
             sizes = list(shape)
         if mesh.get_coordinate() is None:
@@ -392,13 +401,6 @@ class _FromLocal(Function):
                 if p.is_replicate():
                     part = part.contiguous().clone()
                     collectives.broadcast(part, group=mesh.get_group(i), group_src=0)
-        if (
-            stride is None
-            and shape is None
-            and not part.is_contiguous()
-            and tuple(part.shape) == tuple(sizes)
-        ):
-            stride = part.stride()
         return DTensor(part, DTensorSpec(mesh, placements, meta_of(sizes, x.dtype, stride)))
 
     @staticmethod

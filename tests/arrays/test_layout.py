@@ -42,3 +42,9 @@ def test_the_first_operand_decides_how_a_result_lies():
         assert a.masked_fill(b > 0, 1).stride() == (3, 1)  # always contiguous
     assert torch.compile(lambda a, b: a + b)(x, y).stride() == (1, 2)
     assert torch.equal(torch.arange(6.0).view(3, 2).t() + y, torch.tensor([[1.0, 3, 5], [2, 4, 6]]))
+
+
+def test_a_contiguous_copy_without_data():
+    x = torch.empty(3, 2, device="meta").t()
+    assert x.clone(memory_format=torch.contiguous_format).stride() == (3, 1)
+    assert x.clone().stride() == (1, 2)

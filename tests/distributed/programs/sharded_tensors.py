@@ -613,6 +613,31 @@ def the_module():
     )
 
 
+def the_strides():
+    """Shapes and strides of whole tensors and of shards, with data and without."""
+    mesh = init_device_mesh("cpu", (size,))
+    for device in ("cpu", "meta"):
+        a = torch.empty(4, 2 * size, device=device)
+        for cut, other in ((0, 1), (1, 0)):
+            x = distribute_tensor(a.t(), mesh, [Shard(cut)])
+            assert x.stride() == (1, 2 * size) and x.is_meta == (device == "meta")
+            part = tuple(n // size if d == other else n for d, n in enumerate(a.shape))
+            made = (
+                distribute_tensor(a, mesh, [Shard(other)]).t() + 1
+                if a.shape[other] % size == 0
+                else x
+            )
+            if made is not x:
+                assert made.stride() == (1, 2 * size) and made.placements == (Shard(cut),)
+                assert made.to_local().stride() == (1, part[1]), (made.to_local().stride(), part)
+                assert torch.zeros_like(made).stride() == (1, 2 * size)
+            moved = x.redistribute(mesh, [Shard(other)]).redistribute(mesh, [Replicate()])
+            assert moved.to_local().shape == x.shape and moved.device.type == device
+        local = torch.empty(3, 4, device=device).t()
+        assert DTensor.from_local(local, mesh, [Shard(0)]).stride() == (1, 4 * size)
+        assert DTensor.from_local(local, mesh, [Shard(1)]).stride() == (1, 4)
+
+
 def the_functions():
     """Coalesced collectives, and those that return new tensors."""
     from pellucid.distributed import _functional_collectives as functions
@@ -678,6 +703,7 @@ def the_functions():
 
 the_mesh()
 the_functions()
+the_strides()
 the_layouts()
 operators = the_operators()
 the_losses_and_indices()
