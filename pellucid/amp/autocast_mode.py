@@ -155,7 +155,7 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
                 f"User specified an unsupported autocast device_type '{device_type}'"
             )
         self.device = device_type
-        self.fast_dtype = dtype if dtype is not None else _chosen(device_type)
+        self.fast_dtype = dtype if dtype is not None else get_autocast_dtype(device_type)
         if device_type != "cpu" and enabled:
             if device_type == "cuda":
                 warn(
@@ -180,7 +180,8 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
 
     def __enter__(self) -> autocast:
         outer = thread.stack.autocast
-        self._previous.append(outer)
+        self._previous.append((outer, _chosen(self.device)))
+        _settings.dtypes[self.device] = self.fast_dtype  # what blocks inside take if none is given
         if self.device == "cpu":
             policy = _Policy(self.fast_dtype, self._cache) if self._enabled else None
             if policy is not None and outer is not None and outer.dtype is self.fast_dtype:
@@ -189,7 +190,8 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        exchange("autocast", self._previous.pop())
+        outer, _settings.dtypes[self.device] = self._previous.pop()
+        exchange("autocast", outer)
 
 
 def is_autocast_available(device_type: str) -> bool:

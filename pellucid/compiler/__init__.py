@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _STANCES = (
     "default",
     "force_eager",
@@ -225,7 +225,7 @@ def compile(
             recompile_limit=recompile_limit,
         )
     if not callable(model):
-        raise TypeError(f"torch.compile takes a function or a module, not {type(model).__name__}")
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     chosen = _state["backend"] if backend is None else backend
     eager = isinstance(chosen, str) and chosen in _EAGER
     if (

@@ -21,7 +21,7 @@ from ._places import (
     register_package,
 )
 from ._read import read_legacy, read_zip
-from ._restricted import ALLOWED, SAFE
+from ._restricted import ALLOWED, OLD_NAMES, SAFE
 from ._write import write_file, write_legacy, write_zip
 
 __all__ = [
@@ -340,7 +340,11 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
         if opened is not f:
             opened.close()
     names = names_in(data)
-    return sorted(f"{m}.{n}" for m, n in names if (m, n) not in ALLOWED and f"{m}.{n}" not in SAFE)
+    return sorted(
+        f"{m}.{n}"
+        for m, n in names
+        if (m, n) not in ALLOWED and (m, n) not in OLD_NAMES and f"{m}.{n}" not in SAFE
+    )
 
 
 def names_in(data: bytes) -> set[tuple[str, ...]]:

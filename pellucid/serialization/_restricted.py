@@ -45,7 +45,7 @@ ALLOWED: dict[tuple[str, str], Any] = {
     **{("torch", name): kind for name, kind in SCHEMES.items()},
 }
 _BLOCKED = frozenset({"sys", "os", "posix", "nt"})
-_OLD_NAMES = {("__builtin__", name): ("builtins", name) for name in ("set", "bytearray", "complex")}
+OLD_NAMES = {("__builtin__", name): ("builtins", name) for name in ("set", "bytearray", "complex")}
 
 
 # ---- keys --------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class SafeUnpickler(Unpickler):
     loader: Any
 
     def find_class(self, module: str, name: str) -> Any:
-        module, name = _OLD_NAMES.get((module, name), (module, name))
+        module, name = OLD_NAMES.get((module, name), (module, name))
         path = f"{module}.{name}"
         if module in _BLOCKED:
             raise UnpicklingError(

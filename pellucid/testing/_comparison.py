@@ -109,7 +109,8 @@ def assert_allclose(
     """
     warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
-        "Please use `torch.testing.assert_close()` instead.",
+        "Please use `torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+        "https://github.com/pytorch/pytorch/issues/61844.",
         FutureWarning,
     )
     tensor = FUNCTIONS["torch"]["tensor"]

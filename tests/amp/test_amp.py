@@ -96,3 +96,14 @@ def test_attention_of_several_precisions_is_lowered_as_a_whole():
                 assert made.dtype is torch.bfloat16
     with pytest.raises(RuntimeError, match="Expected query, key, and value to have the same dtype"):
         F.scaled_dot_product_attention(q, q, v)
+
+
+def test_a_block_without_a_dtype_takes_that_of_the_block_around_it():
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu", dtype=torch.float16):
+        with torch.autocast("cpu"):
+            assert (x @ x).dtype is torch.float16
+        with torch.autocast("cpu", enabled=False):
+            assert (x @ x).dtype is torch.float32
+            assert torch.get_autocast_dtype("cpu") is torch.float16
+    assert torch.get_autocast_dtype("cpu") is torch.bfloat16

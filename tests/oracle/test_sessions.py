@@ -332,6 +332,19 @@ SESSIONS = {
         torch.func.jacfwd(lambda x: 5)(torch.ones(2))
         torch.ones(2).mul_(2).mul_()
     """,
+    "precision and files": """
+        import io
+        a = torch.ones(2, 2)
+        with torch.autocast('cpu', dtype=torch.float16), torch.autocast('cpu'): seen = (a @ a).dtype
+        seen, torch.get_autocast_dtype('cpu')
+        with torch.autocast('cpu', dtype=torch.float16), torch.autocast('cpu', enabled=False): seen = (a @ a).dtype, torch.get_autocast_dtype('cpu')
+        seen, torch.get_autocast_dtype('cpu')
+        b = io.BytesIO(); torch.save(nn.Linear(1, 1), b); _ = b.seek(0); torch.serialization.get_unsafe_globals_in_checkpoint(b)
+        torch.compile(5)
+        torch.compile(torch.sin, mode='foo')
+        torch.signal.windows.blackman(3), torch.signal.windows.nuttall(5), torch.signal.windows.kaiser(4, beta=0.)
+        torch.signal.windows.exponential(1, center=.5, sym=False), torch.signal.windows.general_cosine(3, a=(1, 2))
+    """,
 }
 
 

@@ -17,6 +17,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, type_name
 from ._factory import build, check_memory
+from .ranges import line_of
 
 
 def _kind(dtype: Any, name: str) -> dtypes.dtype:
@@ -58,12 +59,6 @@ def _window(
         return shape_of(np.arange(total).astype(k), total)[:length].astype(k)
 
     return build((int(length),), kind, options["device"], options["requires_grad"], fill)
-
-
-def _cosines(n: np.ndarray, total: int, coefficients: Iterable[float]) -> np.ndarray:
-    """a0 - a1 cos(x) + a2 cos(2x) - ... over one turn."""
-    x = 2 * math.pi * n / (total - 1)
-    return sum((-1) ** k * a * np.cos(k * x) for k, a in enumerate(coefficients))
 
 
 def _line(x: np.ndarray, factor: float, term: float = 0.0) -> np.ndarray:
@@ -119,10 +114,6 @@ def _classic(name: str, shape_of: Callable[[np.ndarray, int], np.ndarray], doc: 
     torch.Size([4])
     """
     public()(make)
-
-
-def _triangle(n: np.ndarray, total: int) -> np.ndarray:
-    return 1 - np.abs(2 * n / (total - 1) - 1)
 
 
 _classic("hann_window", lambda n, t: _hamming(n, t, 0.5, 0.5), "The Hann window, a raised cosine")
@@ -233,8 +224,11 @@ def _signal(
     def fill(shape: tuple[int, ...], k: Any) -> np.ndarray:
         if not M or (M == 1 and not alone):
             return np.ones(M, k)
-        total = M if sym or M == 1 else M + 1
-        return shape_of(np.arange(M, dtype=np.float64), total)[:M].astype(k)
+
+        def line(start: Any, step: Any = 1.0) -> np.ndarray:
+            return line_of(start * step, (start + (M - 1)) * step, M, np.dtype(k))
+
+        return shape_of(line, M - 1 if sym or M == 1 else M)
 
     return build((int(M),), kind, options["device"], options["requires_grad"], fill)
 
@@ -275,7 +269,9 @@ def _publish(
             "device": device,
             "requires_grad": requires_grad,
         }
-        return _signal(name, M, sym, options, lambda n, total: shape_of(n, total, **values), alone)
+        return _signal(
+            name, M, sym, options, lambda line, steps: shape_of(line, steps, **values), alone
+        )
 
     make.__name__ = make.__qualname__ = name
     listed = "".join(f"\n        {p}: default {v}." for p, v in parameters.items())
@@ -292,9 +288,13 @@ def _publish(
     public(namespace="signal.windows")(make)
 
 
-def _exponential(n: np.ndarray, total: int, center: float | None, tau: float) -> np.ndarray:
-    middle = (total - 1) / 2 if center is None else center
-    return np.exp(-np.abs(n - middle) / tau)
+# what computes a window gets `line(start, step)`, the places start * step ... (start + M - 1) * step in the dtype of
+# the window, and the number of steps between the ends of the symmetric window
+Line = Callable[..., np.ndarray]
+
+
+def _exponential(line: Line, steps: int, center: float | None, tau: float) -> np.ndarray:
+    return np.exp(-np.abs(line(-(steps / 2 if center is None else center), 1 / tau)))
 
 
 def _check_exponential(values: dict[str, Any], sym: bool) -> None:
@@ -316,12 +316,26 @@ def _check_beta(values: dict[str, Any], sym: bool) -> None:
         raise ArgumentValueError(f"beta must be non-negative, got: {values['beta']} instead.")
 
 
-def _gaussian(n: np.ndarray, total: int, std: float) -> np.ndarray:
-    return np.exp(-(((n - (total - 1) / 2) / (std * math.sqrt(2))) ** 2))
+def _gaussian(line: Line, steps: int, std: float) -> np.ndarray:
+    return np.exp(-(line(-steps / 2.0, 1 / (std * math.sqrt(2))) ** 2))
 
 
-def _general_cosine(n: np.ndarray, total: int, a: Any) -> np.ndarray:
-    return _cosines(n, total, a)
+def _bell(line: Line, steps: int, beta: float) -> np.ndarray:
+    held = line(0).dtype.type
+    b = held(beta)
+    step = held(2.0) * b / held(steps)
+    k = line(-steps / 2, step)
+    return np.i0(np.sqrt(np.maximum(b * b - k**2, 0))) / np.i0(b)
+
+
+def _triangular(line: Line, steps: int) -> np.ndarray:
+    return 1 - np.abs(line(-steps / 2, 2 / steps))
+
+
+def _general_cosine(line: Line, steps: int, a: Iterable[float]) -> np.ndarray:
+    k = line(0, 2 * math.pi / steps)
+    held = k.dtype.type
+    return sum((held((-1) ** i * w) * np.cos(held(i) * k) for i, w in enumerate(a)), held(0))
 
 
 def _check_terms(values: dict[str, Any], sym: bool) -> None:
@@ -331,29 +345,31 @@ def _check_terms(values: dict[str, Any], sym: bool) -> None:
         raise ArgumentValueError("Coefficients cannot be empty")
 
 
-_publish("hann", "The Hann window, a raised cosine", lambda n, t: _cosines(n, t, (0.5, 0.5)), {})
-_publish("hamming", "The Hamming window", lambda n, t: _cosines(n, t, (0.54, 0.46)), {})
+_publish(
+    "hann", "The Hann window, a raised cosine", lambda k, n: _general_cosine(k, n, (0.5, 0.5)), {}
+)
+_publish("hamming", "The Hamming window", lambda k, n: _general_cosine(k, n, (0.54, 1 - 0.54)), {})
 _publish(
     "blackman",
     "The Blackman window, three cosine terms",
-    lambda n, t: _cosines(n, t, (0.42, 0.5, 0.08)),
+    lambda k, n: _general_cosine(k, n, (0.42, 0.5, 0.08)),
     {},
 )
-_publish("bartlett", "The Bartlett window, a triangle", _triangle, {})
+_publish("bartlett", "The Bartlett window, a triangle", _triangular, {})
 _publish(
     "nuttall",
     "Nuttall's window, four cosine terms",
-    lambda n, t: _cosines(n, t, (0.3635819, 0.4891775, 0.1365995, 0.0106411)),
+    lambda k, n: _general_cosine(k, n, (0.3635819, 0.4891775, 0.1365995, 0.0106411)),
     {},
 )
 _publish(
     "cosine",
     "The cosine window, half a sine wave",
-    lambda n, t: np.sin((n + 0.5) * math.pi / t),
+    lambda k, n: np.sin(k(0.5, math.pi / (n + 1))),
     {},
 )
 _publish("gaussian", "The Gaussian window", _gaussian, {"std": 1.0}, _check_std, alone=True)
-_publish("kaiser", "The Kaiser window", _kaiser, {"beta": 12.0}, _check_beta)
+_publish("kaiser", "The Kaiser window", _bell, {"beta": 12.0}, _check_beta)
 _publish(
     "exponential",
     "The exponential window",
@@ -365,7 +381,7 @@ _publish(
 _publish(
     "general_hamming",
     "The Hamming window of weight `alpha`",
-    lambda n, t, alpha: _cosines(n, t, (alpha, 1 - alpha)),
+    lambda k, n, alpha: _general_cosine(k, n, (alpha, 1 - alpha)),
     {"alpha": 0.54},
 )
 _publish(
