@@ -1358,3 +1358,65 @@ def test_a_version_that_leaves_another_mode_behind_is_for_the_mode_it_found(how)
         return made
 
     assert outcomes(True) == outcomes(False)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+@pytest.mark.parametrize("of", ["leaf", "result", "view", "part"])
+@pytest.mark.parametrize("how", ["hook", "retain", "after"])
+def test_hooks_that_a_step_registers_on_what_it_is_given_are_registered_at_each_call(of, how):
+    makers = {
+        "leaf": lambda w: w.detach().clone().requires_grad_(),
+        "result": lambda w: w * 1,
+        "view": lambda w: (w * 1)[1:],
+        "part": lambda w: (w * 1).unbind(0)[1],
+    }
+
+    def outcomes(compiled):
+        w, counter, log = torch.ones(3, requires_grad=True), torch.zeros(2), []
+
+        def hook(x):
+            counter.add_(1)  # so that there is something to compile
+            x.register_hook(lambda g: g * 2)
+
+        def retain(x):
+            counter.add_(1)
+            x.retain_grad()
+
+        def after(x):
+            counter.add_(1)
+            x.register_post_accumulate_grad_hook(lambda t: log.append(t.grad.tolist()))
+
+        step = {"hook": hook, "retain": retain, "after": after}[how]
+        run = torch.compile(step) if compiled else step
+        for _ in range(5):
+            x = makers[of](w)
+            if how == "after" and of != "leaf":
+                with pytest.raises(RuntimeError, match="cannot be registered on non-leaf"):
+                    run(x)
+                continue
+            run(x)
+            (x * 3).sum().backward()
+            log.append(x.grad.tolist() if x.is_leaf or x.retains_grad else None)
+        return counter.tolist(), None if w.grad is None else w.grad.tolist(), log
+
+    assert outcomes(True) == outcomes(False)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+def test_hooks_that_a_part_registers_on_the_result_of_an_earlier_part_are_registered_at_each_call():
+    def outcomes(compiled):
+        w, counter = torch.ones(3, requires_grad=True), torch.zeros(2)
+
+        def step():
+            x = w * 2
+            print(end="")
+            counter.add_(1)
+            x.register_hook(lambda g: g * 2)
+            w.grad = None
+            x.sum().backward()
+            return w.grad.tolist()
+
+        run = torch.compile(step) if compiled else step
+        return [run() for _ in range(6)]
+
+    assert outcomes(True) == outcomes(False)

@@ -250,4 +250,12 @@ def has_hooks(t: Tensor) -> bool:
     return False
 
 
+def hooks_above(t: Tensor) -> tuple[Any, ...]:
+    """The hooks at the node that made a tensor, which `retain_grad` uses as well."""
+    node = t._node.node if type(t._node) is OutputSlot else t._node
+    held = (None if node is None else node.ext) or {}
+    of_results, *others = (held.get(name, {}) for name in _NODE_HOOKS)
+    return tuple(hook for hooks in (*of_results.values(), *others) for hook in hooks.values())
+
+
 _NODE_HOOKS = ("tensor_hooks", "pre_hooks", "post_hooks")

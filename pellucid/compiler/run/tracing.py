@@ -24,7 +24,7 @@ from ..capture.checking import checker, split, unpacker
 from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
 from ..capture.graph_breaks import body_of
-from ..capture.guards import Guard
+from ..capture.guards import Guard, hooks_of
 from ..capture.side_effect_tracker import SideEffectTracker
 from ..capture.side_effects import Again, written_by
 from ..capture.structure import TensorSlot, flatten, masked, numbers_in, rebuild
@@ -40,6 +40,7 @@ from .call import TraceOutcome, writes_of
 from .execute import Executable, executable
 from .leaving import Leaving, Part
 from .memory import Arena, Storage
+from .node import hooks_above
 from .results import New, Number, Results, direct
 from .side_effects import SideEffects, Undoing, buffers_of
 from .version import Backward, Code, Version
@@ -108,6 +109,7 @@ class _Tracing(Leaving):
         tracer.began = count()
         # Weakly: a gradient that the call clears is to be let go.
         versions = [(weakref.ref(t), writes_of(t)) for t in (*tensors, *environment.found)]
+        hooks = [(t, hooks_above(t), hooks_of(t)) for t in tensors if t._rg]
         attributes = TensorAttributes([*tensors, *environment.found])
         try:
             self._call()
@@ -133,6 +135,11 @@ class _Tracing(Leaving):
             if witness.asks_for_graphs and any(t._node is not None for t in tensors):
                 raise Refusal(
                     "the step looks at the graph of an argument, another one at each call",
+                    witness.entry,
+                )
+            if any((hooks_above(t), hooks_of(t)) != (above, own) for t, above, own in hooks):
+                raise Refusal(
+                    "the step registers a hook on a tensor that others made, another one at each call",
                     witness.entry,
                 )
             self.marks = attributes.settle(traced.result, self.guards, environment, witness)
