@@ -377,6 +377,16 @@ Tensor._grad_fn = property(  # type: ignore[method-assign, assignment]
 )
 
 
+def _backward_hooks(self: Tensor) -> Any:
+    if self._node is None:
+        return (self._x or {}).get("hooks")
+    node, index = _place(self)
+    hooks = (node.ext or {}).get("tensor_hooks", {}).get(index)
+    if hooks is not None and _RETAIN in hooks:
+        hooks = OrderedDict([(key, hook) for key, hook in hooks.items() if key != _RETAIN]) or None
+    return hooks
+
+
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
     if hooks is None:
         self.extra().pop("hooks", None)
@@ -385,7 +395,7 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
 
 
 Tensor._backward_hooks = property(  # type: ignore[method-assign, assignment]
-    lambda self: (self._x or {}).get("hooks"),
+    _backward_hooks,
     _set_backward_hooks,
     _refusing("Deletion of _backwards_hooks not allowed!"),
 )

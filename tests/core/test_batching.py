@@ -224,3 +224,24 @@ def test_a_mean_of_all_elements_of_each_sample(samples):
     assert torch.vmap(lambda s: s.mean())(x).tolist() == x.mean((1, 2)).tolist()
     losses = torch.vmap(lambda s: torch.nn.functional.mse_loss(s, s + 2))(x)
     assert losses.tolist() == [4.0] * samples
+
+
+def test_each_sample_moves_running_statistics_of_its_own():
+    for make, shape in (
+        (lambda: torch.nn.BatchNorm1d(3), (4, 5, 3)),
+        (lambda: torch.nn.InstanceNorm1d(3, track_running_stats=True), (4, 2, 3, 5)),
+    ):
+        x, models = torch.randn(shape), [make() for _ in range(4)]
+        params, buffers = torch.func.stack_module_state(models)
+
+        def run(p, b, sample):
+            try:  # what is caught and raised again does not start again
+                return torch.func.functional_call(models[0], (p, b), (sample,))
+            except Exception as error:
+                raise ValueError("inside") from error
+
+        made = torch.vmap(run)(params, buffers, x)
+        for k, model in enumerate(models):
+            torch.testing.assert_close(made[k], model(x[k]))
+            for name, value in model.named_buffers():
+                torch.testing.assert_close(buffers[name][k], value)

@@ -438,3 +438,14 @@ def test_sizes_change_in_place_in_inference_mode_while_views_are_alive():
         x.unsqueeze(0).add_(1)
     assert x.shape == (4, 3)
     assert torch.equal(view, torch.ones(1, 3, 4))
+
+
+def test_backward_hooks_of_a_result_are_known():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    assert x._backward_hooks is y._backward_hooks is None
+    handle = y.register_hook(lambda g: None)
+    assert len(y._backward_hooks) == 1 and x._backward_hooks is None
+    handle.remove()
+    assert not y._backward_hooks

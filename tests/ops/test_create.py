@@ -63,9 +63,10 @@ def test_a_device_is_a_decorator_too():
 def test_a_block_that_fails_gives_the_device_back():
     with (
         pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"),
-        torch.device("cuda"),
+        torch.device("cuda"),  # refused where a tensor is made
     ):
-        pass
+        assert torch.zeros(2, device="cpu").is_cpu
+        torch.zeros(2)
     with pytest.raises(KeyError), torch.device("meta"):
         raise KeyError
     assert not torch.zeros(2).is_meta

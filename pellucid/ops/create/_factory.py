@@ -36,7 +36,7 @@ Fill = Callable[[tuple[int, ...], Any], np.ndarray]
 def check_device(where: Any) -> dtypes.device:
     """The device that a `device=` argument names; refuses those that are not there."""
     if where is None:
-        return local.device if local.device is not None else _CPU
+        where = local.device or _CPU
     wanted = where if isinstance(where, dtypes.device) else dtypes.device(where)
     if wanted.type == "meta" or wanted.type in NAMESPACES:
         return wanted
@@ -62,7 +62,6 @@ _stack = _DeviceStack()
 
 def _enter_device(self: dtypes.device) -> dtypes.device:
     """New tensors are made on this device inside the block."""
-    check_device(self)
     _stack.saved.append(local.device)
     local.device = self
     return self

@@ -16,7 +16,7 @@ from ....core import tracing
 from ....core.bind import wrap
 from ....core.inplace import bump
 from ....core.interpret import thread
-from ....core.modes import state
+from ....core.modes import no_grad, state
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
@@ -292,6 +292,9 @@ def batch_norm(
     moves = (running_mean is not None or running_var is not None) and not input.is_meta and a.size
     share = 0.0 if momentum is None else momentum
     # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+    if moves and type(running_mean) not in FAST_TYPES:  # samples of a `vmap`
+        move_in_operations(input, (running_mean, running_var), share)
+        moves = False
     if moves and thread.stack.save:
         _update_running(a, running_mean, running_var, share, None, eps)
         moves = False
@@ -375,6 +378,14 @@ def _update_running(
     for t in (mean, var):
         if t is not None:
             bump(t, "batch_norm")
+
+
+def move_in_operations(input: Tensor, running: tuple[Any, ...], momentum: float) -> None:
+    """Move running statistics towards the batch's, each sample of a `vmap` its own."""
+    with no_grad():
+        x, axes = input.detach(), (0, *range(2, input.ndim))
+        for t, found in zip(running, (x.mean(axes), x.var(axes)), strict=True):
+            t.copy_(t * (1 - momentum) + found * momentum)
 
 
 def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 
 from ....core import tracing
 from ....core.inplace import bump
+from ....core.modes import no_grad
 from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import titled
-from ....core.tensor import Tensor
+from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError
 from ..._rules import require_tensor
 from ._common import F32, channel_shape, check_floating, check_tensors, mixed_types, widen
@@ -115,7 +116,13 @@ def instance_norm(
     n, c = shape[0], shape[1]
     if input._array.size:
         check_mapped(input, running_mean, running_var)
-    if running_mean is not None and running_var is not None and not input.is_meta:
+    if running_mean is not None and type(running_mean) not in FAST_TYPES:
+        rows = input.transpose(0, 1).reshape(c, n, -1)  # variances are those of each instance
+        with no_grad():
+            for t, found in ((running_mean, rows.mean((1, 2))), (running_var, rows.var(2).mean(1))):
+                assert t is not None
+                t.copy_(t * (1 - momentum) + found * momentum)
+    elif running_mean is not None and running_var is not None and not input.is_meta:
         tracing.effect(
             _move_by_instances,
             [running_mean._array, running_var._array],
