@@ -520,6 +520,12 @@ ORDER = {
         whole(7, 4, 3),
     ),
     "cumprod": (lambda x: x.cumprod(1), floats(3, 6)),
+    "cummax": (lambda x: tuple(x.cummax(1)), floats(3, 40)),
+    "cummin across": (
+        lambda x: tuple(x.cummin(0)),
+        floats(5, 20, dtype=torch.float64),
+    ),
+    "cummax of whole numbers": (lambda i: tuple(i.cummax(1)), whole(9, 5, 4)),
     "cumprod of zeros": (lambda x: x.cumprod(0), zeros_too(7, 3)),
 }
 

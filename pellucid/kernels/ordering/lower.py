@@ -277,6 +277,26 @@ def _running(
     return Native(emit, i.op, sum(v.nbytes for v in values) + out.nbytes, out.size)
 
 
+def running_extreme(i: Instruction, ex: LoweringContext) -> Native | str:
+    """Running extremes and their places."""
+    x, dim = i.inputs[0], i.params["dim"]
+    if not (served(x, *i.outputs) and x.shape and x.size and all(v.contiguous for v in i.outputs)):
+        return OTHER
+    dim %= len(x.shape)
+    function = scan.native(i.op, x.shape, dim, x.dtype)
+    if function is None:
+        return OTHER
+
+    def emit(schedule: Schedule) -> None:
+        arrays = [compact(ex, schedule, x), *[ex.place(out, schedule) for out in i.outputs]]
+        numbers = scan.numbers(i.op, x.shape, dim)
+        schedule.native(
+            function, ["team", *arrays, *numbers], f"{i.op} of {'x'.join(map(str, x.shape))}"
+        )
+
+    return Native(emit, i.op, x.nbytes + sum(out.nbytes for out in i.outputs), x.size)
+
+
 LOWERINGS: dict[str, Lowering] = {
     "sort": InFloat32(sort),
     "topk": InFloat32(topk),
@@ -287,6 +307,8 @@ LOWERINGS: dict[str, Lowering] = {
     "argmin": InFloat32(extreme),
     "cumsum": running,
     "cumprod": running,
+    "cummax": running_extreme,
+    "cummin": running_extreme,
     "cumprod_vjp": cumprod_vjp,
     "median": InFloat32(chosen),
     "nanmedian": chosen,
