@@ -354,7 +354,7 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
             chain = as_one_view(parent.base._array, r) or chain
         view.base, view.chain = parent.base, chain
         view.kind = ungraded() if parent.kind == "grad" and not grad else parent.kind
-    if view.kind != "grad":
+    if view.kind != "grad" and view.base._rg:  # else nothing is refused
         restrict(t)
     if grad:
         views = version.views

@@ -172,8 +172,8 @@ def is_written_directly(t: Any) -> bool:
         and not state.slow
         and t._view is None is t._x
         and (t._ver is None or t._ver.borrowers is None)
-        and type(t._array) is np.ndarray
-        and t._array.flags.carray
+        and type(a := t._array) is np.ndarray
+        and a.flags.carray
         and not (t._rg and local.grad)
     )
 
