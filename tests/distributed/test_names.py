@@ -374,3 +374,12 @@ def test_a_breakpoint_stops_one_rank(monkeypatch):
         assert len(stopped) == 2 and stopped[0] < stopped[1]
     finally:
         dist.destroy_process_group()
+
+
+def test_processes_that_call_a_function_are_checked():
+    """`pellucid check` knows them by the modules of their targets."""
+    from pellucid.check.ranks import launch
+    from pellucid.distributed import launching
+
+    spawn = importlib.import_module("pellucid.multiprocessing.spawn")
+    assert {spawn._run.__module__, launching._work.__module__} <= set(launch._STARTERS)

@@ -20,7 +20,12 @@ from .journal import FOLDER
 from .merge import write
 
 STALL = 60.0  # seconds
-_STARTERS = ("torch.multiprocessing.spawn", "pellucid.multiprocessing")
+# whose processes call a function that is their first argument
+_STARTERS = (
+    "torch.multiprocessing.spawn",
+    "pellucid.multiprocessing.spawn",
+    "pellucid.distributed.launching",
+)
 
 
 class Watched:
