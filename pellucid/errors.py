@@ -747,6 +747,16 @@ def type_name(value: Any) -> str:
 _OWN = (__name__.partition(".")[0], "torch")
 
 
+def resized(had: Any, wanted: Any) -> str:
+    """The warning of an output that gets another shape."""
+    return (
+        f"An output with one or more elements was resized since it had shape {list(had)}, which does not match the "
+        f"required output shape {list(wanted)}. This behavior is deprecated, and in a future PyTorch release outputs will "
+        "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
+        "zero elements with t.resize_(0)."
+    )
+
+
 def no_attribute(value: Any, name: str) -> Any:
     """The `__getattr__` of tensors of a kind that is a class here only: PyTorch's is Tensor."""
     raise AttributeError(f"'Tensor' object has no attribute '{name}'", name=name, obj=value)

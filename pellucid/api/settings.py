@@ -21,6 +21,7 @@ from ..errors import (
     warn,
     warn_once,
 )
+from ..ops._rules import require_tensor
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
 from .convert import TYPE_NAMES
 from .create.legacy import made as _made
@@ -303,6 +304,7 @@ def is_distributed(input: Tensor) -> bool:
     >>> torch.is_distributed(torch.tensor([1.0]))
     False
     """
+    require_tensor(input, "is_distributed")
     return False
 
 

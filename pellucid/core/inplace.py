@@ -24,6 +24,7 @@ from ..errors import (
     GraphError,
     OperationError,
     ShapeError,
+    resized,
     type_name,
     warn,
 )
@@ -508,13 +509,7 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
         )
     if r.shape != a.shape:
         if a.size:
-            warn(
-                f"An output with one or more elements was resized since it had shape {list(a.shape)}, which does not match the "
-                f"required output shape {list(r.shape)}. This behavior is deprecated, and in a future PyTorch release outputs will "
-                "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to "
-                "zero elements with t.resize_(0).",
-                UserWarning,
-            )
+            warn(resized(a.shape, r.shape))
         out._array = numpy_cpu.resized(a, r.shape, r)
     check_overlap(out._array)
     with no_grad():

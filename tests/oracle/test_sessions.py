@@ -345,6 +345,15 @@ SESSIONS = {
         torch.signal.windows.blackman(3), torch.signal.windows.nuttall(5), torch.signal.windows.kaiser(4, beta=0.)
         torch.signal.windows.exponential(1, center=.5, sym=False), torch.signal.windows.general_cosine(3, a=(1, 2))
     """,
+    "norms and ranks": """
+        s = torch.eye(3).to_sparse()
+        torch.native_norm(s, 1), torch.native_norm(s, 2, [0, 1], False, None)
+        torch.native_norm(s, 2, [0], False, None)
+        torch.is_distributed(5)
+        import warnings
+        with warnings.catch_warnings(record=True) as w: warnings.simplefilter('always'); r = torch.linalg.matrix_rank(torch.ones(3, 3), torch.ones(2))
+        r, [str(x.message).split(' (Trig')[0] for x in w]
+    """,
 }
 
 

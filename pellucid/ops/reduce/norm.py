@@ -11,6 +11,7 @@ from ... import dtypes
 from ...arrays import numpy_cpu
 from ...arrays.halves import converted
 from ...arrays.native import kernels
+from ...arrays.sparse import array as sparse_array
 from ...core import tracing
 from ...core.modes import local
 from ...core.primitive import TENSORS as F
@@ -18,8 +19,16 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name
-from ...shapes import normalize_dim, reduce_shape
+from ...errors import (
+    ArgumentTypeError,
+    DtypeError,
+    OperationError,
+    ShapeError,
+    resized,
+    type_name,
+    warn,
+)
+from ...shapes import broadcast_shapes, normalize_dim, reduce_shape
 from .._rules import full_precision, library, require_tensor, values
 from .._samples import cases
 from ..linalg._linalg import double_or_float, linalg, matrices, singular, square
@@ -447,6 +456,30 @@ def torch_norm(
 torch_norm.__name__ = "norm"
 
 
+@public()
+def native_norm(
+    input: Tensor, p: Any = 2, dim: Any = (), keepdim: bool = False, dtype: Any = None
+) -> Tensor:
+    """The norm of a sparse tensor of all its elements; PyTorch's inner form of `torch.norm`.
+
+    >>> import pellucid as torch
+    >>> torch.native_norm(torch.eye(3).to_sparse(), 1)
+    tensor(3.)
+    """
+    ndim = require_tensor(input, "native_norm").ndim
+    if input.layout is dtypes.strided:
+        raise sparse_array.refusal("native_norm", "")
+    if len(dim) not in (0, ndim):
+        raise OperationError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input"
+        )
+    if keepdim:
+        raise OperationError("norm_sparse currently does not support keepdim=True")
+    if dtype is not None:
+        raise OperationError("norm_sparse currently does not support 'dtype' argument")
+    return torch_norm(input, p)
+
+
 @public(out="same")
 def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """The root of the sum of squares over `dim`.
@@ -640,6 +673,10 @@ def matrix_rank(
         return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
     if hermitian:
         square(A, "torch.linalg.matrix_rank")
+    several = [t._array.shape for t in (atol, rtol) if isinstance(t, Tensor)]
+    wanted = broadcast_shapes(x.shape[:-2], *several)
+    if wanted != x.shape[:-2]:  # PyTorch writes the result into a tensor made before
+        warn(resized(x.shape[:-2], wanted))
     return make_tensor(
         tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian))
     )
