@@ -108,12 +108,36 @@ def _same(shape: Sequence[int], left: Strides, right: Strides) -> bool:
     return all(n == 1 or a == b for n, a, b in zip(shape, left, right, strict=True))
 
 
+_orders: dict[Any, tuple[int, ...]] = {}  # strides of results, by shapes and strides
+
+
 def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
     """The result of an element-wise operation on `arrays` in PyTorch's order in memory, in new
     memory where NumPy chose another: NumPy prefers C order wherever one operand has it.
     """
-    strides = strides_of_result(made.shape, arrays)
-    if made.strides == tuple([s * made.itemsize for s in strides]) or not made.size:
+    if not made.size:
+        return made
+    # found anew for every call, the order would cost more than a small result
+    arrays = tuple(arrays)
+    looks = tuple(
+        [
+            (a.shape, a.strides, a.itemsize)
+            if type(a) is np.ndarray
+            else ()
+            if isinstance(a, (int, float, complex))
+            else None
+            for a in arrays
+        ]
+    )
+    key = (made.shape, looks)
+    strides = _orders.get(key)
+    if strides is None:
+        strides = strides_of_result(made.shape, arrays)
+        if None not in looks:
+            if len(_orders) > 1000:
+                _orders.clear()
+            _orders[key] = strides
+    if made.strides == tuple([s * made.itemsize for s in strides]):
         return made
     held = empty(made.shape, strides, made.dtype)
     held[...] = made
