@@ -278,7 +278,11 @@ def set_model_state_dict(
         keys.get(name, name): _fitted(value, own.get(keys.get(name, name)))
         for name, value in given.items()
     }
-    return model.load_state_dict(made, strict=chosen.strict)
+    # parameters without data take the tensors themselves
+    assign = chosen.full_state_dict and any(
+        isinstance(v, Tensor) and v.is_meta and v.dim() for v in own.values()
+    )
+    return model.load_state_dict(made, strict=chosen.strict, assign=assign)
 
 
 def set_optimizer_state_dict(

@@ -265,6 +265,20 @@ def the_precision():
         close(a.grad.float(), b.grad.full_tensor(), key)
 
 
+def a_state_for_the_meta_device():
+    """Parameters without data take the shards of a whole state."""
+    from pellucid.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+    whole = nn.Linear(4, 6)
+    with torch.device("meta"):
+        layer = nn.Linear(4, 6)
+    fully_shard(layer)
+    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    set_model_state_dict(layer, whole.state_dict() if dist.get_rank() == 0 else {}, options=options)
+    assert not layer.weight.is_meta
+    assert layer(torch.ones(2, 4)).shape == (2, 6)
+
+
 def the_meta_device():
     """Parameters that are made after they are cut have the values that one process draws."""
     torch.manual_seed(3)
@@ -360,6 +374,7 @@ around()
 the_memory()
 the_precision()
 the_meta_device()
+a_state_for_the_meta_device()
 both()
 print("all well")
 sys.stdout.flush()
