@@ -221,6 +221,30 @@ def median(values: Any) -> float:
     return (float(ordered[middle]) + float(ordered[~middle])) / 2
 
 
+def distinct(values: Any) -> Any:
+    """The different numbers of an array, in order.
+
+    `np.unique` loads `numpy.ma`, as `np.median` does.
+
+    >>> distinct([3, 1, 3]).tolist()
+    [1, 3]
+    """
+    return tally(values)[0]
+
+
+def tally(values: Any) -> tuple[Any, Any]:
+    """The different numbers of an array, in order, and how often each is there.
+
+    >>> tally([3, 1, 3])[1].tolist()
+    [1, 2]
+    """
+    ordered = np.sort(values, axis=None)
+    first = np.ones(len(ordered), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    places = np.flatnonzero(first)
+    return ordered[first], np.diff(np.append(places, len(ordered)))
+
+
 @functools.cache
 def _load_rules() -> None:
     for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):

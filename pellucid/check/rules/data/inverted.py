@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Op, Site, Value, ancestors, lineage
-from ...rule import Rule
+from ...rule import Rule, distinct
 
 ATTENTION = ("multi_head_attention_forward", "scaled_dot_product_attention")
 TIMES = 3  # steps
@@ -133,8 +133,8 @@ class MaskInverted(Rule):
         kept, left = tokens[~ignored], tokens[ignored]
         if kept.size < 4 or left.size < 4:
             return
-        one = np.unique(kept)
-        several = np.unique(left).size >= 3 if held is not None else True
+        one = distinct(kept)
+        several = distinct(left).size >= 3 if held is not None else True
         inverted = (
             one.size == 1 and several and not (left == one[0]).any() and _is_padding(~ignored)
         )
@@ -220,7 +220,7 @@ def _is_padding(kept: Any) -> bool:
     every row.
     """
     lengths = kept.sum(1)
-    if lengths.max() < 2 or np.unique(lengths).size < 2:
+    if lengths.max() < 2 or distinct(lengths).size < 2:
         return False
     places = np.arange(kept.shape[1])
     return any(bool((kept == (side < lengths[:, None])).all()) for side in (places, places[::-1]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Backward, Batch, LoaderInfo, Op, Site, Value, lineage
-from ...rule import Rule
+from ...rule import Rule, distinct
 
 CLASSES = 3  # different labels
 BATCHES = 4  # of a pass
@@ -62,7 +62,7 @@ class ClassesInOrder(Rule):
                 if len(parts) < BATCHES or self._trained.get(number, 0) < BATCHES:
                     continue
                 labels = np.concatenate(parts)
-                kinds = np.unique(labels)
+                kinds = distinct(labels)
                 if (
                     not CLASSES <= kinds.size <= labels.size // 4
                     or (np.diff(labels) < 0).any()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Op, Value
-from ...rule import Rule
+from ...rule import Rule, cause_site, distinct
 
 _RECURRENT = ("lstm", "gru", "rnn")
 _BETWEEN = frozenset("dropout transpose permute contiguous mul add".split())
@@ -81,12 +81,33 @@ class PaddingRead(Rule):
         if array is None:
             return
         given = isinstance(padding, int) and padding >= 0
+        if given:
+            self._other(op, array, padding)
         held = self._embedded if given else self._ended
         if len(held) > 8:
             held.clear()
         hidden = array == (padding if given else 0)
         if given or _is_padding(hidden):
             held[op.number] = hidden
+
+    def _other(self, op: Op, array: Any, padding: int) -> None:
+        """The sequences end with another token than the one that the embedding takes for padding."""
+        last = int(np.bincount(np.maximum(array[:, -1], 0)).argmax())
+        kept = array == padding
+        if last == padding or not kept.any() or not kept[:, :-1].any() or _is_padding(kept):
+            return
+        if not _is_padding(array == last) or kept[:, -1].mean() >= _PADDED:
+            return
+        site = cause_site(op)
+        self._count[site, "index"] = self._count.get((site, "index"), 0) + 1
+        if self._count[site, "index"] == _TIMES:
+            self.report(
+                site,
+                f"padding_idx={padding}, and the sequences end with token {last}: the vector of token {padding}, which stands inside of them, "
+                "is never trained, and that of the padding is.",
+                evidence={"padding_idx": padding, "sequences_end_with": last},
+                fix=f"padding_idx={last}",
+            )
 
     def _averaged(self, op: Op) -> None:
         """The mean over all places of a sequence: padding is in the sum, and in the number that it
@@ -181,7 +202,7 @@ def _is_padding(hidden: Any) -> bool:
     """Whether the rows of a batch end with it, each at another place, and have it nowhere else."""
     if hidden.shape[1] < 3 or hidden[:, 0].any() or hidden[:, -1].mean() < _PADDED:
         return False
-    lengths = len(np.unique(hidden.sum(1)))
+    lengths = len(distinct(hidden.sum(1)))
     return lengths > 2 and not (np.diff(hidden.astype(np.int8), axis=1) < 0).any()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...events import VIEWS, Foreign, Op, Site, Value, ancestors
+from ...events import VIEWS, Backward, Foreign, Op, Site, Value, ancestors
 from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..source.places import Place, tree, walk
@@ -79,6 +79,56 @@ def moved_apart(root: ast.AST) -> Iterator[tuple[ast.Call | ast.If, ast.Call | a
             yield found
 
 
+def cut_apart(root: ast.AST) -> Iterator[tuple[ast.Subscript, ast.Subscript]]:
+    """(`b[: keep.sum()]`, `a[keep]`), also with `len(...)` of what was kept."""
+    chosen: dict[str, ast.Subscript] = {}  # by how many are kept, as it is written
+    kept: dict[str, ast.Subscript] = {}
+    cuts = []
+    for node in walk(root):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
+            if isinstance(node.value.slice, ast.Name) and isinstance(node.targets[0], ast.Name):
+                kept[node.targets[0].id] = node.value
+        if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+            continue
+        if isinstance(node.slice, ast.Name):
+            chosen.setdefault(node.slice.id, node)
+        elif isinstance(node.slice, ast.Slice) and node.slice.lower is None and node.slice.upper:
+            cuts.append(node)
+    for cut in cuts:
+        end = (
+            ast.unparse(cut.slice.upper)
+            if isinstance(cut.slice, ast.Slice) and cut.slice.upper
+            else ""
+        )
+        counted = re.fullmatch(
+            r"(?:int\()?(?:np\.|torch\.)?(?:sum\((\w+)\)|(\w+)\.sum\(\))(?:\.item\(\))?\)?", end
+        )
+        own = ast.unparse(cut.value)
+        if counted is not None:
+            found = chosen.get(counted[1] or counted[2])
+        else:
+            length = re.fullmatch(r"len\((\w+)\)", end)
+            found = kept.get(length[1]) if length is not None else None
+            if found is not None and not _is_mask(root, found.slice):
+                found = None
+        if found is not None and ast.unparse(found.value) != own:
+            yield cut, found
+
+
+def _is_mask(root: ast.AST, name: ast.expr) -> bool:
+    """Whether a name is given a comparison, or the negation of something."""
+    return any(
+        isinstance(n, ast.Assign)
+        and ast.unparse(n.targets[0]) == ast.unparse(name)
+        and (
+            isinstance(n.value, (ast.Compare, ast.BoolOp))
+            or isinstance(n.value, ast.UnaryOp)
+            and isinstance(n.value.op, ast.Invert)
+        )
+        for n in walk(root)
+    )
+
+
 class _Order:
     """One use of rows in another order: which order, of what, and the places that led to it."""
 
@@ -105,6 +155,9 @@ class PartnersApart(Rule):
         # by number of the scores that labels were compared with: tensors that were targets as they
         # are, and those in another order
         self._compared: dict[int, tuple[set[int], list[_Order]]] = {}
+        # by number of a loss: the scores, and whether its labels are in another order
+        self._losses: dict[int, tuple[Value, bool]] = {}
+        self._swapped = 0
 
     def on_op(self, op: Op) -> None:
         """Rows get another order, or a loss is computed."""
@@ -129,6 +182,10 @@ class PartnersApart(Rule):
             if len(self._compared) > _KEPT:
                 self._compared.pop(next(iter(self._compared)))
             ids, orders = self._way(target)
+            if op.output is not None and op.output.numel == 1:
+                if len(self._losses) > 64:
+                    self._losses.clear()
+                self._losses[op.output.number] = scores, bool(orders)
             plain |= ids - {o.base for o in orders} if orders else ids
             ordered += orders
             labels = [o for o in ordered if o.base in plain]
@@ -148,10 +205,84 @@ class PartnersApart(Rule):
             fix="draw one permutation and use it for both inputs and labels",
         )
 
+    def on_backward_begin(self, event: Backward) -> None:
+        """`lam * loss(y[perm]) + (1 - lam) * loss(y)` of inputs that are mixed the other way round."""
+        if len(self._losses) < 2 or event.how != "backward" or len(event.roots) != 1:
+            return
+        shares, at = self._shares(event.roots[0])
+        self._losses.clear()
+        if len(shares) != 2 or len({s.number for s, _, _ in shares}) != 1 or at is None:
+            return
+        (scores, one, first), (_, other, second) = shares
+        if one == other or abs(first + second - 1) > 1e-3:
+            return
+        mixed = self._mixture(scores)
+        if mixed is None:
+            return
+        ordered = first if one else second
+        self._swapped += abs(ordered - mixed) > 1e-3 and abs(ordered - (1 - mixed)) < 1e-3
+        if self._swapped == 3:
+            self.report(
+                at.site,
+                f"the inputs are mixed with a share of {mixed:.3g} of their partners, and the loss of the partners' labels has the weight "
+                f"{ordered:.3g}: the two weights are swapped.",
+                evidence={"share": mixed, "weight": ordered},
+                fix="`lam * loss(scores, y) + (1 - lam) * loss(scores, y[perm])` for `lam * x + (1 - lam) * x[perm]`",
+            )
+
+    def _shares(self, root: Value) -> tuple[list[tuple[Value, bool, float]], Op | None]:
+        """(scores, whether the labels are in another order, weight) of the losses that a loss is a
+        sum of, and the sum.
+        """
+        found: list[tuple[Value, bool, float]] = []
+        at: Op | None = None
+        waiting = [(root, 1.0)]
+        for _ in range(16):
+            if not waiting:
+                break
+            value, factor = waiting.pop()
+            made = value.producer
+            held = self._losses.get(value.number)
+            if held is not None:
+                found.append((*held, factor))
+            elif made is not None and made.name == "add":
+                at = made
+                waiting += [(v, factor) for v in made.inputs]
+            elif made is not None and made.name in ("mul", "div"):
+                number = _number_of(made)
+                if number is not None and number[1]:
+                    share = factor * number[1] if made.name == "mul" else factor / number[1]
+                    waiting.append((number[0], share))
+        return found, at
+
+    def _mixture(self, scores: Value) -> float | None:
+        """The share of the partners in the inputs of a model."""
+        for op in ancestors([scores], _DEPTH):
+            if op.name != "add" or len(op.inputs) != 2 or op.inputs[0].requires_grad:
+                continue
+            shares = [
+                (*n, self._way(n[0])[1])
+                for v in op.inputs
+                if v.producer is not None and (n := _number_of(v.producer)) is not None
+            ]
+            if len(shares) == 2 and abs(shares[0][1] + shares[1][1] - 1) < 1e-3:
+                ordered = [number for _, number, orders in shares if orders]
+                if len(ordered) == 1:
+                    return float(ordered[0])
+        return None
+
     def finish(self) -> None:
         """A random flip or crop of the image, and another one of its mask."""
         for file in self.session.recorder.files(self.session.script) if self.step else ():
             root = tree(file)
+            for cut, chosen in cut_apart(root) if root is not None else ():
+                self.report(
+                    Place(file, cut.lineno),
+                    f"`{ast.unparse(chosen)}` keeps some rows, and `{ast.unparse(cut)}` the first ones, as many as are kept: the two no longer "
+                    "belong together.",
+                    evidence={"chosen": ast.unparse(chosen), "cut": ast.unparse(cut)},
+                    fix=f"choose the same rows: `{ast.unparse(cut.value)}[{ast.unparse(chosen.slice)}]`",
+                )
             for image, mask in moved_apart(root) if root is not None else ():
                 self.report(
                     Place(file, mask.lineno),
@@ -191,6 +322,20 @@ class PartnersApart(Rule):
             elif made.name in _SCALES:
                 waiting += made.inputs[:1] if made.name in VIEWS else made.inputs
         return ids, orders
+
+
+def _number_of(op: Op) -> tuple[Value, float] | None:
+    """(value, number) of the product of a tensor and a number."""
+    if op.name not in ("mul", "div"):
+        return None
+    if len(op.inputs) == 1:
+        numbers = [v for k in ("input", "other") if isinstance(v := op.args.get(k), (int, float))]
+        return (op.inputs[0], float(numbers[0])) if numbers else None
+    for one, other in (op.inputs, op.inputs[::-1]):
+        if one.numel == 1 and not one.requires_grad and (op.name == "mul" or one is op.inputs[1]):
+            array = one.numpy()
+            return None if array is None else (other, float(array.reshape(-1)[0]))
+    return None
 
 
 def _parted(first: list[Site], second: list[Site]) -> Site | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ...events import Read
+from ...events import Backward, Batch, Read
 from ...rule import Rule
 from ..source.places import Place, tree, walk
 
@@ -23,12 +24,25 @@ class RunningSum(Rule):
     slug = "running-sum"
     id = "PL918"
     severity = "error"
-    summary = "a sum over batches is overwritten in each round, or not begun anew in each epoch"
+    summary = "a sum or a best value over batches or epochs is begun wrongly, or overwritten"
 
     def __init__(self) -> None:
+        self._loaded: set[tuple[str, int]] = set()  # lines of loops that got more than one batch
+        self._above = True  # no loss was below zero
         self._reads: Counter[tuple[str, int]] = Counter()
         # by place: (step, reads) of the last reads between two steps, and how often there were some
         self._passes: dict[tuple[str, int], list[int]] = {}
+
+    def on_batch(self, event: Batch) -> None:
+        """Which loops go over several batches."""
+        if event.site is not None and event.position:
+            self._loaded.add(event.site.key)
+
+    def on_backward_begin(self, event: Backward) -> None:
+        """Whether losses are below zero."""
+        value = event.roots[0].numpy() if self._above and event.roots else None
+        if value is not None and value.size == 1 and float(value.reshape(-1)[0]) < 0:
+            self._above = False
 
     def on_read(self, event: Read) -> None:
         """A number of a batch is read."""
@@ -43,12 +57,61 @@ class RunningSum(Rule):
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
             lines = {line for name, line in self._reads if name == file}
+            if root is not None and self.step:
+                self._only_last(file, root)
+                self._best(file, root)
             if root is None or not lines:
                 continue
             for scope in [root, *(n for n in walk(root) if isinstance(n, _SCOPES[:2]))]:
                 self._overwritten(file, scope, lines)
                 self._going_on(file, scope, lines)
             self._never_reset(file, root)
+
+    def _only_last(self, file: str, root: ast.Module) -> None:
+        """`accuracy = ...` in a loop over the batches of an evaluation, read after the loop."""
+        for scope in (n for n in walk(root) if isinstance(n, _SCOPES[:2])):
+            for loop, block in _loops(scope):
+                if (file, loop.lineno) not in self._loaded or _leaves(loop):
+                    continue
+                after = [n for n in block if n.lineno > (loop.end_lineno or 0)]
+                for node in _inside(loop.body):
+                    name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
+                    if not _METRIC.search(name) or not name.isidentifier():
+                        continue
+                    if _uses(loop, name) or _stores(loop, name) != 1:
+                        continue
+                    if any(isinstance(n, ast.Return) and name in _names(n) for n in after):
+                        self.report(
+                            Place(file, node.lineno),
+                            f"`{name}` is set anew for each batch, and returned after the loop: it is the number of the last batch alone.",
+                            evidence={"loop_at": str(Place(file, loop.lineno))},
+                            fix="add up over the batches: `correct += (predicted == y).sum().item()`, and divide by the number of rows",
+                        )
+
+    def _best(self, file: str, root: ast.Module) -> None:
+        """`best_loss = 0.0`, and what is below it is kept: nothing is."""
+        for test in (n for n in walk(root) if isinstance(n, ast.If)):
+            found = _kept_if(test)
+            if found is None or not self._above:
+                continue
+            best, wanted = found
+            starts = [
+                n
+                for n in walk(root)
+                if isinstance(n, ast.Assign)
+                and ast.unparse(n.targets[0]) == best
+                and not any(n is inner for inner in ast.walk(test))
+            ]
+            for start in starts if len(starts) == 1 else ():
+                value = ast.unparse(start.value)
+                if value in _WORST[wanted]:
+                    self.report(
+                        Place(file, start.lineno),
+                        f"`{best}` begins with {value}, and only what is {'below' if wanted == '<' else 'above'} it is kept: "
+                        "nothing ever is.",
+                        evidence={"compared_at": str(Place(file, test.lineno))},
+                        fix=f'`{best} = float("{"inf" if wanted == "<" else "-inf"}")`',
+                    )
 
     def _never_reset(self, file: str, root: ast.Module) -> None:
         """An object that counts over all epochs, and has a method to begin anew that nobody calls."""
@@ -143,6 +206,51 @@ class RunningSum(Rule):
                             evidence={"divided_at": below[0].lineno},
                             fix=f"`{name} = 0` at the beginning of each epoch",
                         )
+
+
+_METRIC = re.compile(r"acc|loss|score|err|f1|iou|dice|metric|correct|mse|mae|auc", re.I)
+_LOSS = re.compile(r"(\b|_)(loss|losses|mse|rmse|mae|error|perplexity)(\b|_)", re.I)
+_SCORE = re.compile(r"(\b|_)(acc|accuracy|f1|auc|iou|dice)(\b|_)", re.I)
+_WORST = {
+    "<": ("0", "0.0", "-1", "-1.0", "float('-inf')", "-float('inf')", "-math.inf", "-np.inf"),
+    ">": ("1", "1.0", "100", "100.0", "float('inf')", "math.inf", "np.inf", "torch.inf"),
+}
+
+
+def _kept_if(test: ast.If) -> tuple[str, str] | None:
+    """(name, "<" or ">") of `if loss < best: best = loss`, where what is better is certain."""
+    compared = test.test
+    if not isinstance(compared, ast.Compare) or len(compared.ops) != 1:
+        return None
+    sides = [ast.unparse(compared.left), ast.unparse(compared.comparators[0])]
+    sign = {ast.Lt: "<", ast.LtE: "<", ast.Gt: ">", ast.GtE: ">"}.get(type(compared.ops[0]))
+    for now, best, way in ((*sides, sign), (*sides[::-1], {"<": ">", ">": "<"}.get(sign or ""))):
+        kept = any(
+            isinstance(n, ast.Assign)
+            and ast.unparse(n.targets[0]) == best
+            and ast.unparse(n.value) == now
+            for n in test.body
+        )
+        if not kept or way is None:
+            continue
+        loss, score = bool(_LOSS.search(now)), bool(_SCORE.search(now))
+        if loss != score and loss == (way == "<"):
+            return best, way
+    return None
+
+
+def _leaves(loop: ast.For) -> bool:
+    """Whether a loop ends early, or trains."""
+    return any(
+        isinstance(n, (ast.Break, ast.Return, ast.Yield))
+        or isinstance(n, ast.Attribute)
+        and n.attr in ("backward", "step")
+        for n in ast.walk(loop)
+    )
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _calls(node: ast.AST) -> list[ast.Call]:

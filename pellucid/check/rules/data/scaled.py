@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...events import VIEWS, Op, Value, ancestors, lineage
 from ...recording.signatures import RANDOM
-from ...rule import Rule
+from ...rule import Rule, distinct
 from ..losses.origin import Repeated
 
 LARGEST = 1 << 22
@@ -23,8 +21,8 @@ class ScaledTwice(Rule):
     slug = "scaled-twice"
     id = "PL921"
     severity = "error"
-    summary = "pixels that are between 0 and 1 already are divided by 255"
-    ops = ("div", "mul")
+    summary = "pixels that are between 0 and 1 already are scaled as if they went to 255"
+    ops = ("div", "mul", "sub")
 
     def __init__(self) -> None:
         self._repeated = Repeated(looks=16, times=2)
@@ -32,6 +30,9 @@ class ScaledTwice(Rule):
     def on_op(self, op: Op) -> None:
         """Something is divided by 255."""
         factor = op.args.get("other")
+        if isinstance(factor, Value) and op.name == "sub" and factor.numel <= 4:
+            levels = factor.numpy()
+            factor = float(levels.min()) if levels is not None and levels.size else None
         if not isinstance(factor, (int, float)) or not _is_byte(op.name, float(factor)):
             return
         due = self._repeated.due(op.site)
@@ -48,8 +49,8 @@ class ScaledTwice(Rule):
         array = x.numpy()
         if array is None:
             return
-        if op.inplace:
-            array = array * 255  # what it was
+        if op.inplace:  # what it was
+            array = array + factor if op.name == "sub" else array * 255
         if not 0.02 < array.max() <= 1.0 + 1e-3 or array.min() < 0 or (array % 1 == 0).mean() > 0.9:
             return
         if any(
@@ -57,7 +58,17 @@ class ScaledTwice(Rule):
             for o in ancestors([x], limit=40)
         ):
             return  # noise of a fraction of a level
-        if self._repeated.again(op.site):
+        if not self._repeated.again(op.site):
+            return
+        if op.name == "sub":
+            self.report(
+                op.site,
+                f"these values are between 0 and {array.max():.3g}, and {factor:g} is subtracted from them, a mean of pixels up to 255: what "
+                "is left is nearly the same number everywhere.",
+                evidence={"largest": float(array.max()), "shape": list(x.shape)},
+                fix="give mean and deviation on the scale of the values: 0.5 instead of 127.5",
+            )
+        else:
             self.report(
                 op.site,
                 f"these values are between 0 and {array.max():.3g} already, and are divided by 255 here once more: all inputs are "
@@ -68,6 +79,8 @@ class ScaledTwice(Rule):
 
 
 def _is_byte(name: str, factor: float) -> bool:
+    if name == "sub":
+        return 50 <= factor <= 256
     return 254.5 <= factor <= 256.5 if name == "div" else 1 / 256.5 <= factor <= 1 / 254.5
 
 
@@ -97,7 +110,7 @@ class ColumnsTogether(Rule):
         rows = table.numpy() if mean is not None and deviation is not None else None
         if rows is None or mean is None:
             return
-        spread = [float(c.std(dtype=float)) for c in rows.T if len(np.unique(c)) > 0.5 * len(c)]
+        spread = [float(c.std(dtype=float)) for c in rows.T if len(distinct(c)) > 0.5 * len(c)]
         spread = [s for s in spread if s > 0]
         if len(spread) > 1 and max(spread) > APART * min(spread):
             self._told = True

@@ -1,4 +1,4 @@
-"""Labels that are compared with scores, and several labels of one row for a loss that wants one."""
+"""Labels that are compared with scores, numbers with their logarithms, and several labels of one row for a loss that wants one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ class ScoresCompared(Rule):
     slug = "scores-compared"
     id = "PL222"
     severity = "error"
-    summary = "class labels are compared with scores instead of classes"
-    ops = ("eq",)
+    summary = "predictions are compared with something else than what they predict"
+    ops = ("eq", "sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 
     def __init__(self) -> None:
         self._repeated = Repeated(looks=12, times=3)
+        self._scaled = _Scaled(self)
 
     def on_op(self, op: Op) -> None:
         """Two tensors are compared."""
+        if op.name != "eq":
+            self._scaled.see(op)
+            return
         if (
             len(op.inputs) != 2
             or op.inputs[0].shape != op.inputs[1].shape
@@ -56,6 +60,60 @@ class ScoresCompared(Rule):
             evidence={"compared_at": str(op.site), "shape": list(scores.shape)},
             fix="compare the classes: `scores.argmax(dim) == labels`",
         )
+
+
+class _Scaled:
+    """Predictions of what was put on another scale for training, compared with numbers as they were."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        self._repeated = Repeated(looks=24, times=1)
+        # by id of a tensor of numbers: the module that learned a function of them, which, where
+        self._learned: dict[int, tuple[str, str, Op]] = {}
+
+    def see(self, op: Op) -> None:
+        """A difference, or a loss."""
+        first, second = (
+            op.args.get(k) for k in ("input", "other" if op.name == "sub" else "target")
+        )
+        if not isinstance(first, Value) or not isinstance(second, Value) or first.ndim < 1:
+            return
+        if op.grad_enabled and first.requires_grad:
+            made = next((o for o in lineage(second, VIEWS, 8) if o.name not in VIEWS), None)
+            module = _module(first)
+            if made is None or module is None or second.requires_grad or len(self._learned) > 16:
+                return
+            if made.name in ("log", "log1p", "log2", "log10"):
+                self._learned.update(
+                    dict.fromkeys(_bases(made.inputs[0]), (module, made.name, made))
+                )
+        elif self._learned and not first.requires_grad:
+            for one, other in ((first, second), (second, first)):
+                module = _module(one)
+                found = {i: self._learned[i] for i in _bases(other) if i in self._learned}
+                if module is None or not found or not self._repeated.due(op.site):
+                    continue
+                learned, name, made = next(iter(found.values()))
+                if learned == module and self._repeated.again(op.site):
+                    self._rule.report(
+                        op.site,
+                        f"the model has learned the {name} of these numbers, and its predictions are compared with the numbers themselves.",
+                        evidence={"learned_at": made.site, "shape": list(one.shape)},
+                        fix="bring both on one scale first: `prediction.exp()`"
+                        if name == "log"
+                        else "bring both on one scale first",
+                    )
+
+
+def _module(value: Value) -> str | None:
+    """The path of the model whose result a value is, as it is."""
+    made = next((o for o in lineage(value, VIEWS, 8) if o.name not in VIEWS), None)
+    return made.module.root.path if made is not None and made.module is not None else None
+
+
+def _bases(value: Value) -> set[int]:
+    """The tensors that a value is cut from."""
+    return {value.id, *(v.id for o in lineage(value, VIEWS, 12) for v in o.inputs[:1])}
 
 
 class SeveralLabels(Rule):

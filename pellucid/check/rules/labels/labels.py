@@ -24,7 +24,7 @@ from ...events import (
     Value,
     Written,
 )
-from ...rule import Rule
+from ...rule import Rule, distinct
 from ..losses.origin import Sampled
 from ..source.places import Place, assigned_before, receiver, tree, walk, written_to
 
@@ -233,14 +233,14 @@ class LabelDtype(Rule):
             return
         found = _lost(before, after, str(after.dtype))
         if found is not None and after.dtype.kind == "b":
-            self._collapsed = [*self._collapsed[-8:], [np.unique(before), found, event.site, 0]]
+            self._collapsed = [*self._collapsed[-8:], [distinct(before), found, event.site, 0]]
         elif found is not None:
             self._arrays = [
                 *self._arrays[-20:],
-                (weakref.ref(after), np.unique(after), found, event.site),
+                (weakref.ref(after), distinct(after), found, event.site),
             ]
             if found["what"] == "wraps":
-                self._wrapped = [*self._wrapped[-8:], [np.unique(before), found, event.site, 0]]
+                self._wrapped = [*self._wrapped[-8:], [distinct(before), found, event.site, 0]]
 
     def _cut_to_whole(self, before: float, after: int, site: Site | None) -> None:
         """`int(3.7)`: a sample or a list made from such numbers has lost their fractions."""
@@ -695,7 +695,7 @@ def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
     whole = bool(np.all(entire))
     what = "wraps" if whole else "truncates"
     if after.dtype.kind == "b":
-        if not whole or np.unique(before).size <= 2:
+        if not whole or distinct(before).size <= 2:
             return None
         what = "collapses"
     elif after.dtype.kind == "f":
@@ -715,7 +715,7 @@ def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
         "of": int(changed.size),
         "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
         "constant": bool(after.min() == after.max() and before.min() != before.max()),
-        "distinct": int(np.unique(before).size) if what == "truncates" and before.size > 1 else 0,
+        "distinct": int(distinct(before).size) if what == "truncates" and before.size > 1 else 0,
     }
 
 

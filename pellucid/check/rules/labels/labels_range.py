@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage
-from ...rule import Rule
+from ...rule import Rule, distinct
 from ..losses.origin import Sampled, origin
 from ..losses.output_range import BOUNDED, RANGES
 from ..source.origins import written_at
@@ -180,7 +180,7 @@ class LabelRange(Rule):
             return
         array = target.numpy()
         count = int((array == ignored).sum()) if array is not None else 0
-        if array is not None and array.size >= 8 and count >= 2 and np.unique(array).size > 1:
+        if array is not None and array.size >= 8 and count >= 2 and distinct(array).size > 1:
             written = op.site if op.direct or op.module is None else op.module.made or op.site
             place = (
                 written_at(written, "ignore_index", 2 if not op.direct else 4)
@@ -229,7 +229,7 @@ class LabelRange(Rule):
             if labels.ndim == 2 and labels.shape != filled.shape:
                 continue
             labels = labels.reshape(filled.shape)
-            there = np.unique(labels[filled])
+            there = distinct(labels[filled])
             weights = weight.numpy() if isinstance(weight, Value) else None
             if (
                 len(there) != 1
@@ -331,7 +331,7 @@ class LabelRange(Rule):
         ):
             return
         held = self._seen.setdefault(op.site, (scores.shape[1], set(), [0]))
-        held[1].update(np.unique(array).tolist())
+        held[1].update(distinct(array).tolist())
         held[2][0] += array.size
 
     def finish(self) -> None:
@@ -544,7 +544,7 @@ class LabelRange(Rule):
             if not kept.size or kept.min() >= 0 and kept.max() <= 1:
                 return
         name = named(op, "target", "the target")
-        values = np.unique(array[:1000])
+        values = distinct(array[:1000])
         if values.size == 2 and values[0] == -1 and values[1] == 1:
             fix = f"encode the labels as 0 and 1: `({name} + 1) / 2`"
         elif values.size == 2:
@@ -639,7 +639,7 @@ def filled_up(array: Any) -> Any:
     if same is None or not same.any():
         return None
     end = np.flip(np.logical_and.accumulate(np.flip(same, 1), 1), 1)
-    lengths = np.unique(end.sum(1))
+    lengths = distinct(end.sum(1))
     if (
         (same != end).any()
         or len(lengths) < 3

@@ -48,6 +48,7 @@ class Learned:
         self.phase = 0  # the optimizers that were made before it was trained last
         self.recent: set[Any] = set()  # rows and samples of this phase
         self.calls = 0  # of the model, to train it
+        self.known = -1  # the number of an input whose rows are all among the recent ones
         self.picked: dict[int, Picked] = {}  # by id of an input that losses had a part of
         # how many of the rows of the last calls were new: so many are not known yet
         self.fresh = 1.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...rule import median
+from ...rule import median, tally
 from ..source.places import Place, function_around, tree, walk
 
 MOST = 4096  # rows of one call that are looked at
@@ -49,7 +49,7 @@ def pairs(codes: Any) -> tuple[int, int]:
     """(pairs of equal rows, pairs) in one batch: rows that are often equal by nature say nothing
     when they turn up again.
     """
-    counts = np.unique(codes, return_counts=True)[1].astype(np.int64)
+    counts = tally(codes)[1].astype(np.int64)
     return int((counts * (counts - 1)).sum()) // 2, len(codes) * (len(codes) - 1) // 2
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import numpy as np
 
 from ...events import VIEWS, Batch, ModuleCall, Op, Site, Value, lineage, whole_of
-from ...rule import Rule
+from ...rule import Rule, distinct
 from ..source.places import Place, assigned_before, assignments, function_around, tree, walk
 
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -18,6 +19,7 @@ ROWS = 8  # of a batch
 LENGTH = 4  # time steps, or columns
 DISTINCT = 6  # different targets in a batch
 LARGE = 1 << 20
+_ROLLED = re.compile(r"\.(roll|shift)\((.*, ?)?(shifts=|periods=)?-")
 
 
 class TargetInInput(Rule):
@@ -89,11 +91,22 @@ class TargetInInput(Rule):
         at = _visible(given, wanted.reshape(len(wanted), -1), shape[1])
         if at is None or bases(target) & self._bases:
             return
+        rolled = None
+        if given.ndim == 2 and at < shape[1] - 1:
+            rolled = self._rolled()
+            if rolled is None:
+                return
         times = self._equal[op.site] = self._equal.get(op.site, 0) + 1
         if times == STEPS:
-            what = "the last time step of" if given.ndim == 3 else "the last column of"
+            what = (
+                f"column {at} of"
+                if given.ndim == 2 and at < shape[1] - 1
+                else "the last time step of"
+                if given.ndim == 3
+                else "the last column of"
+            )
             self.report(
-                self._place(op) or self._called or op.site,
+                rolled or self._place(op) or self._called or op.site,
                 f"in every row the target is {what} the input, so the model sees the value that "
                 "it should predict.",
                 evidence={
@@ -105,6 +118,17 @@ class TargetInInput(Rule):
                 },
                 fix="end the input before the target begins (`series[i : i + n]` and `series[i + n]`), or leave out its column",
             )
+
+    def _rolled(self) -> Place | None:
+        """The line that puts later numbers beside earlier ones: `torch.roll(series, -k)`."""
+        for file in self.session.recorder.files(self.session.script):
+            root = tree(file)
+            for node in walk(root) if root is not None else ():
+                if isinstance(node, ast.Call) and _ROLLED.search(ast.unparse(node)):
+                    name = getattr(node.func, "attr", "")
+                    if name in ("roll", "shift"):
+                        return Place(file, node.lineno)
+        return None
 
     def _place(self, op: Op) -> Place | None:
         """The line that cuts out the input: in the data set, or where windows are made."""
@@ -153,11 +177,11 @@ def bases(value: Value) -> set[int]:
 def _visible(given: Any, wanted: Any, length: int) -> int | None:
     """The place in the input at which the first target stands in every row."""
     first = wanted[:, 0]
-    if len(np.unique(first)) < DISTINCT or wanted.shape[1] >= length:
+    if len(distinct(first)) < DISTINCT or wanted.shape[1] >= length:
         return None
     if given.ndim == 2 and wanted.shape[1] == 1:
         equal = np.flatnonzero((given == first[:, None]).all(0))
-        return length - 1 if equal.tolist() == [length - 1] else None
+        return int(equal[0]) if len(equal) == 1 else None
     last = given[:, -1].reshape(len(given), -1)
     before = given[:, -2].reshape(len(given), -1)
     seen = (last == first[:, None]).all(0) & ~(before == first[:, None]).all(0)

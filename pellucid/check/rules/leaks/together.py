@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Converted, LoaderInfo, Op, Value
-from ...rule import Rule, median
+from ...rule import Rule, median, tally
 from ..source.places import Place
 from .records import Evaluation, Learned, Stain
 from .rows import common, hashed, matrix, scaled_at, scaled_together
@@ -74,7 +74,7 @@ class Together(Rule):
                 return
             codes.append(hashed(rows))
         if len(codes) == 1:
-            found, counts = np.unique(codes[0], return_counts=True)
+            found, counts = tally(codes[0])
             found = found[counts > 1]
         else:
             found = np.intersect1d(np.concatenate(codes[1:]), codes[0]) if codes else np.zeros(0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Op, Site, Value, ancestors, lineage
-from ...rule import Rule, cause_site
+from ...rule import Rule, cause_site, distinct
 from ..source.places import assigned_before
 
 LONG = 6  # tokens of a sequence
@@ -72,7 +72,7 @@ class TargetVisible(Rule):
         wanted = wanted.reshape(-1)
         ignored = op.args.get("ignore_index", -100)
         known = wanted != ignored
-        if known.mean() < 0.9 or len(np.unique(wanted[known])) < KINDS:
+        if known.mean() < 0.9 or len(distinct(wanted[known])) < KINDS:
             return
         made = list(ancestors([scores], limit=20_000))
         given = [(o, self._tokens[o.number]) for o in made if o.number in self._tokens]

@@ -32,6 +32,7 @@ class SoftmaxWrongDim(Rule):
         "softmax",
         "log_softmax",
         "softmin",
+        "cross_entropy",
         "mul",
         "sum",
         "kl_div",
@@ -57,6 +58,8 @@ class SoftmaxWrongDim(Rule):
                 if len(self._both) > 4096:
                     self._both.clear()
                 self._both.add((value.number, _axis(op)))
+        elif name == "cross_entropy":
+            self._one_class(op)
         elif name == "nll_loss":
             self._in_loss(op)
         elif name in ("argmax", "max", "topk"):
@@ -102,6 +105,19 @@ class SoftmaxWrongDim(Rule):
                 },
                 fix="for one score per row use a sigmoid; for weights over positions use the axis of the positions",
             )
+
+    def _one_class(self, op: Op) -> None:
+        """Cross entropy makes a softmax of its own."""
+        value = op.args.get("input")
+        if isinstance(value, Value) and value.ndim == 2 and value.shape[1] == 1 < value.shape[0]:
+            if value.requires_grad:
+                self.report(
+                    cause_site(op),
+                    f"cross_entropy over one class (scores of shape {list(value.shape)}): its softmax is 1 for every row, so the loss does "
+                    "not depend on the model.",
+                    evidence={"shape": list(value.shape), "loss_at": str(op.site)},
+                    fix="one score for each class, or `nn.BCEWithLogitsLoss()` for one score per row",
+                )
 
     # ---- losses and choices ---------------------------------------------------------------------------------------------
     def _in_loss(self, op: Op) -> None:

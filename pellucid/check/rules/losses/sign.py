@@ -50,7 +50,15 @@ class LossSign(Rule):
     severity = "error"
     summary = "a loss with the wrong sign"
     supersedes = ("loss-at-chance", "exploding-gradient", "lr-absurd")
-    ops = ("log_prob", "entropy", "kl_divergence", "triplet_margin_loss", "maximum", "max")
+    ops = (
+        "log_prob",
+        "entropy",
+        "kl_divergence",
+        "triplet_margin_loss",
+        "maximum",
+        "max",
+        "cross_entropy",
+    )
 
     def __init__(self) -> None:
         # by number of a Value: what of a distribution it is, and whether it is about a sample
@@ -68,6 +76,9 @@ class LossSign(Rule):
         """A distribution was asked for something; a loss of two sides."""
         if op.name == "triplet_margin_loss":
             self._triplet(op)
+            return
+        if op.name == "cross_entropy":
+            self._distances(op)
             return
         if op.name in ("maximum", "max"):
             if len(op.inputs) == 2 and op.grad_enabled:
@@ -122,6 +133,24 @@ class LossSign(Rule):
                 "`error = target - prediction`",
             )
 
+    def _distances(self, op: Op) -> None:
+        """Cross entropy makes the score of the right class the largest: a distance as it is."""
+        scores = op.args.get("input")
+        if not isinstance(scores, Value) or not scores.requires_grad:
+            return
+        made = next((o for o in lineage(scores, _OF_DISTANCES, 10) if o.name == "cdist"), None)
+        if made is None or any(
+            _negative(o) for o in lineage(scores, _OF_DISTANCES | {"neg"}, 10) if o is not made
+        ):
+            return
+        self._note(
+            "distances",
+            op.site,
+            "distances are the scores of this cross entropy as they are, so training makes the distance to the right class the largest",
+            {"distances_at": str(made.site)},
+            "take the negative distances: `F.cross_entropy(-distance, labels)`",
+        )
+
     def on_backward_begin(self, event: Backward) -> None:
         """The terms of a loss."""
         if event.how != "backward" or len(event.roots) != 1 or event.roots[0].numel != 1:
@@ -138,6 +167,10 @@ class LossSign(Rule):
         self._likelihood(terms, turned, root)
         self._entropy(terms, turned, policy)
         self._divergence(terms, passed, turned)
+        self._overlap(terms, turned)
+        graph = list(ancestors([root], limit=2000))
+        self._clipped(graph, passed, turned)
+        self._scale(graph, terms, passed, turned)
 
     # ---- kinds of terms --------------------------------------------------------------------------
     def _standard(self, terms: list[_Term], turned: int, root: Value) -> None:
@@ -256,6 +289,89 @@ class LossSign(Rule):
             {},
             "add it: `loss = reconstruction + beta * kl`, with `kl = -0.5 * (1 + logvar - mu**2 - logvar.exp()).sum()`",
         )
+
+    def _overlap(self, terms: list[_Term], turned: int) -> None:
+        """A share of overlap, `2 * (p * t).sum() / (p.sum() + t.sum())`, that is made small."""
+        for term in terms:
+            op = term.value.producer
+            if op is None or op.name != "div" or len(op.inputs) != 2 or term.weights:
+                continue
+            if term.sign * turned < 0 or not all(v.requires_grad for v in op.inputs):
+                continue
+            both = [o for o in lineage(op.inputs[0], _OF_SUMS, 12) if o.name == "mul"]
+            sums = [o for o in lineage(op.inputs[1], _OF_SUMS, 12) if o.name == "sum"]
+            parts = {o.inputs[0].number for o in sums}
+            for product in both:
+                hot = [v for v in product.inputs if v.requires_grad]
+                if len(product.inputs) == 2 and len(hot) == 1 and hot[0].number in parts:
+                    self._note(
+                        "overlap",
+                        op.site,
+                        "this loss is the overlap of prediction and target, without a minus: training makes it small",
+                        {"overlap_at": str(product.site)},
+                        "`1 - dice`, or `-dice`",
+                    )
+                    break
+
+    def _clipped(self, graph: list[Op], passed: dict[int, int], turned: int) -> None:
+        """`-max(ratio * adv, clipped * adv)`: the larger of the two is never held back."""
+        for op in graph:
+            if op.name not in ("min", "minimum", "max", "maximum") or len(op.inputs) != 2:
+                continue
+            sides = [_clamped_ratio(v) for v in op.inputs]
+            out = op.output
+            if out is None or sides[0] is None or sides[1] is None:
+                continue
+            (one, negative, held), (other, _, held_too) = sides
+            if one != other or held == held_too or out.number not in passed:
+                continue
+            if (passed[out.number] * turned > 0) != bool(negative):
+                continue  # the sign of the whole is another question
+            if op.name.startswith("max") != bool(negative):
+                self._note(
+                    "clipped",
+                    op.site,
+                    "of the clipped and the unclipped objective the better one is taken, so the clipping never holds an update back",
+                    {"operation": op.name},
+                    "`-torch.min(ratio * adv, clipped * adv)`, or `torch.max(-ratio * adv, -clipped * adv)`",
+                )
+
+    def _scale(
+        self, graph: list[Op], terms: list[_Term], passed: dict[int, int], turned: int
+    ) -> None:
+        """exp(s) scales what the loss makes small, and s itself is added: both are smallest where s
+        is minus infinity.
+        """
+        scales: dict[int, tuple[Op, Op]] = {}
+        for op in graph:
+            if op.name != "mul" or len(op.inputs) != 2:
+                continue
+            for one, other in (op.inputs, op.inputs[::-1]):
+                made = one.producer
+                if made is None or made.name != "exp" or not one.requires_grad:
+                    continue
+                if other.requires_grad or not _noise(other):
+                    scales[made.inputs[0].number] = op, made
+        if not scales:
+            return
+        for term in terms:
+            op, made = scales.get(term.value.number, (None, None))
+            if op is None or made is None or term.sign * turned < 0 or term.weights:
+                continue
+            product = op.output
+            if product is None or passed.get(product.number, 1) * turned < 0:
+                continue
+            weighs = product.number in passed  # a weight of the loss; else data are scaled
+            if not weighs and not _squared(product, graph):
+                continue
+            self._note(
+                "scale",
+                made.site if weighs or term.at is None else term.at.site,
+                "exp(s) multiplies what this loss makes small, and s itself is added to the loss: both get smaller and smaller with s, "
+                "without an end",
+                {"scaled_at": str(op.site)},
+                "one of the two has a minus: `exp(-s) * loss + s` of a log-variance, `-log_det` of a flow that multiplies by exp(s)",
+            )
 
     # ---- telling ---------------------------------------------------------------------------------
     def _note(self, kind: str, site: Any, message: str, evidence: dict[str, Any], fix: str) -> None:
@@ -393,6 +509,64 @@ def _assigned(site: Site, name: str) -> str:
                 if isinstance(part, ast.Name) and part.id == name and node.lineno > best[0]:
                     best = node.lineno, ast.unparse(value)
     return best[1]
+
+
+_OF_SUMS = VIEWS | frozenset("add sub mul sum clamp".split())
+_OF_DISTANCES = frozenset("pow square div mul view reshape squeeze unsqueeze sqrt".split())
+
+
+def _negative(op: Op) -> bool:
+    """Whether an operation turns the sign, or may."""
+    if op.name == "neg":
+        return True
+    numbers = [v for k in ("input", "other") if isinstance(v := op.args.get(k), (int, float))]
+    return op.name in ("mul", "div") and (len(op.inputs) > 1 or any(n < 0 for n in numbers))
+
+
+def _clamped_ratio(value: Value) -> tuple[int, int, bool] | None:
+    """(number of a ratio, how often the sign is turned, whether it is clamped) of `ratio * adv`."""
+    waiting, turned = [value], 0
+    for _ in range(8):
+        made = waiting.pop(0).producer if waiting else None
+        if made is None:
+            continue
+        if made.name == "clamp" and made.inputs[0].producer is not None:
+            if made.inputs[0].producer.name == "exp":
+                return made.inputs[0].number, turned % 2, True
+        elif made.name == "exp" and made.output is not None:
+            return made.output.number, turned % 2, False
+        elif made.name == "neg":
+            turned += 1
+            waiting += made.inputs
+        elif made.name == "mul":
+            turned += sum(
+                isinstance(n, (int, float)) and n < 0
+                for n in (made.args.get("input"), made.args.get("other"))
+            )
+            waiting += made.inputs
+    return None
+
+
+def _noise(value: Value) -> bool:
+    made = next((o for o in lineage(value, VIEWS, 4) if o.name not in VIEWS), None)
+    return made is not None and made.name in ("randn", "randn_like", "normal", "normal_")
+
+
+def _squared(value: Value, graph: list[Op]) -> bool:
+    """Whether a loss is made of the squares of what a value is a part of."""
+    after = {value.number}
+    for op in sorted(graph, key=lambda op: op.number):
+        if not any(v.number in after for v in op.inputs):
+            continue
+        if op.name == "square" or op.name == "pow" and op.args.get("exponent") == 2:
+            return True
+        out = op.output
+        if out is not None and op.name in (*_SUMS, *VIEWS):
+            after.add(out.number)
+    return False
+
+
+_SUMS = ("add", "sub", "cat", "stack", "mul")
 
 
 def _sign(number: Any) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Op, Value
+from ...events import Op, Value, lineage
 from ...rule import Rule
 
 _TURNS = frozenset("T t mT transpose permute swapaxes adjoint".split())
@@ -62,6 +62,8 @@ class SimilarityWrong(Rule):
 
     def _candidates(self, op: Op) -> None:
         value = op.inputs[0] if op.inputs else None
+        if value is not None and op.name == "cross_entropy":
+            self._twice(op, value)
         if value is None or value.ndim != 2 or value.shape[0] != value.shape[1]:
             return
         rows = value.shape[0]
@@ -88,6 +90,39 @@ class SimilarityWrong(Rule):
                 "each row is among its own candidates: its similarity with itself is the largest of all, so the loss is about that one.",
                 evidence={"rows": rows, "loss": str(op.site)},
                 fix='leave the diagonal out: sim.masked_fill(torch.eye(n, dtype=torch.bool), float("-inf"))',
+            )
+
+    def _twice(self, op: Op, value: Value) -> None:
+        """The first column is the positive, and it stands among the others once more."""
+        target = op.args.get("target")
+        joined = next((o for o in lineage(value, _SCALES, 6) if o.name not in _SCALES), None)
+        if (
+            joined is None
+            or joined.name not in ("cat", "hstack")
+            or not isinstance(target, Value)
+            or value.ndim != 2
+            or value.shape[0] < 4
+            or not 4 < value.shape[1] <= 4096
+            or not joined.inputs
+            or joined.inputs[0].shape[1:] != (1,)
+        ):
+            return
+        labels, scores = target.numpy(), value.numpy()
+        if labels is None or scores is None or labels.any() or not np.isfinite(scores).all():
+            return
+        close = np.isclose(scores[:, 1:], scores[:, :1], rtol=1e-5, atol=1e-6)
+        if close.any(1).mean() < 0.95 or close.mean() > 0.5:
+            return
+        made = next((v.producer for v in joined.inputs[1:] if v.producer is not None), None)
+        product = _product_of(joined.inputs[1]) or made
+        kept = _turned(product.inputs[1])[0].producer if product is not None else None
+        site = kept.site if kept is not None and kept.name == "cat" else joined.site
+        if self._again((op.site, "twice")):
+            self.report(
+                site,
+                "the positive key of each row is among its negatives as well, so the loss pushes away what it pulls closer.",
+                evidence={"rows": value.shape[0], "candidates": value.shape[1]},
+                fix="put the new keys into the queue after the loss",
             )
 
     def _again(self, site: Any) -> bool:

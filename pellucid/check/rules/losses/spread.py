@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from ...events import VIEWS, Backward, Op, Site, Value, ancestors, lineage
 from ...rule import Rule
+from .origin import Repeated
 
 TIMES = 3  # losses
 LOOKS = 8  # by place of a backward
+_DEVIATION = re.compile(r"(^|[^a-z])(std|stds|sigma|stddev|deviation|scale)$", re.I)
 _NOISE = frozenset("randn randn_like normal normal_".split())
 _SAME = VIEWS - {"getitem", "select", "narrow", "chunk", "split"}
 
@@ -20,11 +24,72 @@ class VarianceAsDeviation(Rule):
     id = "PL218"
     severity = "error"
     summary = "noise is scaled with a variance instead of a standard deviation"
-    ops = ()
+    ops = ("gaussian_nll_loss", "add")
 
     def __init__(self) -> None:
+        self._repeated = Repeated(looks=16, times=TIMES)
         self._looked: dict[Site | None, int] = {}
         self._seen: dict[Site | None, int] = {}
+
+    def on_op(self, op: Op) -> None:
+        """A loss that takes a variance; a sum of data and noise."""
+        if op.name == "gaussian_nll_loss":
+            self._likelihood(op)
+        elif len(op.inputs) == 2 and all(
+            v.producer is not None and v.producer.name == "mul" for v in op.inputs
+        ):
+            self._mixed(op)
+
+    def _likelihood(self, op: Op) -> None:
+        given = op.args.get("var")
+        call = op.module.site.call if op.module is not None and op.module.site is not None else None
+        if op.direct:
+            text = op.written("var")
+        else:
+            text = call.arguments[2] if call is not None and len(call.arguments) > 2 else None
+        if not isinstance(given, Value) or text is None or not _DEVIATION.search(text):
+            return
+        site = op.module.site if op.module is not None and not op.direct else op.site
+        if self._repeated.due(site) and self._repeated.again(site):
+            self.report(
+                site,
+                f"this loss expects a variance, and gets `{text}`, a standard deviation by its name.",
+                evidence={"given": text, "shape": list(given.shape)},
+                fix=f"give it the square: `{text} ** 2`",
+            )
+
+    def _mixed(self, op: Op) -> None:
+        """`a * x + (1 - a) * noise` with a product of (1 - beta): the roots of both are the factors."""
+        factors = []
+        noise = False
+        for value in op.inputs:
+            made = value.producer
+            if made is None or len(made.inputs) != 2 or op.output is None:
+                return
+            drawn = [_is_drawn(v) for v in made.inputs]
+            one = made.inputs[1 if drawn[0] else 0]
+            if any(drawn):
+                noise = True
+            else:
+                one = min(made.inputs, key=lambda v: v.numel)
+            factors.append(one)
+        kept, other = (
+            [o.name for o in lineage(f, VIEWS | {"sub", "rsub", "sqrt", "pow"}, 12)]
+            for f in factors
+        )
+        roots = {"sqrt", "pow"}
+        if not noise or "cumprod" not in kept or "cumprod" not in other:
+            return
+        if roots & {*kept, *other} or not ("sub" in kept) != ("sub" in other):
+            return
+        if self._repeated.due(op.site) and self._repeated.again(op.site):
+            self.report(
+                op.site,
+                "data and noise are mixed with the variances `a` and `1 - a`, and a standard deviation is what scales them: the result has "
+                "a variance far below one.",
+                evidence={"shape": list(op.inputs[0].shape)},
+                fix="`a.sqrt() * x + (1 - a).sqrt() * noise`",
+            )
 
     def on_backward_begin(self, event: Backward) -> None:
         """A loss with a divergence of a latent variable."""
@@ -35,6 +100,8 @@ class VarianceAsDeviation(Rule):
         if not any(o.name == "exp" for o in graph):
             return
         variances = {v.number: op for op in graph for v in _in_divergence(op)}
+        for op in graph if variances else ():
+            self._uniform(op)
         for op in graph if variances else ():
             made = _scales_noise(op)
             if made is None or made.inputs[0].number not in variances:
@@ -51,6 +118,27 @@ class VarianceAsDeviation(Rule):
                         "shape": list(made.inputs[0].shape),
                     },
                     fix="take the square root of the variance: `std = torch.exp(0.5 * logvar)`",
+                )
+
+    def _uniform(self, op: Op) -> None:
+        """Noise of a latent variable that is drawn between 0 and 1."""
+        if op.name != "mul" or len(op.inputs) != 2:
+            return
+        for noise, scale in (op.inputs, op.inputs[::-1]):
+            made = noise.producer
+            if (
+                made is not None
+                and made.name in ("rand", "rand_like")
+                and _exponential(scale) is not None
+                and self._repeated.due(made.site)
+                and self._repeated.again(made.site)
+            ):
+                self.report(
+                    made.site,
+                    f"the noise of this latent variable comes from {made.name}, which draws between 0 and 1; its divergence in the loss is that "
+                    "of a normal variable.",
+                    evidence={"scaled_at": op.site, "shape": list(noise.shape)},
+                    fix="draw it with `torch.randn_like(std)`",
                 )
 
 

@@ -47,12 +47,15 @@ class AverageIncomplete(Trained):
         super().__init__()
         self._lost: dict[Site, set[int]] = {}  # by place: steps in which a mixture went nowhere
         self._pairs: dict[Site, _Pair | None] = {}
+        self._fresh = False  # told of an average without statistics
 
     def on_op(self, op: Op) -> None:
         """A mixture of two tensors; batch norm with the statistics of an average."""
         if op.name == "batch_norm":
-            if self._pairs and not op.arg("training"):
-                self._evaluated(op)
+            if not op.arg("training"):
+                if self._pairs:
+                    self._evaluated(op)
+                self._of_library(op)
             return
         if op.site is None or op.output is None or op.output.requires_grad or not self.trained:
             return
@@ -108,6 +111,33 @@ class AverageIncomplete(Trained):
                 continue
             if any(p.data_ptr() == pair.pointer for p in whole.parameters()):
                 self._compare(op, pair, layer, whole, model)
+
+    def _of_library(self, op: Op) -> None:
+        """An `AveragedModel`, which averages parameters, with the statistics of the last model."""
+        call = op.module
+        whole = call.root if call is not None else None
+        if call is None or whole is None or whole.class_name != "AveragedModel" or self._fresh:
+            return
+        layer, average = call.module, whole.module
+        if layer is None or average is None or getattr(average, "use_buffers", True):
+            return
+        if getattr(layer, "running_mean", None) is None or int(average.n_averaged) < 2:
+            return
+        now = layer.running_mean.tolist()
+        if not any(
+            m is not layer and type(m) is type(layer) and m.running_mean.tolist() == now
+            for m in self.session.recorder.names.alive()
+            if getattr(m, "running_mean", None) is not None
+        ):
+            return
+        self._fresh = True
+        self.report(
+            whole.site,
+            f"the weights are the average of {int(average.n_averaged)} models, and the batch norms have the statistics of the last "
+            "of them, whose activations are others.",
+            evidence={"averaged": int(average.n_averaged), "evaluated_at": op.site},
+            fix="before the evaluation: `torch.optim.swa_utils.update_bn(loader, averaged_model)`",
+        )
 
     def _compare(self, op: Op, pair: _Pair, layer: Any, whole: Any, model: Any) -> None:
         path = next((p for p, m in whole.named_modules() if m is layer), "")

@@ -27,6 +27,21 @@ _NO_USE = frozenset(
 )
 
 
+def _takes_first(op: Op, layers: int) -> bool:
+    value = op.inputs[0]
+    index = op.args.get("index")
+    index = index[0] if isinstance(index, (tuple, list)) and len(index) else index
+    return (
+        op.name in ("getitem", "select")
+        and value.ndim == 3
+        and value.index > 0
+        and value.shape[0] == layers
+        and type(index) is int
+        and index == 0
+        and op.args.get("dim", 0) == 0
+    )
+
+
 class ParamUnused(Rule):
     """A parameter that no operation ever uses learns nothing, and is often a layer that was
     forgotten in `forward`.
@@ -110,6 +125,28 @@ class ParamUnused(Rule):
                 self._look(root)
         if n == 6:
             self._ends(event)
+            self._first_layer(event)
+
+    def _first_layer(self, event: Backward) -> None:
+        """`h[0]` of several layers is the state of the first: nothing reads those above it."""
+        taken: dict[int, tuple[Op, list[Op]]] = {}  # by number of the layer
+        for op in ancestors(event.roots, limit=4000):
+            for v in op.inputs:
+                made = v.producer
+                if made is not None and made.name in ("lstm", "gru", "rnn"):
+                    taken.setdefault(made.number, (made, []))[1].append(op)
+        for layer, uses in taken.values():
+            count = layer.args.get("num_layers", 1)
+            if not isinstance(count, int) or count < 2 or layer.args.get("bidirectional"):
+                continue
+            if all(_takes_first(op, count) for op in uses):
+                self.report(
+                    uses[0].site,
+                    f"`[0]` of the states of a {layer.name.upper()} with {count} layers is that of its first layer: the layers above it learn "
+                    "nothing.",
+                    evidence={"layers": count, "layer_at": str(layer.site)},
+                    fix="the last layer's state is `h[-1]`",
+                )
 
     def _ends(self, event: Backward) -> None:
         """Where the results of parameters end that no backward has reached, although they are used

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import numpy as np
-
 from ...events import (
     ORDERS,
     VIEWS,
     Backward,
     Batch,
     Called,
+    LoaderInfo,
+    ModuleCall,
     Op,
     OptimizerInfo,
     Seeded,
@@ -25,7 +25,7 @@ from ...events import (
 )
 from ...fingerprint import fingerprint
 from ...recording.signatures import RANDOM
-from ...rule import Rule
+from ...rule import Rule, distinct
 from ..source.places import Place, Repeated, assigned_before, function_around
 from .augmented import AugmentedOnce
 from .draws import DROPOUT, SEEN, Print, drawn_numbers, draws, own_stream, print_of
@@ -69,7 +69,7 @@ class SameMask(Rule):
     slug = "same-mask"
     id = "PL801"
     severity = "error"
-    summary = "the same random mask or noise in every step"
+    summary = "the same random mask, noise or order again and again"
     covered = ("nondeterminism",)
     ops = (*sorted(RANDOM), "mul", "div", "where", "add")
 
@@ -93,11 +93,17 @@ class SameMask(Rule):
         ] = {}  # by line: the seed that a stream began with, how often in a row, since which step
         # by line in a data set: what was drawn last, how often in a row
         self._samples: dict[Any, tuple[bytes, int]] = {}
+        self._pass: Site | None = None  # where the last pass of a loader was begun
+        # by id of a module: latents of an earlier step that it was called with, where
+        self._latents: dict[int, tuple[Value, Site | None]] = {}
+        self._judges: dict[int, int] = {}  # by id of a module: the step in which it got data
         self._augmented = AugmentedOnce(self)
         self._defaults, self._caches = RandomDefaults(self), CachedDraws(self)
 
     def on_batch(self, event: Batch) -> None:
         """Samples that were changed at random once."""
+        if event.position == 0 and event.site is not None:
+            self._pass = event.site
         self._augmented.on_batch(event)
         self._caches.on_batch(event)
 
@@ -146,6 +152,56 @@ class SameMask(Rule):
                 evidence={"calls": count, "steps": steps},
                 fix="create and seed the generator once, outside the loop",
             )
+
+    def on_pass(self, event: LoaderInfo) -> None:
+        """A sampler whose order hangs on the epoch, which nobody tells it."""
+        sampler = getattr(event.loader, "sampler", None)
+        if event.passes != 3 or type(sampler).__name__ != "DistributedSampler":
+            return
+        if not sampler.shuffle or sampler.epoch or sampler.num_replicas > 1:  # then D007 tells it
+            return
+        self.report(
+            event.site if self._pass is None else self._pass,
+            "this DistributedSampler shuffles with its seed and its epoch, and the epoch stays 0: the order is the same in every pass.",
+            evidence={"passes": event.passes, "loader": event.site},
+            fix="call `sampler.set_epoch(epoch)` at the beginning of each epoch",
+        )
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """A generator is called with latents that were drawn once, or a discriminator with its results."""
+        if call.parent is not None or not call.grad_enabled or not call.inputs or not self.step:
+            return
+        x = call.inputs[0]
+        if not x.requires_grad:
+            made = next((o for o in lineage(x, VIEWS, 6) if o.name not in VIEWS), None)
+            if made is None or made.module is None:
+                self._judges[id(call.module)] = self.step  # data, not what another model gave
+            base = drawn_numbers(x) if x.numel >= SEEN and x.ndim > 1 else None
+            if (
+                base is not None
+                and base.shape == x.shape
+                and base.step < self.step
+                and base.producer is not None
+            ):
+                self._latents[id(call.module)] = base, call.site
+        elif x.requires_grad:
+            made = next((o for o in lineage(x, VIEWS, 6) if o.name not in VIEWS), None)
+            root = made.module.root.module if made is not None and made.module is not None else None
+            base, site = self._latents.pop(id(root), (None, None))
+            judges = self.step - self._judges.get(id(call.module), -9) <= 2
+            if base is None or root is call.module or base.producer is None or not judges:
+                return
+            steps = self._masks.setdefault((base.number, "latent"), [])
+            if steps[-1:] != [self.step]:
+                steps.append(self.step)
+            if len(steps) == 5 and not self._registered(base):
+                self.report(
+                    base.producer.site,
+                    f"the latents that {base.producer.name} draws here are the same in each step: the generator learns these "
+                    f"{base.shape[0]} points and nothing between them.",
+                    evidence={"shape": list(base.shape), "steps": steps, "given_at": site},
+                    fix="draw them in every step, inside the loop",
+                )
 
     def on_seed(self, event: Seeded) -> None:
         """Where the stream begins anew."""
@@ -398,7 +454,7 @@ class SameMask(Rule):
         if "bernoulli" not in drawn and not ({"rand", "rand_like"} & drawn and ORDERS & drawn):
             return False
         array = mask.numpy()
-        return array is not None and set(np.unique(array.reshape(-1)[:2048])) == {0.0, 1.0}
+        return array is not None and set(distinct(array.reshape(-1)[:2048])) == {0.0, 1.0}
 
     def _registered(self, value: Value) -> bool:
         return any(
@@ -439,7 +495,7 @@ class SameMask(Rule):
         array = mask.numpy()
         if array is None:
             return False
-        values = np.unique(array.reshape(-1)[:2048])
+        values = distinct(array.reshape(-1)[:2048])
         return len(values) == 2 and values[0] == 0 and values[1] > 1
 
     def on_backward_begin(self, event: Backward) -> None:

@@ -74,11 +74,13 @@ class Units:
         """
         held = self._steps.get(info.number)
         passes = max(self._passes.values(), default=0)
-        if held is None or held[2].scheduler not in _FINITE or passes < 4:
+        if held is None or held[2].scheduler not in _FINITE:
             return None
         steps, last, event = held
         half = self._halves.get(info.number)
         if half is not None:
+            if not self._passes and steps >= 4 * half and loops(event.site) > 1 < half:
+                return event, half, steps, half
             last = half  # from there on the rate grows again
             return (event, last, steps, passes) if self._counts(last, steps, passes, 0.9) else None
         if self._counts(last, steps, passes, 0.3):
@@ -100,7 +102,7 @@ class Units:
     @staticmethod
     def _counts(last: int, steps: int, passes: int, share: float) -> bool:
         """Whether a schedule was over after about as many steps as there were passes."""
-        return steps >= 4 * passes and share * passes <= last <= passes
+        return passes >= 4 and steps >= 4 * passes and share * passes <= last <= passes
 
     def anew(self, info: OptimizerInfo) -> tuple[float, float, Site | None, int] | None:
         """(rate before, rate after, where the state was loaded, steps before that), when the first

@@ -25,9 +25,9 @@ from ...events import (
     Written,
     whole_of,
 )
-from ...rule import Rule, cause_site, median
+from ...rule import Rule, cause_site, distinct, median
 from ..labels.labels import _CASTS as CASTS
-from ..labels.labels import _before as before_cast
+from ..labels.labels import _before as differentcast
 from ..losses.origin import SCORES, Sampled
 from ..source.places import Place, assigned_before, attribute_place, tree, walk, written_to
 from .sixteen_bits import SHORT, SUMS, SixteenBits
@@ -494,7 +494,7 @@ class DeviceDtypeMixed(Rule):
             or not self._sampled.due(op.site)
         ):
             return
-        before = before_cast(op)
+        before = differentcast(op)
         after = made.numpy()
         if (
             before is None
@@ -580,12 +580,17 @@ class DeviceDtypeMixed(Rule):
             or to == "float64"
         ):
             return
-        distinct, left = np.unique(before).size, np.unique(after).size
-        if left < 0.9 * distinct:
+        different, left = distinct(before).size, distinct(after).size
+        if left < 0.9 * different:
             self.report(
                 site,
-                f"{to} has too little precision for numbers as large as {largest:.0f}: {distinct} different ones become {left}.",
-                evidence={"from": str(before.dtype), "to": to, "different": distinct, "left": left},
+                f"{to} has too little precision for numbers as large as {largest:.0f}: {different} different ones become {left}.",
+                evidence={
+                    "from": str(before.dtype),
+                    "to": to,
+                    "different": different,
+                    "left": left,
+                },
                 fix="subtract a common offset first, or keep them in int64 or float64",
             )
 

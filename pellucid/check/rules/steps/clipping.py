@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ...events import Backward, Called, Cleared, Site, Step, Update
+from ...events import Backward, Called, Cleared, Op, Site, Step, Update, updated_leaf
 from ...rule import Rule
 
 CLIPS = ("clip_grad_norm_", "clip_grad_value_")
@@ -22,12 +22,18 @@ class ClippingWithoutEffect(Rule):
     severity = "error"
     summary = "gradients are clipped when there is nothing to clip"
     supersedes = ("lr-absurd", "exploding-gradient")
+    ops = ("clamp",)
 
     def __init__(self) -> None:
         self._fresh: set[int] = set()  # ids of leaves whose gradients no step has used yet
         # by place: calls without and with something to clip; whether its argument was used up
         self._calls: dict[Site, tuple[int, int, bool]] = {}
         self._scaled: Site | None = None  # a backward from a scaled loss, not unscaled since
+        self._moved: set[int] = (
+            set()
+        )  # ids of parameters that were stepped on, and not clamped since
+        # by place: weights that were clamped after a step, and again without one
+        self._clamps: dict[Site, list[int]] = {}
         self._large: dict[Site, tuple[int, Site]] = {}  # by place: how often clipped while scaled
 
     def on_call(self, event: Called) -> None:
@@ -47,6 +53,15 @@ class ClippingWithoutEffect(Rule):
         nothing = used_up or not self._fresh
         self._calls[event.site] = empty + nothing, full + (not nothing), used_up
 
+    def on_op(self, op: Op) -> None:
+        """Weights are clamped."""
+        leaf = updated_leaf(op)
+        if leaf is None or op.site is None:
+            return
+        held = self._clamps.setdefault(op.site, [0, 0])
+        held[leaf.id not in self._moved] += 1
+        self._moved.discard(leaf.id)
+
     def on_backward(self, event: Backward) -> None:
         """Gradients are there."""
         self._fresh.update(a.value.id for a in event.accumulated)
@@ -63,7 +78,10 @@ class ClippingWithoutEffect(Rule):
     def on_step(self, event: Step) -> None:
         """Gradients are used."""
         self._scaled = None
-        self._fresh -= {v.id for v in event.optimizer.params()}
+        params = {v.id for v in event.optimizer.params()}
+        self._fresh -= params
+        if self._clamps or event.number < 2:
+            self._moved |= params
 
     def on_update(self, event: Update) -> None:
         """A gradient is used by hand."""
@@ -75,6 +93,15 @@ class ClippingWithoutEffect(Rule):
 
     def finish(self) -> None:
         """Places that never had anything to clip, or clip what is still scaled."""
+        for site, (after, again) in self._clamps.items():
+            if again >= 8 and again > after > 0:
+                self.report(
+                    site,
+                    f"these weights are clamped {again + after} times, {again} of them without a step of their optimizer since the last time: "
+                    "the network that was stepped on is another one.",
+                    evidence={"after_a_step": after, "without_one": again},
+                    fix="clamp the weights of the critic, after the critic's step",
+                )
         for site, (count, backward) in self._large.items():
             if count >= OFTEN:
                 self.report(

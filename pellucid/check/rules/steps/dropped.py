@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
-from ...events import Op, Site
+from ...events import Op, Saved, Site
 from ...recording.expressions import position
 from ...rule import Rule
 from ..source.places import tree
@@ -34,6 +35,20 @@ class ResultDropped(Rule):
     def __init__(self) -> None:
         self._seen: set[Site] = set()
         self._statements: dict[str, set[tuple[int, int, int, int]]] = {}  # by file: calls
+
+    def on_saved(self, event: Saved) -> None:
+        """`model.state_dict().update(...)`: the dictionary is new at each call, and dropped."""
+        site = event.site
+        found = _STATES.match(site.text) if site is not None and site not in self._seen else None
+        if site is None or found is None:
+            return
+        self._seen.add(site)
+        self.report(
+            site,
+            f"`state_dict()` returns a new dictionary, and this statement changes and drops it: the weights of `{found[2]}` stay as they are.",
+            evidence={"operation": "state_dict", "tensor": found[2]},
+            fix=f"`{found[2]}.load_state_dict(...)`",
+        )
 
     def on_op(self, op: Op) -> None:
         """An operation of the user's own line: is it the whole statement?"""
@@ -76,6 +91,7 @@ class ResultDropped(Rule):
         )
 
 
+_STATES = re.compile(r"(^|[^\w.])([\w.]+)\.state_dict\(\)(\.update\(|\[[^\]]+\] = )")
 _VIEWS = frozenset("view reshape squeeze unsqueeze transpose permute t flatten to detach".split())
 
 

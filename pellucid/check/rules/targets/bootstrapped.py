@@ -88,7 +88,7 @@ def _discounted(value: Value) -> tuple[Value, bool] | None:
     return None
 
 
-class _OfTargets(Rule):
+class OfTargets(Rule):
     """Looks at losses that compare with such targets."""
 
     ops: ClassVar[tuple[str, ...]] = (*_COMPARED, "sub")
@@ -128,14 +128,14 @@ class _OfTargets(Rule):
         return count == TIMES
 
 
-class TerminalNotMasked(_OfTargets):
+class TerminalNotMasked(OfTargets):
     """The value of the state after the last one of an episode is that of the next episode's first."""
 
     slug = "terminal-not-masked"
     id = "PL213"
     severity = "warning"
     summary = "the target of a value function continues past the end of an episode"
-    ops = (*_OfTargets.ops, "add")
+    ops = (*OfTargets.ops, "add")
 
     def __init__(self) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class TerminalNotMasked(_OfTargets):
             and not any(v.requires_grad for v in op.inputs)
             and (made := op.inputs[1].producer) is not None
             and made.name == "mul"
-            and self.step <= 64
+            and (self.step <= 64 or self.step % 8 == 0)
         ):
             self._kept(op)
 
@@ -181,7 +181,7 @@ class TerminalNotMasked(_OfTargets):
         keep it where the episode has ended, and nowhere else.
         """
         looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        if looked > 16 * LOOKS or bootstrap(op_value(op)) is None:
+        if looked > 40 * LOOKS or bootstrap(op_value(op)) is None:
             return
         value: Value | None = op.inputs[1]
         while value is not None and value.producer is not None and value.producer.name == "mul":
@@ -284,14 +284,14 @@ def _maker(value: Value) -> Site | None:
     return value.producer.site if value.producer is not None else None
 
 
-class TargetNotDetached(_OfTargets):
+class TargetNotDetached(OfTargets):
     """A target, or an advantage, that is trained along: gradients flow into it, too."""
 
     slug = "target-not-detached"
     id = "PL308"
     severity = "warning"
     summary = "gradients flow into a target or an advantage that should be a constant"
-    ops = (*_OfTargets.ops, "mul", "log_prob", "kl_div", "cross_entropy", "add", "lerp")
+    ops = (*OfTargets.ops, "mul", "log_prob", "kl_div", "cross_entropy", "add", "lerp")
 
     def __init__(self) -> None:
         super().__init__()
@@ -315,7 +315,7 @@ class TargetNotDetached(_OfTargets):
         else:
             if op.name in _COMPARED or op.name in ("kl_div", "cross_entropy"):
                 self._teacher(op)
-            if op.name in _OfTargets.ops:
+            if op.name in OfTargets.ops:
                 super().on_op(op)
 
     def on_backward_begin(self, event: Backward) -> None:

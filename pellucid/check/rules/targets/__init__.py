@@ -1,0 +1,1 @@
+"""Targets of value functions, and the returns and advantages they are made of."""
