@@ -175,3 +175,20 @@ def test_writes_to_results_that_share_memory(function, written):
 
     steps(True)
     steps(False)
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+@pytest.mark.parametrize("view", [lambda y: y.T, lambda y: y[:], lambda y: y.detach()])
+def test_a_view_that_got_other_memory_is_returned_beside_its_base(view):
+    def step(x):
+        y = x * 3
+        z = view(y)
+        z.data = x + 1
+        return z, y
+
+    run = torch.compile(step)
+    for _ in range(4):
+        x = torch.randn(2, 2)
+        z, y = run(x)
+        torch.testing.assert_close(z, x + 1)
+        torch.testing.assert_close(y, x * 3)

@@ -155,6 +155,9 @@ class Leaving(TracedCall):
             value = self.tracer.value(first._array, "the result")
             if value.buffer.kind in ("input", "state"):
                 continue
+            memory = {self.tracer.value(t._array, "the result").buffer for t in (*members, *roots)}
+            if len(memory) > 1:
+                raise Refusal("the step returns a view that it has given other memory (`.data = `)")
             beside.update((id(t), t._view.base) for t in members if t._view is not None)
             beside.update((id(t), first) for t in roots if t is not first)
         return beside
