@@ -129,8 +129,18 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     r = asarray(r)
                 if same_dtype and r.dtype is not kind:
                     return general(op, (x, y), {})
-                # The first operand decides how the result lies: of one in C order NumPy knows that.
-                if lies and a is not x and not a.flags.c_contiguous:
+                # The first operand decides how the result lies: of one in C order NumPy knows that,
+                # and of one that is broadcast to another in C order.
+                if (
+                    lies
+                    and a is not x
+                    and (
+                        not a.flags.c_contiguous
+                        or a.size != r.size
+                        and b is not y
+                        and not b.flags.c_contiguous
+                    )
+                ):
                     r = layout.laid(r, (a, b))
                 if rg and differentiable and local.grad:
                     needs = (None if a is x else x._rg, None if b is y else y._rg)

@@ -354,7 +354,16 @@ def _caller_code(
     )
     # Where these are in C order, NumPy's result lies as PyTorch's.
     looked = [f"a{k}" for k in (lies or ())[: max(count - 1, 1)]] or ["_r"]
-    mixed = " or ".join(f"{a} is not None and not {a}.flags.c_contiguous" for a in looked)
+    # But a first operand that is broadcast leaves it to the last one.
+    last = (
+        f"a{lies[0]}.size != _r.size and type(a{lies[-1]}) is _ndarray and not a{lies[-1]}.flags.c_contiguous"
+        if lies
+        else ""
+    )
+    mixed = " or ".join(
+        [f"{a} is not None and not {a}.flags.c_contiguous" for a in looked]
+        + [last] * (len(lies or ()) > 1)
+    )
     indent, every = " " * (16 if quick else 12), "".join(f"a{k}, " for k in lies or ())
     order = f"\n{indent}if {mixed}:\n{indent}    _r = _laid(_r, ({every}))"
     if promote == "float":

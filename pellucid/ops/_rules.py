@@ -256,6 +256,8 @@ def differentiated(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> 
         for t in wanted:
             t._rg = True  # in forward mode the arguments need not be in a graph
         results = function(*fresh)
+    if isinstance(results, Tensor):
+        results, g = (results,), (g,)
     made = iter(engine.grad(results, wanted, g, create_graph=create))
     local.role = role
     return tuple([next(made) if need else None for need in needs])

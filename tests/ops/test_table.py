@@ -295,7 +295,13 @@ def test_results_keep_the_dtype(name, dtype):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in PROMOTING if PRIMITIVES[name].promote == "float"]
+    "name",
+    [
+        name
+        for name in PROMOTING
+        # PyTorch has none of these for integers
+        if PRIMITIVES[name].promote == "float" and name not in ("igamma", "igammac")
+    ],
 )
 def test_integers_become_floats(name):
     op = PRIMITIVES[name]

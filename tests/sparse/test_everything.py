@@ -37,6 +37,7 @@ ASIDE = {
     "randint_like",
     "multinomial",
     "poisson",
+    "native_norm",  # of sparse tensors alone
     "svd_lowrank",
     "pca_lowrank",
     "empty_like",

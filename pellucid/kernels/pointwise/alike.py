@@ -1,6 +1,7 @@
 """Formulas of few elements, without NumPy's fixed cost of a call: arrays of one dtype and shape in
 order, and Python numbers, in; a new array out. The numbers are those of the ufunc of the formula.
 
+    >>> import numpy as np
     >>> relu6 = alike("relu6", "f")
     >>> x = np.array([-1, 3, 9], np.float32)
     >>> relu6 is None or relu6(x).tolist() == [0.0, 3.0, 6.0]

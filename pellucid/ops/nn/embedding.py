@@ -383,9 +383,12 @@ def embedding_bag(
             constant(np.full((bags, 1), size, kind)),
         )
     else:
-        bag, counts = tracing.effect(_bags, starts, index, padding_idx, kind)
-        if include_last_offset and mode != "max" and offsets is not None:
-            tracing.effect(_end, bag, offsets._array, writes=(0,))
+        # What comes after the end of the last bag is in none, but PyTorch counts it where there is
+        # padding or the largest are taken.
+        ends = include_last_offset and mode != "max" and padding_idx is None
+        first = offsets._array if ends and offsets is not None else starts
+        bag, counts = tracing.effect(_bags, first, index, padding_idx, kind)
+        counts = counts[:bags]
     if mode == "max" and (scale_grad_by_freq or sparse):
         what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
         raise ArgumentValueError(f"max mode does not support {what}")
@@ -435,11 +438,6 @@ def _bags(
     if padding is not None:
         bag[index == padding] = bags
     return bag, np.maximum(np.bincount(bag, minlength=bags)[:bags], 1).astype(kind)[:, None].copy()
-
-
-def _end(bag: np.ndarray, offsets: np.ndarray) -> None:
-    """Let what comes after the last bag's end be in none of the bags."""
-    bag[offsets[-1] :] = len(offsets) - 1
 
 
 def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
