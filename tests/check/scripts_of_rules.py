@@ -13,17 +13,36 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SCRIPTS = HERE / "scripts"
 CASES = sorted(f"{path.parent.name}/{path.stem}" for path in SCRIPTS.glob("*/*.py"))
+FEW = 3  # of a kind, per rule, in the quick tests
+
+
+def few(shown):
+    """The cases that `make test` runs: some of each kind for each rule, and those that the pages
+    show ({slug: name}). All of them with PELLUCID_TEST_SCRIPTS=all; `make oracle` runs all on both
+    engines.
+    """
+    if os.environ.get("PELLUCID_TEST_SCRIPTS") == "all":
+        return CASES
+    kinds = {}
+    for case in CASES:
+        kinds.setdefault(case.partition("_")[0], []).append(case)
+    pages = [f"{slug}/buggy_{name}" for slug, name in shown.items()]
+    return sorted({*pages, *(case for cases in kinds.values() for case in cases[:FEW])} & {*CASES})
+
+
 CORRECT = sorted((HERE / "correct").glob("*.py"))
 EXAMPLES = sorted((HERE.parents[1] / "examples").glob("*.py"))
 MARK = re.compile(r"# <- finding(?:: ([\w, -]+))?")
 
 
 @lru_cache(maxsize=2)
-def checked(engine):
-    """What the check finds in every script and example: {case: result of `batch.check_one`}."""
+def checked(engine, cases=tuple(CASES)):
+    """What the check finds in scripts, correct programs and examples: {case: result of
+    `batch.check_one`}.
+    """
     paths = {f"{path} --quick": path.stem for path in EXAMPLES}  # first, since they take longest
     paths |= {str(path): path.stem for path in CORRECT}
-    paths |= {str(SCRIPTS / f"{case}.py"): case for case in CASES}
+    paths |= {str(SCRIPTS / f"{case}.py"): case for case in cases}
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",
@@ -55,14 +74,14 @@ def expected_findings(case):
     )
 
 
-def complaint(case, engine):
+def complaint(case, engine, *cases):
     """What is wrong with the result for a script; None when it is as expected.
 
     A buggy script must give its rule's finding on every marked line and nothing else; a correct one
     nothing at all. A script may fail (end with an exception) only when it is buggy.
     """
     name = case.split("/")[1]
-    result = checked(engine)[case]
+    result = checked(engine, *cases)[case]
     found = sorted((f["name"], f["line"]) for f in result["findings"])
     expected = expected_findings(case)
     if result["notes"]:
