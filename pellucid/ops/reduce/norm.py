@@ -466,18 +466,10 @@ def native_norm(
     >>> torch.native_norm(torch.eye(3).to_sparse(), 1)
     tensor(3.)
     """
-    ndim = require_tensor(input, "native_norm").ndim
+    require_tensor(input, "native_norm")
     if input.layout is dtypes.strided:
         raise sparse_array.refusal("native_norm", "")
-    if len(dim) not in (0, ndim):
-        raise OperationError(
-            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of the input"
-        )
-    if keepdim:
-        raise OperationError("norm_sparse currently does not support keepdim=True")
-    if dtype is not None:
-        raise OperationError("norm_sparse currently does not support 'dtype' argument")
-    return torch_norm(input, p)
+    return torch_norm(input, p, dim or None, keepdim, dtype=dtype)
 
 
 @public(out="same")
