@@ -40,10 +40,12 @@ def test_types_by_name():
     with pytest.raises(TypeError, match="expected TensorOptions\\(dtype=float"):
         torch.FloatTensor(torch.ones(2).double())
     try:
+        torch.set_warn_always(True)  # another test may have had the warning, which comes once
         with pytest.warns(UserWarning, match="deprecated"):
             torch.set_default_tensor_type(torch.DoubleTensor)
         assert torch.ones(1).dtype is torch.float64
     finally:
+        torch.set_warn_always(False)
         torch.set_default_dtype(torch.float32)
 
 
