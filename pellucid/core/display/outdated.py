@@ -85,9 +85,10 @@ def follow(view: Any, wanted: bool) -> bool:
     """Whether a view wants a gradient when its base does, which has just been decided. At the next
     write it becomes a view of what the base is then, or is outdated.
     """
-    if wanted and view._view.kind != "bits":
+    wanted = wanted and view._view.kind != "bits"
+    if wanted:
         remember(view, outdate if view._view.kind in _REFUSED else _reattach[0])
-    return wanted and view._view.kind != "bits"
+    return wanted
 
 
 def remember(view: Any, then: Callable[[Any], None]) -> None:

@@ -61,21 +61,19 @@ class ScaledTwice(Rule):
         if not self._repeated.again(op.site):
             return
         if op.name == "sub":
-            self.report(
-                op.site,
+            message = (
                 f"these values are between 0 and {array.max():.3g}, and {factor:g} is subtracted from them, a mean of pixels up to 255: what "
-                "is left is nearly the same number everywhere.",
-                evidence={"largest": float(array.max()), "shape": list(x.shape)},
-                fix="give mean and deviation on the scale of the values: 0.5 instead of 127.5",
+                "is left is nearly the same number everywhere."
             )
+            fix = "give mean and deviation on the scale of the values: 0.5 instead of 127.5"
         else:
-            self.report(
-                op.site,
+            message = (
                 f"these values are between 0 and {array.max():.3g} already, and are divided by 255 here once more: all inputs are "
-                "nearly zero.",
-                evidence={"largest": float(array.max()), "shape": list(x.shape)},
-                fix="scale once: in the data set, or here",
+                "nearly zero."
             )
+            fix = "scale once: in the data set, or here"
+        evidence = {"largest": float(array.max()), "shape": list(x.shape)}
+        self.report(op.site, message, evidence=evidence, fix=fix)
 
 
 def _is_byte(name: str, factor: float) -> bool:
