@@ -87,7 +87,7 @@ def native(name: str, count: int, worth: int = 1) -> Any:
 
 
 def _serial(name: str, count: int) -> Any:
-    """A function of `kernels.random.draws`, or None; it waits for the compiler as `_native` does,
+    """A function of `kernels.random.draws`, or None; it waits for the compiler as `native` does,
     and each number counts.
     """
     run = _draws.get(name)
@@ -285,16 +285,15 @@ class Generator:
         )
 
     def native(
-        self, name: str, count: int, dtype: Any, *more: float, shape: Any = None, out: Any = None
+        self, name: str, count: int, dtype: Any, *more: float, shape: Any = None
     ) -> np.ndarray | None:
-        """`count` numbers made by a function of `kernels.random.twister`, in `out` where it is
-        given; None where that is not loaded, which only many numbers pay for.
+        """`count` numbers made by a function of `kernels.random.twister`; None where that is not
+        loaded, which only many numbers pay for.
         """
         run = native(name, count)
         if run is None:
             return None
-        if out is None:
-            out = np.empty(count if shape is None else shape, dtype)
+        out = np.empty(count if shape is None else shape, dtype)
         run(self._state, out, count, *more)
         return out
 
