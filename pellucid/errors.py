@@ -146,6 +146,8 @@ def other_dtype(
             wanted=wanted.scalar_type_name,
             wants=wanted.c_name,
             got=given.c_name,
+            wants_cpu=wanted.cpu_name,
+            got_cpu=given.cpu_name,
             part=part,
             int32=wanted.c_name == "int",
         )
@@ -722,6 +724,8 @@ def _dtype_name(dtype: object) -> str:
 _IN_C = dict.fromkeys(("dtype", "device", "Size", "layout", "memory_format", "qscheme"), "torch.")
 _IN_C |= {"finfo": "torch.", "iinfo": "torch.", "Generator": "torch._C."}
 _IN_C |= {"TypedStorage": "torch.storage.", "UntypedStorage": "torch.storage."}
+# classes of tensors that PyTorch has no class for
+_AS_TENSORS = dict.fromkeys(("SparseTensor", "QuantizedTensor", "Batched"), "Tensor")
 _IMMUTABLE = 1 << 8  # a flag of all classes that are written in C
 
 
@@ -739,6 +743,7 @@ def type_name(value: Any) -> str:
     if kind.__flags__ & _IMMUTABLE:
         return name if module == "builtins" else f"{module}.{name}"
     if module.partition(".")[0] in _OWN:
+        name = _AS_TENSORS.get(name, name)
         where = "torch.return_types." if "return_types" in module else _IN_C.get(name, "")
         return where + name
     return name

@@ -247,7 +247,7 @@ class Handlers:
 
         def register(handler: Handler) -> Handler:
             for name in names.split() or [handler.__name__]:
-                setattr(self.kind, name, handler)
+                setattr(self.kind, name, _held(handler, f"Tensor.{name}"))
             return handler
 
         return register
@@ -262,12 +262,19 @@ class Handlers:
         def register(handler: Handler) -> Handler:
             for name in names.split() or [handler.__name__]:
                 if methods:
-                    setattr(self.kind, name, handler)
+                    setattr(self.kind, name, _held(handler, f"Tensor.{name}"))
                 for namespace in namespaces.split():
-                    replace(namespace, name, functools.partial(self.choose, handler))
+                    held = _held(handler, f"{namespace}.{name}")
+                    replace(namespace, name, functools.partial(self.choose, held))
             return handler
 
         return register
+
+
+def _held(handler: Handler, path: str) -> Handler:
+    """The handler, whose arguments are held against PyTorch's signatures as those of the function."""
+    known = isinstance(handler, FunctionType) and path in listed()
+    return checked(handler, path) if known else handler
 
 
 # What the root lends to layers below the ones it is made in, by name: `compile`.

@@ -576,10 +576,10 @@ def record(
 
 
 def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
-    """The arguments, numbers allowed where the operation promotes, None where it is optional."""
+    """The arguments, numbers allowed where the operation promotes, None behind the first."""
     out: list[Any] = []
     for i, x in enumerate(args):
-        if isinstance(x, Tensor) or x is None:
+        if isinstance(x, Tensor) or x is None and i:
             out.append(x)
         elif isinstance(x, NUMBERS) and op.promote is not None and len(op.args) > 1:
             out.append(x.item() if isinstance(x, (np.number, np.bool_)) else x)

@@ -206,11 +206,12 @@ _ARGUMENT = """
             a{k} = {x}._array
             g{k} = {x}._rg
             if type(a{k}) is not _ndarray{aside}:
-                break{promoted}
-        elif {x} is None:
-            a{k} = g{k} = None{number}
+                break{promoted}{absent}{number}
         else:
             break"""
+_ABSENT = """
+        elif {x} is None:
+            a{k} = g{k} = None"""
 # A number after the tensors, which have the one dtype: of other pairs the general path knows more.
 _NUMBER = """
         elif _t is float and _kind is not None and _kind.char in "fd":
@@ -343,6 +344,7 @@ def _caller_code(
                 x=words[k],
                 aside=refused,
                 promoted=common,
+                absent=_ABSENT.format(k=k, x=words[k]) if k else "",
                 number=_NUMBER.format(k=k, x=words[k]) if common and k > 1 and not aside else "",
             )
         )

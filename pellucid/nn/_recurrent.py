@@ -31,6 +31,7 @@ class _Network:
     def __init__(
         self,
         mode: str,
+        states: Sequence[Tensor],
         params: Sequence[Tensor],
         biases: bool,
         layers: int,
@@ -39,16 +40,18 @@ class _Network:
         bidirectional: bool,
     ) -> None:
         rows = layers * (1 + bidirectional)
-        each = len(params) // rows  # with a projection, one more
+        each = len(params) // max(rows, 1)  # with a projection, one more
         self.mode, self.num_layers, self.bidirectional = mode, layers, bidirectional
         self.dropout, self.training = dropout, train
         names = _NAMES[: 4 if biases else 2] + (
             ("weight_hr",) if each == (5 if biases else 3) else ()
         )
+        if len(params) % len(names):
+            raise OperationError("got an incorrect number of RNN parameters")
+        if any(len(state) != rows for state in states):
+            raise OperationError("Expected more hidden states in stacked_rnn")
         if len(params) != rows * len(names):
-            raise RuntimeError(
-                f"expected {rows * len(names)} weights for {rows} layers and directions, got {len(params)}"
-            )
+            raise OperationError("Expected more weights in stacked_rnn")
         self._all_weights = [[f"{name}_l{row}" for name in names] for row in range(rows)]
         for name, param in zip(
             (name for row in self._all_weights for name in row), params, strict=True
@@ -74,7 +77,7 @@ def _run(mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tens
     states = [hx] if isinstance(hx, Tensor) else list(hx)
     if mode == "LSTM" and len(states) != 2:
         raise OperationError("lstm expects two hidden states")
-    network: Any = _Network(mode, given["params"], *flags)
+    network: Any = _Network(mode, states, given["params"], *flags)
     data = given["data"] if packed else given["input"]
     out, last = network._layers(
         data.transpose(0, 1) if turned else data,

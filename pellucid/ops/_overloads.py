@@ -48,6 +48,13 @@ def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
     return wrapper
 
 
+def native(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Hold the arguments of what PyTorch has in C++, and a function in Python calls, against its
+    signatures at `path`.
+    """
+    return functools.partial(checked, path=path)
+
+
 def inner(function: Callable[..., Any], name: str) -> Any:
     """The code of the function `name` that a function makes."""
     return next(
@@ -139,8 +146,9 @@ class Overloads(NamedTuple):
             what is taken and are not shown: see `plain`.
         every: all of them, in the order in which they are tried.
         bare: does the function take no arguments, and say so in Python's words?
-        inner: the path of a function in Python that hands its arguments on, by position, to what
-            is `shown`; else None.
+        inner: the path of a function in Python that hands its arguments on to what is `shown`;
+            else None.
+        written: what Python calls such a function in PyTorch.
     """
 
     shown: str
@@ -148,6 +156,7 @@ class Overloads(NamedTuple):
     every: list[str]
     bare: bool
     inner: str | None
+    written: str
 
 
 @cache
@@ -179,6 +188,7 @@ def overloads(path: str) -> Overloads | None:
         [s.removeprefix("!") for s in every],
         space == "Tensor" and every == ["()"],
         path if called else None,
+        shown or own,
     )
 
 

@@ -67,7 +67,9 @@ def asked_for(attribute: str, *values: Any) -> None:
     """
     for value in values:
         if not isinstance(value, Tensor):
-            getattr(value, attribute)
+            asked = getattr(value, attribute)
+            if attribute in ("size", "dim"):
+                asked()  # PyTorch calls it: NumPy's `size` is a number
 
 
 def is_plain(x: Tensor) -> bool:

@@ -22,7 +22,7 @@ _READ = {
         "softmax": "softmax",
         "log_softmax": "log_softmax",
         "sigmoid": "sigmoid",
-        "is_cuda": "max_pool3d",
+        "is_cuda": "max_pool3d_with_indices",
         "abs": "softsign",
         "tanh": "tanhshrink tanh",
         "ndim": "triplet_margin_with_distance_loss",

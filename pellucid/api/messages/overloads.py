@@ -20,7 +20,7 @@ from ...errors import type_name
 from ...ops._overloads import PREFIXED, Called, overloads
 from ...ops._overloads import called as called_by
 from .first import refused as first_refused
-from .signatures import Slot, failure, fits, handed, refused
+from .signatures import Slot, failure, fits, handed, in_python, refused
 from .written import call_at
 
 _SPACES = ("Tensor", *FUNCTIONS)
@@ -62,8 +62,9 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     given = (
         (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
+    there = given is not None or sentence.endswith("must be Tensor, not NoneType")
     named = "an invalid combination of arguments" in sentence  # said by what it hands them on to
-    if known is None and given is not None and not isinstance(given, Tensor) and not named:
+    if known is None and there and not isinstance(given, Tensor) and not named:
         error = first_refused(f"{space}.{name}", first, given, type_name(given))
         if error is not None:
             return error
@@ -81,7 +82,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         early = handed(known.inner, known.every[0], args, kwargs)
         if isinstance(early, Exception):
             return early
-        return sentence if space == "Tensor" else _renamed(sentence, function, name)
+        return sentence if space == "Tensor" else _renamed(sentence, function, known.written)
     if known is not None and not unsure:
         text = refused(known, args, kwargs) or sentence
         if (
@@ -118,15 +119,12 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
 
 
 def _renamed(sentence: str, function: Any, name: str) -> str:
-    """Python's words for what a function does not take, under the name that it has in PyTorch: with
-    an underscore where another one is returned that gives indices, too.
-    """
+    """Python's words for what a function does not take, under the name that it has in PyTorch."""
     own = function.__qualname__
     if not sentence.startswith(f"{own}() "):
         return sentence
     parameters = inspect.signature(function).parameters
-    hidden = "return_indices" in parameters and not name.endswith("_indices")
-    return f"{'_' * hidden}{name}{sentence.removeprefix(own)}"
+    return in_python(name, parameters) + sentence.removeprefix(own)
 
 
 _KINDS = {"Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}

@@ -78,7 +78,7 @@ def slots(signature: str) -> tuple[Slot, ...]:
 
 def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
     """What PyTorch says when it does not take the arguments; None where it does."""
-    shown, signatures, every, bare, inner = overloads
+    shown, signatures, every, bare, inner, _ = overloads
     if inner is not None:
         return _told(overloads, args, kwargs)
     if bare:
@@ -87,8 +87,10 @@ def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> st
         return f"Tensor.{shown}() takes no arguments ({len(args)} given)" if args else None
     if len(every) == 1:
         return failure(shown, every[0], args, kwargs)
-    if matched(overloads, args, kwargs) is not None:
-        return None
+    for signature in every:
+        found = failure(shown, signature, args, kwargs)
+        if found is None or isinstance(found, Thrown):
+            return found
     given = len(args) + len(kwargs)
     plausible = [
         s for s in signatures if sum(not p.optional for p in slots(s)) <= given <= len(slots(s))
@@ -100,15 +102,14 @@ def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> st
 
 def handed(
     path: str, signature: str, args: list[Any], kwargs: dict[str, Any]
-) -> list[Any] | Exception | None:
-    """What a function in Python hands on for a signature; its error where the first argument fails
-    before, and None where it does not take the arguments itself.
+) -> dict[Slot, Any] | Exception | None:
+    """What a function in Python hands on for the parameters of a signature; its error where the first
+    argument fails before, and None where it does not take the arguments itself.
     """
-    space, _, name = path.rpartition(".")
-    function = METHODS[name] if space == "Tensor" else FUNCTIONS[space][name]
+    space = path.rpartition(".")[0]
     args = [None, *args] if space == "Tensor" else args
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = _signature(path).bind(*args, **kwargs)
     except TypeError:
         return None
     bound.apply_defaults()
@@ -117,7 +118,19 @@ def handed(
         error = first_refused(path, first, value, type_name(value))
         if error is not None:
             return error
-    return [bound.arguments[slot.own] for slot in slots(signature)]
+    return {slot: bound.arguments[slot.own] for slot in slots(signature)}
+
+
+def _signature(path: str) -> inspect.Signature:
+    space, _, name = path.rpartition(".")
+    return inspect.signature(METHODS[name] if space == "Tensor" else FUNCTIONS[space][name])
+
+
+def in_python(name: str, parameters: Any) -> str:
+    """What Python calls a function: with an underscore where another one is returned that gives
+    indices, too.
+    """
+    return f"{'_' * ('return_indices' in parameters and not name.endswith('_indices'))}{name}"
 
 
 def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
@@ -127,15 +140,31 @@ def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | No
     if isinstance(values, Exception):
         return str(values)
     if values is None:
-        return None
-    return failure(known.shown, known.every[0], values, {})
+        # names of NumPy's, which a function in Python does not know
+        own = _signature(known.inner).parameters
+        wrong = next((n for n in kwargs if n in NUMPY_NAMES and n not in own), None)
+        return (
+            wrong
+            and f"{in_python(known.written, own)}() got an unexpected keyword argument '{wrong}'"
+        )
+    places = [value for slot, value in values.items() if not slot.keyword]
+    named = {slot.name: value for slot, value in values.items() if slot.keyword}
+    return failure(known.shown, known.every[0], places, named)
 
 
 def matched(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
     """The first signature that takes the arguments."""
     if known.inner is not None:
         return known.every[0] if _told(known, args, kwargs) is None else None
-    return next((s for s in known.every if failure(known.shown, s, args, kwargs) is None), None)
+    for signature in known.every:
+        found = failure(known.shown, signature, args, kwargs)
+        if found is None or isinstance(found, Thrown):
+            return signature if found is None else None
+    return None
+
+
+class Thrown(str):
+    """What PyTorch says at once, before it looks at further signatures."""
 
 
 def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any]) -> str | None:
@@ -177,7 +206,9 @@ def failure(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any])
                     if not isinstance(item, Tensor) and not (
                         item is None and parameter.name == "indices"
                     ):
-                        return f"expected Tensor as element {k} in argument {parameters.index(parameter)}, but got {type_name(item)}"
+                        return Thrown(
+                            f"expected Tensor as element {k} in argument {place}, but got {type_name(item)}"
+                        )
             elif not fits(value, parameter, shown.rstrip("_") in OF_NUMBERS):
                 if spread and positional and at == 0 and _is_int(value):
                     at = len(args)
@@ -481,8 +512,8 @@ def refused_call(
     wanted = {s.own: s.kind for s in slots(signature)}
     if known.inner is not None:
         passed = handed(known.inner, signature, own, kwargs)
-        passed = passed if isinstance(passed, list) else []
-        given = zip(passed, wanted.values(), strict=False)
+        passed = passed if isinstance(passed, dict) else {}
+        given = zip(passed.values(), wanted.values(), strict=False)
     else:
         named: list[Any] = [wanted.get(n, wanted.get(NUMPY_NAMES.get(n, n))) for n in kwargs]
         given = zip(values, [*list(wanted.values())[: len(own)], *named], strict=False)
@@ -497,10 +528,12 @@ def leading(path: str) -> int:
     if known is None:
         return 1 << 30
     counts = []
-    for signature in known.every:
-        places = [s for s in slots(signature) if not s.keyword]
+    every = [[s for s in slots(signature) if not s.keyword] for signature in known.every]
+    most = max(map(len, every), default=0)
+    for places in every:
         other = next((k for k, s in enumerate(places) if s.kind != "Tensor"), len(places))
         if known.inner is not None or not all(s.optional for s in places[other:]):
             return -2
-        counts.append(1 << 30 if other == len(places) else other + path.startswith("Tensor."))
+        alone = other == len(places) == most
+        counts.append(1 << 30 if alone else other + path.startswith("Tensor."))
     return min(counts, default=1 << 30)

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
-from ...errors import ArgumentValueError
 from .. import functional as F
 from .. import init
 from .._functions import T
@@ -238,8 +237,6 @@ class EmbeddingBag(_Table):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.padding_idx = _position(padding_idx, num_embeddings)
-        if mode not in ("sum", "mean", "max"):
-            raise ArgumentValueError("mode has to be one of sum, mean or max")
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset

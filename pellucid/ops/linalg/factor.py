@@ -581,7 +581,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
             A,
             tau,
             make_tensor(
-                tracing.constant(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape).copy())
+                tracing.constant(
+                    columns(np.broadcast_to(np.eye(m, n, dtype=A._array.dtype), shape))
+                )
             ),
             False,
         ),

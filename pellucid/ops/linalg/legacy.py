@@ -234,9 +234,9 @@ def ormqr(
             )
     floating(input, name, kernel="ormqr_cpu", whole=True)
     if left:
-        made = apply_reflections(input, tau, other, transpose)
+        made = apply_reflections(input, tau, other.mT.contiguous().mT, transpose)
     else:
-        turned = F.conj(other).mT
+        turned = F.conj(other).mT.contiguous()
         made = F.conj(apply_reflections(input, tau, turned, not transpose)).mT
     return titled(made, "Ormqr", of=(input, tau, other))
 

@@ -236,13 +236,14 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     name = "torch.linalg.lstsq"
     if require_tensor(A, name, "input")._array.ndim < 2:
         raise ShapeError(f"{name}: input must have at least 2 dimensions.")
-    double_or_float(A)
+    if require_tensor(B, name, "other", 2).dtype is A.dtype:
+        double_or_float(A)
     if driver is not None and driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise OperationError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
     driver = driver or "gelsy"
-    if require_tensor(B, name, "other", 2).dtype is not A.dtype:
+    if B.dtype is not A.dtype:
         raise DtypeError(
             f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.scalar_type_name} and other's "
             f"dtype {B.dtype.scalar_type_name}"

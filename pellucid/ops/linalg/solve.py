@@ -685,7 +685,9 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
             f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}"
         )
     if LD.dtype is not B.dtype:
-        raise OperationError("ldl_solve: Expected LD and B to have the same dtype")
+        raise OperationError(
+            f"Expected b and A to have the same dtype, but found b of type {B.dtype.scalar_type_name} and A of type {LD.dtype.scalar_type_name} instead."
+        )
     _check_inner(name, LD, B)
     a, b = LD._array, B._array
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])

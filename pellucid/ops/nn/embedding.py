@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import config
+from ... import config, dtypes
 from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES
 from ...arrays.native import kernels
@@ -156,8 +156,9 @@ _INDEX_DTYPES = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
 def _no_indices(name: str, input: Tensor) -> Exception:
+    place = 2 if name == "embedding_renorm_" else 1
     return OperationError(
-        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        f"Expected tensor for argument #{place} 'indices' to have one of the following scalar types: Long, Int; but got "
         f"{input.dtype.cpu_name} instead (while checking arguments for {name})",
         op=name,
         hint="indices must be integers: use .long()",
@@ -217,6 +218,10 @@ def _outside(index: np.ndarray, rows: int) -> tuple[int, int, str]:
 
 def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
     """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
+    if index.size and not (weight.dtype.is_floating_point or weight.dtype.is_complex):
+        raise OperationError(
+            f"norm(): input dtype should be either floating point or complex. Got {weight.dtype.scalar_type_name} instead."
+        )
     with no_grad():
         changed = tracing.effect(
             _shrink_rows, weight._array, index, max_norm, norm_type, writes=(0,)
@@ -312,28 +317,33 @@ def embedding_bag(
     tensor([[2., 5.],
             [2., 4.]])
     """
-    require_tensor(input, "embedding_bag"), require_tensor(weight, "embedding_bag", "weight", 2)
-    if weight.dtype is int64 and input.dtype.is_floating_point:
+    if weight.dtype is int64 and input.is_floating_point():
         warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
         )
         input, weight = weight, input
-    if weight.ndim != 2:
-        raise ArgumentValueError(
-            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
-        )
-    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ArgumentValueError(
             f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, "
             f"then it must have the same shape as the input ({tuple(input.shape)})"
         )
+    if weight.dim() != 2:
+        raise ArgumentValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"
+        )
+    require_tensor(input, "embedding_bag", "indices", 2)
     if mode not in ("sum", "mean", "max"):
         raise ArgumentValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None and mode != "sum":
         raise UnsupportedError(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if not (weight.dtype.is_floating_point and weight.dtype.itemsize > 1):
+        raise OperationError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
+            f"{weight.dtype.cpu_name} instead (while checking arguments for embedding_bag)"
         )
     rows = weight._array.shape[0]
     whole = mode != "max" and padding_idx is None
@@ -355,9 +365,12 @@ def embedding_bag(
     elif input.ndim == 1:
         if offsets is None:
             raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
-        if offsets.ndim != 1:
+        if offsets.dim() != 1:
             raise ArgumentValueError("offsets has to be a 1D Tensor")
-        if not offsets.dtype.is_integral:
+        if offsets.dtype is not input.dtype:
+            input, offsets = _of_one_dtype(input, offsets)
+            index = input._array
+        if offsets._array.dtype not in _INDEX_DTYPES:
             raise _no_indices("embedding_bag", offsets)
         starts = offsets._array[:-1] if include_last_offset else offsets._array
         if include_last_offset and not offsets._array.size:
@@ -370,7 +383,9 @@ def embedding_bag(
         )
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
-            raise AssertionError("padding_idx must be within the number of embeddings")
+            raise OperationError(
+                f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
+            )
         padding_idx %= rows
     if max_norm is not None:
         _renormalise(weight, index, max_norm, norm_type)
@@ -383,11 +398,13 @@ def embedding_bag(
             constant(np.full((bags, 1), size, kind)),
         )
     else:
-        # What comes after the end of the last bag is in none, but PyTorch counts it where there is
-        # padding or the largest are taken.
+        # What comes after the end of the last bag is in none, but PyTorch counts it, and takes it for
+        # the largest and where there is padding.
         ends = include_last_offset and mode != "max" and padding_idx is None
         first = offsets._array if ends and offsets is not None else starts
         bag, counts = tracing.effect(_bags, first, index, padding_idx, kind)
+        if ends and mode == "mean":
+            counts = tracing.effect(_bags, starts, index, padding_idx, kind)[1]
         counts = counts[:bags]
     if mode == "max" and (scale_grad_by_freq or sparse):
         what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
@@ -402,6 +419,15 @@ def embedding_bag(
         return titled(_bag_max(looked, bag, bags), "EmbeddingBag")
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
     return titled(total if mode == "sum" else total / wrap(counts), "EmbeddingBag")
+
+
+def _of_one_dtype(input: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
+    """Indices and offsets of two dtypes in the one that holds both."""
+    kind = dtypes.promote_types(input.dtype, offsets.dtype)
+    made = tuple(t if t.dtype is kind else t.to(kind) for t in (input, offsets))
+    if made[0]._array.dtype not in _INDEX_DTYPES:
+        raise _no_indices("embedding_bag", made[0])
+    return made  # type: ignore[return-value]
 
 
 def _check_offsets(starts: np.ndarray, size: int) -> None:
@@ -511,6 +537,19 @@ def embedding_bag_parts(
             )
     if mode not in (0, 1, 2):
         raise OperationError("`mode` must be sum, mean, or max.")
+    indices, offsets = _of_one_dtype(indices, offsets)
+    if indices.ndim == 2:
+        return _bags_of_rows(
+            weight,
+            indices,
+            offsets,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            per_sample_weights,
+            include_last_offset,
+            padding_idx,
+        )
     out = embedding_bag(
         indices,
         weight,
@@ -532,6 +571,57 @@ def embedding_bag_parts(
         _parts, indices._array, offsets._array, weight._array, bags, mode, padding
     )
     return (out, *map(wrap, parts))  # type: ignore[return-value]
+
+
+def _bags_of_rows(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    by_frequency: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums and means over bags of 2-D indices: as of all of them in a line, but the offsets may go up
+    to the number of rows only, and a mean divides by how many of so many indices are in its bag.
+
+    Raises:
+        RuntimeError: what PyTorch refuses; and the maximum, for which it reads beside its memory.
+    """
+    rows = indices._array.shape[0]
+    index = _indices("embedding_bag", indices, weight._array.shape[0], _check_summed_rows)
+    tracing.check(_check_offsets, offsets._array, rows)
+    if per_sample_weights is not None:
+        raise OperationError(
+            "Expected per_sample_weights.value().dim() == 1 to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    line = indices.reshape(-1)
+    total = embedding_bag(
+        line,
+        weight,
+        offsets,
+        scale_grad_by_freq=by_frequency,
+        mode="sum",
+        sparse=sparse,
+        include_last_offset=include_last_offset,
+    )
+    if index.shape[1] != 1 and (weight.dtype is dtypes.float64 or padding_idx is not None):
+        raise OperationError(
+            "Expected select_indices.numel() == add_indices.numel() to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    if mode == 2:
+        raise UnsupportedError("embedding_bag: the maximum over 2-D indices with offsets")
+    bags = total._array.shape[0]
+    bag, sizes, source = tracing.effect(
+        _parts, index[:, 0], offsets._array, weight._array, bags, mode, None
+    )
+    if mode == 1:
+        total = total / wrap(np.maximum(sizes, 1).astype(weight._array.dtype)[:, None])
+    return total, wrap(bag), wrap(sizes), wrap(source)
 
 
 def _parts(

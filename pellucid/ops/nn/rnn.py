@@ -429,11 +429,16 @@ def _narrow(mode: str, input: Tensor, states: Any, weights: Any) -> Any:
     """
     first = input._array.dtype
     autocast = thread.stack.autocast
-    if autocast is None:
-        return first if first in HALVES else None
+    if autocast is None and first not in HALVES:
+        return None
     for t in (input, *states, *weights):
-        if t is not None and t._array.dtype != _F32 and t._array.dtype not in HALVES:
+        if t is None:
+            continue
+        kind = t._array.dtype
+        if kind != first if autocast is None else kind != _F32 and kind not in HALVES:
             return None
+    if autocast is None:
+        return first
     # GRU's state is updated in its own precision, that of others comes out of products
     return states[0]._array.dtype if mode == "GRU" else autocast.dtype.numpy
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ... import config, shapes
+from ... import config, dtypes, shapes
 from ...arrays.native import kernels
 from ...core import tracing
 from ...core.bind import wrap
@@ -19,8 +19,9 @@ from ...core.streams import generator as random
 from ...core.streams.fill import uniform
 from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentValueError, OperationError
+from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from .._format import in_format
+from .._overloads import native
 from .._rules import asked_for, at_full_precision, per_dimension, require_tensor
 from .._samples import cases
 from .pool._window import batched, stride_of, unbatched
@@ -202,7 +203,29 @@ def unfold(
     >>> torch.nn.functional.unfold(torch.ones(1, 2, 4, 4), 2).shape
     torch.Size([1, 8, 9])
     """
+    return _im2col(input, *(pair(v) for v in (kernel_size, dilation, padding, stride)))
+
+
+def pair(size: Any) -> tuple[Any, ...]:
+    """A size for each of two dimensions, given as one or as several."""
+    return tuple(size) if isinstance(size, Iterable) else (size, size)
+
+
+@native("_nn.im2col")
+def _im2col(input: Tensor, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Tensor:
     x = require_tensor(input, "im2col")
+    for name, size in (
+        ("kernel_size", kernel_size),
+        ("dilation", dilation),
+        ("padding", padding),
+        ("stride", stride),
+    ):
+        if len(size) != 2:
+            raise OperationError(f"It is expected {name} equals to 2, but got size {len(size)}")
+    if not (x.dtype.is_floating_point or x.dtype.is_complex or x.dtype is dtypes.bool_):
+        raise UnsupportedError(
+            f"\"im2col_out_cpu\" not implemented for '{x.dtype.scalar_type_name}'"
+        )
     kernel, dil, pad, step = (per_dimension(v, 2) for v in (kernel_size, dilation, padding, stride))
     shapes.unfold_windows_shape(x._array.shape, kernel, dil, pad, step)
     x, lead = batched(x, 2)
@@ -238,6 +261,14 @@ def fold(
     >>> torch.nn.functional.fold(torch.ones(1, 4, 9), (4, 4), 2).shape
     torch.Size([1, 1, 4, 4])
     """
+    sizes = (output_size, kernel_size, dilation, padding, stride)
+    return _col2im(input, *(pair(v) for v in sizes))
+
+
+@native("_nn.col2im")
+def _col2im(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any
+) -> Tensor:
     x = require_tensor(input, "col2im")
     size, kernel, dil, pad, step = (
         per_dimension(v, 2) for v in (output_size, kernel_size, dilation, padding, stride)

@@ -191,30 +191,24 @@ def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[
         return [1 if spacing is None else spacing] * len(dims)
     each = list(spacing)
     if len(each) != len(dims):
-        if isinstance(given, (tuple, list)):
+        if given is not None:
             raise OperationError(
                 "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, "
                 f"but got a spacing argument of length {len(each)} and a dim argument of length {len(dims)}."
             )
-        wanted = (
-            f"'self.dim() = {input._array.ndim}', since dim argument was not given"
-            if given is None
-            else f"'{len(dims)}'"
-        )
         raise OperationError(
-            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {wanted}, but got a list of "
-            f"length {len(each)}"
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"'self.dim() = {input._array.ndim}', since dim argument was not given, but got a list of length {len(each)}"
         )
     for k, step in enumerate(each):
         if isinstance(step, Tensor) != isinstance(each[0], Tensor):
             raise ArgumentTypeError(
                 f"expected Tensor as element {k} in argument 1, but got {type_name(step)}"
             )
-        if isinstance(step, Tensor) and (
-            step._array.ndim != 1 or step._array.shape[0] != input._array.shape[dims[k]]
-        ):
+        if isinstance(step, Tensor) and step._array.ndim != 1:
             raise ShapeError(
-                "torch.gradient expected each element of spacing to have one value for each sample along its dimension"
+                "torch.gradient expected each element of spacing to have one dimension, but got an element with "
+                f"{step._array.ndim} dimensions!"
             )
     return each
 
@@ -228,16 +222,17 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
 
     if isinstance(step, Tensor):
         shape = [-1 if d == dim else 1 for d in range(x._array.ndim)]
-        width = (_slice(step, 0, 1, n) - _slice(step, 0, 0, n - 1)).reshape(shape)
-        h1, h2 = _slice(width, dim, 0, n - 2), _slice(width, dim, 1, n - 1)
+        places = step._array.shape[0]  # one for each sample, or one for all of them
+        width = (_slice(step, 0, 1, places) - _slice(step, 0, 0, places - 1)).reshape(shape)
+        h1, h2 = _slice(width, dim, 0, places - 2), _slice(width, dim, 1, places - 1)
         inner = (
             at(0, n - 2) * (-h2 / (h1 * (h1 + h2)))
             + at(1, n - 1) * ((h2 - h1) / (h1 * h2))
             + at(2, n) * (h1 / (h2 * (h1 + h2)))
         )
-        first, last = _slice(width, dim, 0, 1), _slice(width, dim, n - 2, n - 1)
+        first, last = _slice(width, dim, 0, 1), _slice(width, dim, places - 2, places - 1)
         second, before = (
-            (_slice(width, dim, 1, 2), _slice(width, dim, n - 3, n - 2))
+            (_slice(width, dim, 1, 2), _slice(width, dim, places - 3, places - 2))
             if edge_order == 2
             else (None, None)
         )

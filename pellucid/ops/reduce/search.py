@@ -342,7 +342,7 @@ def _edges(x: Any, bins: Any, low_high: Any, name: str, dim: int = 0) -> Any:
         return bins._array
     if bins <= 0:
         raise OperationError(
-            f"torch.{name}(): bins must be > 0, but got {bins} for dimension {dim}"
+            f"torch.histogram(): bins must be > 0, but got {bins} for dimension {dim}"
         )
     return tracing.effect(_parts_of_range, x, bins, low_high, x.dtype, dim)
 
@@ -403,7 +403,7 @@ def _count(x: Any, d: int, edges: list[Any], weight: Any, density: bool) -> Any:
     return total.astype(kind)
 
 
-def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str) -> Any:
+def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str, inner: int = 1) -> Any:
     if weight is None:
         return None
     if require_tensor(weight, name, "weight").dtype is not kind:
@@ -413,14 +413,29 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str) -> Any:
         )
     if weight._array.shape != shape:
         raise ShapeError(
-            f"torch.{name}(): if weight tensor is provided it should have the same shape as the input tensor excluding its "
-            f"innermost dimension, but got input with shape {list(shape)} and weight with shape {list(weight._array.shape)}"
+            f"torch.{name}: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+            f"innermost dimension, but got input with shape {[*shape, inner]} and weight with shape {list(weight._array.shape)}"
         )
     return weight._array
 
 
+def _fits_edges(input: Tensor, edges: list[Tensor]) -> None:
+    """Bins that are given by their edges: a vector of the input's dtype for each dimension."""
+    for dim, one in enumerate(edges):
+        if one._array.ndim != 1:
+            raise ShapeError(
+                f"torch.histogramdd: bins tensor should have one dimension, but got {one._array.ndim} dimensions in the bins tensor "
+                f"for dimension {dim}"
+            )
+        if one.dtype is not input.dtype:
+            raise DtypeError(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with "
+                f"dtype {input.dtype.c_name} and bins for dimension {dim} with dtype {one.dtype.c_name}"
+            )
+
+
 def _floats(input: Any, name: str) -> None:
-    if require_tensor(input, name).dtype not in (dtypes.float32, dtypes.float64):
+    if input.dtype not in (dtypes.float32, dtypes.float64):
         raise UnsupportedError(
             f"\"histogramdd\" not implemented for '{input.dtype.scalar_type_name}'"
         )
@@ -454,19 +469,10 @@ def histogram(
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 4.0)).hist
     tensor([2., 1.])
     """
+    x = _held(require_tensor(input, "histogram"), "histogram")
+    if isinstance(bins, Tensor) and bins._array.ndim:
+        _fits_edges(input, [bins])
     _floats(input, "histogram")
-    x = _held(input, "histogram")
-    if isinstance(bins, Tensor):
-        if bins._array.ndim != 1:
-            raise ShapeError(
-                f"torch.histogramdd: bins tensor should have one dimension, but got {bins._array.ndim} dimensions in the bins tensor "
-                "for dimension 0"
-            )
-        if bins.dtype is not input.dtype:
-            raise DtypeError(
-                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with "
-                f"dtype {input.dtype.c_name} and bins for dimension 0 with dtype {bins.dtype.c_name}"
-            )
     weights = _weights(weight, x.shape, input.dtype, "histogramdd")
     if range is not None and len(range) != 2:
         raise ShapeError(f"torch.histogramdd: range should have 2 elements, but got {len(range)}")
@@ -482,7 +488,6 @@ def histogram(
 def histogramdd(
     input: Tensor,
     bins: Any,
-    *,
     range: Any = None,
     weight: Tensor | None = None,
     density: bool = False,
@@ -499,23 +504,33 @@ def histogramdd(
     tensor([[0., 1.],
             [1., 0.]])
     """
-    _floats(input, "histogramdd")
-    x = _held(input, "histogramdd")
+    x = _held(require_tensor(input, "histogramdd"), "histogramdd")
     if x.ndim < 2:
         raise ShapeError("torch.histogramdd: input tensor should have at least 2 dimensions")
     d = x.shape[-1]
-    each = list(bins) if isinstance(bins, (tuple, list)) else [bins] * d
+    if not isinstance(bins, (tuple, list)):
+        if (count := int(bins)) < 0:
+            raise OperationError("number of steps must be non-negative")
+        bins = [count] * d
+    each = list(bins)
+    given = [edges for edges in each if isinstance(edges, Tensor)]
     if len(each) != d:
         raise ShapeError(
-            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
+            f"torch.histogramdd: expected {d} sequences of bin edges for a {d}-dimensional histogram but got {len(each)}"
+            if given
+            else "histogramdd: The size of bins must be equal to the innermost dimension of the input."
         )
-    if range is not None and len(range) != 2 * d:
+    _fits_edges(input, given)
+    _floats(input, "histogramdd")
+    if not given and range is not None and len(range) != 2 * d:
         raise ShapeError(
             f"torch.histogramdd: for a {d}-dimensional histogram range should have {2 * d} elements, but got {len(range)}"
         )
-    pairs = [None if range is None else (range[2 * k], range[2 * k + 1]) for k in np.arange(d)]
+    pairs = [
+        None if given or range is None else (range[2 * k], range[2 * k + 1]) for k in np.arange(d)
+    ]
     edges = [_edges(x[..., k], b, pairs[k], "histogramdd", k) for k, b in enumerate(each)]
-    weights = _weights(weight, x.shape[:-1], input.dtype, "histogramdd")
+    weights = _weights(weight, x.shape[:-1], input.dtype, "histogramdd", d)
     made = tracing.effect(_count, x, d, edges, weights, bool(density))
     kernel = "aten::_histogramdd_from_bin_" + ("tensors" if isinstance(each[0], Tensor) else "cts")
     sources = (input, *each, weight)

@@ -513,7 +513,16 @@ def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bo
     return whole_op.call(input)
 
 
-@public(methods="=", out=True)
+_CHECKING = "(while checking arguments for median)"
+_MEDIAN_OUT = (
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type {got_cpu} does not equal {wants_cpu} "
+    + _CHECKING,
+    "Expected tensor for argument #1 'indices' to have scalar type Long; but got {got_cpu} instead "
+    + _CHECKING,
+)
+
+
+@public(methods="=", out=_MEDIAN_OUT)
 @numpy_names
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median of all elements, or along one dimension with its index. Of an even number of
@@ -531,7 +540,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return _median(median_op, median_all_op, "median", input, dim, keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out=_MEDIAN_OUT)
 @numpy_names
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """As `median`, ignoring NaN.

@@ -358,9 +358,4 @@ def unique_consecutive(
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    for name, flag in (("return_inverse", return_inverse), ("return_counts", return_counts)):
-        if type_name(flag) not in ("bool", "numpy.bool") and isinstance(input, Tensor):
-            raise ArgumentTypeError(
-                f"unique_consecutive(): argument '{name}' must be bool, not {type_name(flag)}"
-            )
     return _unique("unique_consecutive", input, dim, return_inverse, return_counts, True)

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...core import tracing
 from ...core.primitive import TENSORS as F
-from ...core.public import public
+from ...core.public import FUNCTIONS, public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import DimensionError, OperationError, ShapeError, warn, warn_once
+from .._overloads import native
 from .._rules import require_tensor
 
 
@@ -40,25 +41,6 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
         for n in (left, n_fft - win_length - left)
     ]
     return F.cat(zeros[0], window, zeros[1], dim=0)
-
-
-def _padded(x: Any, amount: int, mode: str) -> Any:
-    """The last dimension continued by `amount` on both sides."""
-    n = x._array.shape[-1]
-    names = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    if mode == "constant":
-        zeros = make_tensor(constant(np.zeros((*x._array.shape[:-1], amount), x._array.dtype)))
-        return F.cat(zeros, x, zeros, dim=x._array.ndim - 1)
-    if mode not in names:
-        raise OperationError(f"Unrecognised padding mode {mode}")
-    if mode == "reflect" and amount >= n:
-        raise ShapeError(
-            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({amount}, {amount}) "
-            f"at dimension 2 of input {[1] * (3 - x._array.ndim) + list(x._array.shape)}"
-        )
-    places = np.pad(np.arange(n), amount, mode=names[mode])
-    index = np.broadcast_to(places, (*x._array.shape[:-1], len(places)))
-    return F.take_along(x, make_tensor(constant(index.copy())), dim=x._array.ndim - 1, unique=False)
 
 
 @public(methods="=")
@@ -95,10 +77,41 @@ def stft(
     >>> torch.stft(torch.ones(16), 8, window=torch.ones(8), return_complex=True).shape
     torch.Size([5, 9])
     """
-    require_tensor(input, "stft")
-    if window is not None:
-        require_tensor(window, "stft", "window")
-    else:
+    if center and align_to_window is not None:
+        raise OperationError("stft align_to_window should only be set when center = false")
+    x: Any = input
+    if center:
+        amount, shape = int(n_fft // 2), tuple(x.shape)
+        x = x.view((1,) * (3 - len(shape)) + shape)
+        x = FUNCTIONS["nn.functional"]["pad"](x, [amount, amount], pad_mode)
+        x = x.view(x.shape[-len(shape) :])
+    return _stft(
+        x,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        normalized,
+        onesided,
+        return_complex,
+        align_to_window,
+    )
+
+
+@native("_VF.stft")
+def _stft(
+    x: Any,
+    n_fft: int,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    normalized: bool,
+    onesided: bool | None,
+    return_complex: bool | None,
+    align_to_window: bool | None,
+) -> Tensor:
+    """The windows of a signal that is continued already."""
+    if window is None:
         warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows "
             "such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning and "
@@ -106,9 +119,7 @@ def stft(
         )
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
-    if center and align_to_window is not None:
-        raise OperationError("stft align_to_window should only be set when center = false")
-    complex_signal = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
+    complex_signal = x.dtype.is_complex or (window is not None and window.dtype.is_complex)
     asked = return_complex
     if return_complex is None:
         if not complex_signal:
@@ -123,9 +134,6 @@ def stft(
             "inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the complex output "
             "to recover the old return format."
         )
-    x: Any = input
-    if center and 1 <= x._array.ndim <= 2 and n_fft > 0:
-        x = _padded(x, n_fft // 2, pad_mode)
     call = _described(
         x,
         "stft",
@@ -138,10 +146,10 @@ def stft(
         return_complex=asked,
         align_to_window=align_to_window,
     )
-    kind = input.dtype
+    kind = x.dtype
     if not (kind.is_floating_point or kind.is_complex):
         raise OperationError(f"{call} : expected a tensor of floating point or complex values")
-    if not 1 <= input._array.ndim <= 2:
+    if not 1 <= x._array.ndim <= 2:
         raise ShapeError(f"{call} : expected a 1D or 2D tensor")
     n = x._array.shape[-1]
     if not 0 < n_fft <= n:

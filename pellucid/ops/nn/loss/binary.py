@@ -105,6 +105,8 @@ def binary_cross_entropy(
     """
     reduction = get_reduction(size_average, reduce, reduction)
     asked_for("size", target, input)
+    if weight is not None:
+        asked_for("size", weight)
     x, t = (
         require_tensor(input, "binary_cross_entropy")._array,
         require_tensor(target, "binary_cross_entropy", "target", 2)._array,

@@ -18,7 +18,7 @@ from ....ir.formula import Formula
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
 from ._checks import held_by
-from ._reduction import checked, flagged, known, reduce_loss
+from ._reduction import checked, flagged, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -43,6 +43,7 @@ def kl_div(
     >>> torch.nn.functional.kl_div(p.log(), p, reduction="batchmean")
     tensor(0.)
     """
+    old = size_average is not None or reduce is not None
     reduction = flagged(size_average, reduce, reduction)
     reduction = reduction if reduction == "batchmean" else checked(reduction)
     require_tensor(input, "kl_div"), require_tensor(target, "kl_div", "target", 2)
@@ -53,7 +54,7 @@ def kl_div(
             raise DtypeError(
                 "kl_div: Integral inputs not supported.", hint="convert first: x.float()"
             )
-    if reduction == "mean":
+    if reduction == "mean" and not old:
         warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the "
@@ -161,7 +162,9 @@ def poisson_nll_loss(
     >>> torch.nn.functional.poisson_nll_loss(log_rate, counts)
     tensor(0.3591)
     """
-    reduction = known(flagged(size_average, reduce, reduction))
+    reduction = flagged(size_average, reduce, reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(reduction + " is not a valid value for reduction")
     x, t = (
         require_tensor(input, "poisson_nll_loss"),
         require_tensor(target, "poisson_nll_loss", "target", 2),

@@ -257,7 +257,7 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise ArgumentValueError("only p == 1 and p == 2 supported")
     rows, classes = _check_multi("multi_margin_loss", input, target, False)
-    if weight is not None and (weight.ndim != 1 or weight._array.size != classes):
+    if weight is not None and (weight.dim() != 1 or weight._array.size != classes):
         raise (
             ArgumentValueError("weight must be one-dimensional")
             if weight.ndim != 1

@@ -14,7 +14,7 @@ from ....core.tensor import Tensor
 from ....errors import ArgumentTypeError, OperationError, ShapeValueError, type_name
 from ....ir.formula import Formula
 from ....shapes import broadcast_shapes
-from ..._rules import full_precision
+from ..._rules import asked_for, full_precision
 from ..._samples import Sample, cases
 from ._checks import check_pair, held_by, no_kernel
 from ._reduction import checked, get_reduction, reduce_loss
@@ -279,6 +279,8 @@ def huber_loss(
     tensor([0.1250, 2.5000])
     """
     check_pair("huber_loss", input, target)
+    if weight is not None:
+        asked_for("size", weight)
     reduction = checked(reduction)
     if not isinstance(delta, (int, float)):
         raise ArgumentTypeError(

@@ -14,7 +14,7 @@ from ....arrays.native import kernels
 from ....core.modes import state
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
-from ....core.public import public
+from ....core.public import FUNCTIONS, public
 from ....core.tensor import Tensor
 from ....core.transforms.linking import connected
 from ....errors import ArgumentValueError, OperationError, ShapeError
@@ -134,14 +134,14 @@ def group_norm_functional(
     shape = require_tensor(input, "group_norm")._array.shape
     if (
         len(shape) >= 2
-        and num_groups > 0
+        and num_groups != 0
         and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1
     ):
         raise ArgumentValueError(
             f"Expected more than 1 value per channel when training, got input size {list(shape)}",
             op="group_norm",
         )
-    return group_norm(input, num_groups, weight, bias, eps)
+    return FUNCTIONS["torch"]["group_norm"](input, num_groups, weight, bias, eps)
 
 
 @public()
@@ -188,9 +188,11 @@ def group_norm(
         if t is not None and tuple(
             require_tensor(t, "group_norm", name, 3 + (name == "bias"))._array.shape
         ) != (shape[1],):
+            # PyTorch shows the weight's shape for both
+            shown = [0] if weight is None else list(weight._array.shape)
             raise ShapeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(t._array.shape)} and input of shape {list(shape)}",
+                f"{shown} and input of shape {list(shape)}",
                 op="group_norm",
             )
     if mixed_types("group_norm", input, weight, bias):

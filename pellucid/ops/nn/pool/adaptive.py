@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import reads_later
 from ....core.tensor import Tensor
-from ....errors import ArgumentTypeError, OperationError, ShapeError
+from ....errors import ArgumentTypeError, OperationError, ShapeError, type_name
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
@@ -145,6 +146,13 @@ def _adaptive(
     name: str, n: int, input: Tensor, output_size: Any
 ) -> tuple[Tensor, int, tuple[int, ...]]:
     x = require_tensor(input, name)
+    if (
+        not isinstance(output_size, (int, tuple, list))
+        or output_size
+        and type(output_size) in (tuple, list)
+        and not isinstance(output_size[0], (int, np.integer, Tensor, NoneType))
+    ):
+        output_size = _sizes_asked_for(name, n, x, output_size)
     # of whole numbers it is remembered
     plain = (
         type(output_size) is int
@@ -191,6 +199,24 @@ def _means_refused(n: int, x: Tensor, output_size: Any) -> bool:
     if x.dtype.is_floating_point or x.dtype.is_complex:
         return False
     return 1 < x.ndim < 4 if n == 1 else not shapes.dims.listed(output_size) or x.ndim > n
+
+
+def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
+    """What PyTorch's Python makes of sizes before it hands them on, and the refusal of others."""
+    if n > 1:
+        if len(x.shape) <= len(output_size):
+            raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+        kept = x.shape[-len(output_size) :]
+        output_size = [k if s is None else s for s, k in zip(output_size, kept, strict=True)]
+    listed = isinstance(output_size, (tuple, list))
+    found = output_size[0] if listed else output_size
+    if not hasattr(found, "__index__"):
+        kind = type_name(found)
+        what = f"but found element of type {kind} at pos 0" if listed else f"not {kind}"
+        raise ArgumentTypeError(
+            f"{name}(): argument 'output_size' (position 2) must be tuple of ints, {what}"
+        )
+    return output_size
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:

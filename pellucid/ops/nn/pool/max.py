@@ -16,7 +16,7 @@ from ....core.public import public
 from ....core.tape import reads_later
 from ....core.tensor import Tensor
 from ....dtypes import channels_last
-from ....errors import OperationError
+from ....errors import OperationError, ShapeError
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
@@ -196,6 +196,10 @@ def _with_indices(n: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
+        if n == 1 and isinstance(kernel_size, (tuple, list)) and len(kernel_size) != 1:
+            raise ShapeError(
+                f"max_pool1d() argument 'kernel_size' should contain one int (got {len(kernel_size)})"
+            )
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
     function.__name__ = f"max_pool{n}d_with_indices"
