@@ -222,10 +222,6 @@ class Tensor(metaclass=TensorMeta):
             )
         self._array = value._array
 
-    def is_inference(self) -> bool:
-        """True for a tensor made in inference mode."""
-        return bool(self._x and self._x.get("inference"))
-
     def extra(self) -> dict[str, Any]:
         """The dictionary of rare things, made when first asked for."""
         if self._x is None:

@@ -66,7 +66,7 @@ def typename(obj: Any, /) -> str:
     return qualified if module in ("", "builtins", "__builtin__") else f"{module}.{qualified}"
 
 
-@public()
+@public(methods="=")
 def is_inference(input: Tensor) -> bool:
     """True for a tensor made in inference mode.
 
@@ -76,7 +76,7 @@ def is_inference(input: Tensor) -> bool:
     >>> torch.is_inference(x), torch.is_inference(torch.ones(2))
     (True, False)
     """
-    return input.is_inference()
+    return bool(input._x and input._x.get("inference"))
 
 
 @public()

@@ -143,10 +143,10 @@ def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | No
         # names of NumPy's, which a function in Python does not know
         own = _signature(known.inner).parameters
         wrong = next((n for n in kwargs if n in NUMPY_NAMES and n not in own), None)
-        return (
-            wrong
-            and f"{in_python(known.written, own)}() got an unexpected keyword argument '{wrong}'"
-        )
+        if wrong is None:
+            return None
+        shown = "Tensor." * known.inner.startswith("Tensor.") + in_python(known.written, own)
+        return f"{shown}() got an unexpected keyword argument '{wrong}'"
     places = [value for slot, value in values.items() if not slot.keyword]
     named = {slot.name: value for slot, value in values.items() if slot.keyword}
     return failure(known.shown, known.every[0], places, named)
@@ -259,6 +259,7 @@ def _is_int(value: Any) -> bool:
     return (
         hasattr(value, "__index__")
         and not isinstance(value, (bool, np.bool_))
+        and not (isinstance(value, np.ndarray) and (value.ndim or value.dtype.kind not in "iu"))
         and not isinstance(value, Tensor)
         or (
             isinstance(value, Tensor)

@@ -686,7 +686,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         )
     if LD.dtype is not B.dtype:
         raise OperationError(
-            f"Expected b and A to have the same dtype, but found b of type {B.dtype.scalar_type_name} and A of type {LD.dtype.scalar_type_name} instead."
+            f"Expected b and A to have the same dtype, but found b of type {B.dtype.scalar_type_name} and A of type "
+            f"{LD.dtype.scalar_type_name} instead."
         )
     _check_inner(name, LD, B)
     a, b = LD._array, B._array

@@ -532,6 +532,7 @@ def grid_sampler(
             "grid_sampler(): expected interpolation_mode and padding_mode to be 0, 1 or 2, but got "
             f"{interpolation_mode} and {padding_mode}"
         )
+    require_tensor(input, "grid_sampler")
     mode, padding = _MODES[interpolation_mode], _PADDINGS[padding_mode]
     return nn_grid.grid_sample(input, grid, mode, padding, align_corners)
 

@@ -638,7 +638,7 @@ def _quantile(
                 f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type_name(q)}"
             )
         if not 0 <= q <= 1:
-            raise OperationError(f"{name}() q must be in the range [0, 1] but got {q:g}")
+            raise OperationError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = make_tensor(constant(np.asarray(q, input._array.dtype)))
     if input.is_meta:
         raise UnsupportedError(f"{name} on a meta tensor: it reads the values")

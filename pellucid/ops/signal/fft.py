@@ -23,6 +23,7 @@ from ...errors import ArgumentTypeError, DtypeError, OperationError, Unsupported
 from ...shapes import normalize_dim
 from .._rules import at_full_precision, constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
+from ..create._factory import check_memory
 
 COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
 
@@ -565,8 +566,17 @@ irfft2, hfft2, ihfft2 = _two("irfft2", irfftn), _two("hfft2", hfftn), _two("ihff
 
 # ---- frequencies and their order --------------------------------------------------------------
 def _frequencies(
-    name: str, values: Any, n: int, d: float, dtype: Any, requires_grad: bool, device: Any
+    name: str,
+    values: Any,
+    n: int,
+    d: float,
+    dtype: Any,
+    requires_grad: bool,
+    device: Any,
+    layout: Any,
+    pin_memory: Any,
 ) -> Tensor:
+    check_memory(layout, pin_memory)
     kind = dtype or dtypes.get_default_dtype()
     if kind.is_integral:
         raise OperationError(f"{name} requires a floating point or complex dtype")
@@ -595,6 +605,7 @@ def fftfreq(
     dtype: dtypes.dtype | None = None,
     layout: Any = None,
     device: Any = None,
+    pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies that `fft` of n samples returns, in cycles per unit.
@@ -616,7 +627,7 @@ def fftfreq(
         k = np.arange(n)
         return np.where(k < (n + 1) // 2, k, k - n).astype(np.float64)
 
-    return _frequencies("fftfreq", values, n, d, dtype, requires_grad, device)
+    return _frequencies("fftfreq", values, n, d, dtype, requires_grad, device, layout, pin_memory)
 
 
 @public(namespace="fft", out="cast: rfftfreq requires a floating point or complex dtype")
@@ -627,6 +638,7 @@ def rfftfreq(
     dtype: dtypes.dtype | None = None,
     layout: Any = None,
     device: Any = None,
+    pin_memory: bool | None = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """The frequencies that `rfft` of n samples returns, in cycles per unit.
@@ -645,7 +657,7 @@ def rfftfreq(
     def values(n: int) -> Any:
         return np.arange(n // 2 + 1, dtype=np.float64)
 
-    return _frequencies("rfftfreq", values, n, d, dtype, requires_grad, device)
+    return _frequencies("rfftfreq", values, n, d, dtype, requires_grad, device, layout, pin_memory)
 
 
 def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:

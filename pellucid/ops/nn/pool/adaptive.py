@@ -208,8 +208,10 @@ def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
         kept = x.shape[-len(output_size) :]
         output_size = [k if s is None else s for s, k in zip(output_size, kept, strict=True)]
+    found: Any = output_size
     listed = isinstance(output_size, (tuple, list))
-    found = output_size[0] if listed else output_size
+    if listed:
+        found = found[0]
     if not hasattr(found, "__index__"):
         kind = type_name(found)
         what = f"but found element of type {kind} at pos 0" if listed else f"not {kind}"
