@@ -116,6 +116,7 @@ class Primitive:
     work: Callable[..., int] | None = None
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None
     nodes: Callable[[Any], Any] | None = None
+    order: tuple[str, ...] = ()
     linked: tuple[tuple[str, bool], ...] = ()
     borrows: tuple[str, ...] = ()
     lies: tuple[int, ...] | None = None
@@ -260,6 +261,7 @@ def defop(
     work: Callable[..., int] | None = None,
     variant: Callable[[Any], str | tuple[str, tuple[int, ...]]] | None = None,
     nodes: Callable[[Any], Any] | None = None,
+    order: str = "",
     linked: str = "",
     borrows: str = "",
     lies: str | None = None,
@@ -338,6 +340,7 @@ def defop(
             from the number of elements of the (first) result and the arguments' shapes.
         nodes: `nodes(node)` makes it the nodes that PyTorch has, where those are several, and
             returns those of them that keep what is saved.
+        order: all arguments in the order in which PyTorch's nodes come to them, where it is another.
         linked: the arguments (and "out", the result) that recorded gradients stay connected to,
             though their values may not depend on them: a second derivative by them is zeros, or
             None for `name?`.
@@ -373,6 +376,7 @@ def defop(
         "kernel": kernel or f"{name}_cpu",
         "traits": frozenset(traits.split()),
         "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
+        "order": tuple(order.split()),
         "borrows": tuple(borrows.split()),
         "lies": tuple([words.index(word) for word in (args if lies is None else lies).split()])
         if lies is not None or elementwise and len(words) > 1

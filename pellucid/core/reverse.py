@@ -31,7 +31,7 @@ from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS, raw_of
 from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
 from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor
-from .transforms.linking import linked
+from .transforms.linking import in_reverse, linked
 
 _refcount = sys.getrefcount
 
@@ -93,7 +93,8 @@ class BackwardPass:
         self.keep = keep
         self.heap: list[tuple[float, Node]] = []
         self.grads: dict[Any, Any] = {}
-        self.leaves: dict[int, tuple[Tensor, Any]] = {}
+        # the gradient of a leaf so far, and the node that gave to it last
+        self.leaves: dict[int, tuple[Tensor, Any, Node | None]] = {}
         self.wanted = None if wanted is None else {_key(e) for e in wanted}
         self.found: dict[Any, Any] = {}
         self.allowed: set[int] | None = None
@@ -120,8 +121,8 @@ class BackwardPass:
             if any(key in self.wanted or key[0] in allowed for key in keys):
                 allowed.add(id(n))
 
-    def send(self, edge: Any, g: Any) -> None:
-        """Hand a fitted gradient to an edge; None only has its node visited."""
+    def send(self, edge: Any, g: Any, giver: Node | None = None) -> None:
+        """Hand a fitted gradient of `giver` to an edge; None only has its node visited."""
         if isinstance(edge, Node):
             known = self.grads.get(edge)
             if known is None:
@@ -140,8 +141,8 @@ class BackwardPass:
                 slots[index] = g if slots[index] is None else self.add(slots[index], g)
         elif g is not None:
             # Keyed by identity: == of tensors is element-wise.
-            known = self.leaves.get(id(edge))
-            self.leaves[id(edge)] = (edge, g if known is None else self.add(known[1], g))
+            known = self.leaves.pop(id(edge), None)
+            self.leaves[id(edge)] = (edge, g if known is None else self.add(known[1], g), giver)
 
     def add(self, a: Any, b: Any) -> Any:
         """The sum of two gradients."""
@@ -208,13 +209,13 @@ class BackwardPass:
                 if edge is None:
                     continue
                 if by_hand:
-                    self.send(edge, None if gi is None else self.fitted(gi, *value_at(edge)))
+                    self.send(edge, None if gi is None else self.fitted(gi, *value_at(edge)), node)
                 elif gi is None or type(edge) is OutputSlot:
                     if waiting is not None:
                         grads[waiting] = waiting_g
                         heappush(heap, (-waiting.seq, waiting))
                         waiting = waiting_g = None
-                    self.send(edge, None if gi is None else fit(gi, *value_at(edge)))
+                    self.send(edge, None if gi is None else fit(gi, *value_at(edge)), node)
                 elif isinstance(edge, Node):
                     if gi.shape != edge.shape or gi.dtype is not edge.dtype:
                         gi = fit(gi, edge.shape, edge.dtype)
@@ -237,10 +238,11 @@ class BackwardPass:
                     la = edge._array
                     if gi.shape != la.shape or gi.dtype is not la.dtype:
                         gi = fit(gi, la.shape, la.dtype)
-                    held = leaves.get(id(edge))
+                    held = leaves.pop(id(edge), None)
                     leaves[id(edge)] = (
                         edge,
                         gi if held is None else _sum(held[1], gi, id(edge), summed),
+                        node,
                     )
             held = gs = gi = g = s = None  # a leaf takes over an array that nobody else refers to
 
@@ -332,9 +334,7 @@ class BackwardPass:
 
     def finish(self) -> None:
         """Give leaves their gradients."""
-        leaves = list(self.leaves.values())
-        self.leaves.clear()
-        leaves.reverse()
+        leaves = in_reverse(self.leaves)
         while leaves:
             leaf, g = leaves.pop()
             if leaf._view is not None and not collects(leaf):

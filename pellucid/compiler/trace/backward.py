@@ -99,7 +99,7 @@ class TracedBackwardPass(BackwardPass):
         return made
 
     # ---- the traversal ---------------------------------------------------------------------------
-    def send(self, edge: Any, g: Any) -> None:
+    def send(self, edge: Any, g: Any, giver: Any = None) -> None:
         """Give an edge its gradient; the ones that backward starts with are constants of the
         program.
         """
@@ -112,7 +112,7 @@ class TracedBackwardPass(BackwardPass):
                 and (array == 1).all()
             ):
                 self.tracer.constant(array)  # the gradient that backward starts with
-        super().send(edge, g)
+        super().send(edge, g, giver)
 
     def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
         """Walk the graph, newest node first."""

@@ -70,7 +70,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
     finally:
         local.run = around
     found, made = dict(run.found), []
-    for key, (_, value) in run.leaves.items():
+    for key, (_, value, _) in run.leaves.items():
         found[key, 0] = value
     for e in edges:
         key = (id(e.node), e.index) if type(e) is OutputSlot else (id(e), 0)

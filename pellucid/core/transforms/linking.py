@@ -8,6 +8,7 @@ instead of an error.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,30 @@ def apart() -> Iterator[None]:
         yield
     finally:
         _apart.now = before
+
+
+def in_reverse(leaves: dict[int, tuple[Tensor, Any, Node | None]]) -> list[tuple[Tensor, Any]]:
+    """The leaves and their gradients, taken out of the dictionary, the one that is served first at
+    the end.
+
+    A leaf is served when its last gradient has come, those of one node in the order of the edges of
+    PyTorch's node (`order` of its record). Only hooks can tell.
+    """
+    found = list(leaves.values())
+    leaves.clear()
+    if any(leaf._x for leaf, _, _ in found):
+        groups = itertools.groupby(found, lambda entry: id(entry[2]))
+        found = [entry for _, group in groups for entry in _by_edges(list(group))]
+    return [(leaf, g) for leaf, g, _ in reversed(found)]
+
+
+def _by_edges(found: list[tuple[Tensor, Any, Node | None]]) -> list[Any]:
+    node = found[0][2]
+    if node is None or not node.op.order or len(found) == 1:
+        return found
+    places = [node.op.args.index(word) for word in node.op.order]
+    order = [id(node.inputs[k]) for k in places if k < len(node.inputs)]
+    return sorted(found, key=lambda entry: order.index(id(entry[0])))
 
 
 def linked(node: Node, gs: Any) -> Any:

@@ -209,6 +209,7 @@ linear_op = defop(
     grad_name="Addmm",
     variant=_variant,
     nodes=_nodes,
+    order="bias input weight",
     batch=_batch_linear,
     onnx=_onnx_linear,
     autocast="lower",

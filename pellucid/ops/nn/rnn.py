@@ -303,6 +303,7 @@ def _layer(mode: str, packed: bool) -> Any:
         forward=forward,
         aux=True,
         outputs=3 if lstm else 2,
+        order="input hx cx w_ih b_ih w_hh b_hh" if lstm else "b_hh w_hh b_ih w_ih input hx",
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
         title=_TITLES[mode],
@@ -366,6 +367,9 @@ def _step(mode: str) -> Any:
         forward=forward,
         aux=True,
         outputs=2 if lstm else 1,
+        order="b_hh w_hh b_ih w_ih input hx"
+        if mode == "gru"
+        else f"b_ih w_ih b_hh w_hh input hx{' cx' * lstm}",
         aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
         vjp=lstm_vjp if lstm else other_vjp,
         samples=_samples(mode, "step"),
