@@ -116,3 +116,34 @@ def test_a_mask_with_one_value_fills_and_other_shapes_come_first():
     for values in ([], [1.0, 2.0]):
         with pytest.raises(RuntimeError, match="shape mismatch: value tensor of shape"):
             x.clone()[x > 2] = torch.tensor(values)
+
+
+def test_a_storage_takes_another_size_under_its_tensors():
+    x = torch.arange(6.0).reshape(2, 3)
+    column, row = x.t()[1:], x[1]
+    storage = x.untyped_storage()
+    storage.resize_(48)
+    x[0, 1] = 9
+    assert column.tolist() == [[9, 4], [2, 5]] and column.untyped_storage() is storage
+    storage.resize_(0)  # the memory is gone, the shapes stay
+    assert x.shape == (2, 3) and x.untyped_storage().nbytes() == 0 == x.untyped_storage().data_ptr()
+    del storage
+    column.untyped_storage().resize_(24)
+    x.copy_(torch.ones(2, 3))
+    assert row.tolist() == [1, 1, 1] and column.tolist() == [[1, 1]] * 2
+    assert column.stride() == (1, 3) and x.untyped_storage().nbytes() == 24
+    half = torch.ones(3, dtype=torch.bfloat16)
+    half.untyped_storage().resize_(0)
+    half.untyped_storage().resize_(6)
+    assert half.fill_(1).tolist() == [1, 1, 1]
+    lent = torch.from_numpy(np.ones(3))
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        lent.untyped_storage().resize_(0)
+
+
+def test_set_makes_a_storage_larger():
+    storage = torch.ones(3).untyped_storage()
+    x = torch.zeros(2).set_(storage, 1, (5,))
+    assert x.shape == (5,) and storage.nbytes() == 24 and x[:2].tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="the length of data is not a multiple of 2"):
+        torch.UntypedStorage(3).byteswap(torch.int16)

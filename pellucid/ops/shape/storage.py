@@ -624,6 +624,10 @@ def set_(
             if stride or stride is not None and not shape
             else shapes.contiguous_strides(shape)
         )
+        if 0 not in shape and held.resizable() and all(step >= 0 for step in strides):
+            needed = (storage_offset + 1 + _span(shape, strides, 0)[1]) * item
+            if needed > held.nbytes():  # as in PyTorch, the memory grows
+                held.resize_(needed)
         shapes.check_as_strided(shape, strides, storage_offset, held.nbytes() // item, item)
         steps = tuple([s * item for s in strides])
         self._array = np.ndarray(

@@ -31,10 +31,7 @@ from ...errors import (
     type_name,
     warn_once,
 )
-
-_SHARED_BY_TENSORS = (
-    "UntypedStorage.resize_: memory that tensors lie in cannot change its size here"
-)
+from .resizing import resized
 
 
 def copied(array: Any, memo: dict[Any, Any]) -> Any:
@@ -299,18 +296,17 @@ class UntypedStorage(_NamesItself, StorageBase):
         return self.filename is None
 
     def resize_(self, size: int) -> UntypedStorage:
-        """Another number of bytes, the first of which stay.
+        """Another number of bytes, the first of which stay, under all tensors that lie in them.
 
         Raises:
-            NotImplementedError: tensors lie in the memory, which NumPy cannot move below them.
+            RuntimeError: the memory is that of a NumPy array.
         """
         if not isinstance(size, int):
             raise OperationError(f"resize_ expects an int, but got {type_name(size)}")
         if _checked_size(size) != self.nbytes():
-            fresh = np.empty(size, np.uint8)
-            kept = min(size, self.nbytes())
-            fresh[:kept] = self._bytes()[:kept]
-            self._replace(fresh, _SHARED_BY_TENSORS)
+            known = None if self._tensor is None else self._tensor()
+            self._owner = resized(self._owner, size, known)
+            _OF_TENSORS[id(self._owner)] = self
         return self
 
     def element_size(self) -> int:
@@ -385,6 +381,8 @@ class UntypedStorage(_NamesItself, StorageBase):
             raise OperationError(f"expected torch.dtype, but got {type(dtype)}")
         part = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
         raw = self._bytes()
+        if len(raw) % dtype.itemsize:
+            raise OperationError(f"the length of data is not a multiple of {dtype.itemsize}")
         raw[:] = raw.reshape(-1, part)[:, ::-1].reshape(-1)
 
     def _to(self, kind: dtypes.dtype) -> TypedStorage:
