@@ -15,12 +15,13 @@ from . import source
 from .bind import wrap
 from .callers import tensor_of
 from .display import refusals
+from .display.nodes import OF_NODES, function_node
 from .display.outdated import restrict
 from .inplace import bump, check_writable, rebase
 from .interpret import owner, thread
 from .modes import local, no_grad, set_grad_enabled, state
 from .primitive import PRIMITIVES, Primitive
-from .tape import Node, check_saved, count, joined, node_type, value_at
+from .tape import Node, check_saved, count, joined, value_at
 from .tensor import OutputSlot, Tensor, View, alias, version_of
 
 _new = object.__new__
@@ -118,10 +119,10 @@ class FunctionCtx:
         node = self._node()
         return node.name() if node is not None else type(self).__name__
 
-    @property
-    def next_functions(self) -> tuple[Any, ...]:
-        node = self._node()
-        return node.next_functions if node is not None else ()
+    def __getattr__(self, name: str) -> Any:
+        if name not in OF_NODES:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return getattr(self._node(), name, ())
 
 
 class _FunctionPrimitive(Primitive):
@@ -392,9 +393,9 @@ def _record(
 ) -> None:
     for o in [o for o in outs if id(o) in dirty and id(o) not in still]:
         check_writable(o, op.name)  # before the arguments' places in the graph are read
-    node: Node = _new(node_type(op))
-    node.op = op
-    node.plan = op
+    node: Node = _new(function_node(op.grad_name))
+    node.__dict__ = ctx.__dict__
+    node.op = node.plan = op
     places = tuple([k for k, x in enumerate(args) if isinstance(x, Tensor)])
     node.params = {
         "ctx": ctx,

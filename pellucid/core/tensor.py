@@ -206,7 +206,7 @@ class Tensor(metaclass=TensorMeta):
         """The same values without history; writes to it are not seen by autograd."""
         if self._ver is None or not self._ver.exposed:
             hand_out_copies(version_of(self), past_the_counter=True)
-        result: Tensor = make_tensor(self._array)
+        result: Tensor = alias(self)
         result._ver = ExposedVersion()
         if state.slow:
             observe.notify("data_taken", self, result)
@@ -302,7 +302,10 @@ def make_tensor(array: Any, cls: Any = Tensor) -> Any:
 def alias(source: Tensor, cls: Any = Tensor) -> Any:
     """A tensor without history on the same array, sharing the write counter (`detach`)."""
     result = make_tensor(source._array, cls)
-    result._ver = version_of(source)
+    result._ver, result._x = (
+        version_of(source),
+        {"inference": True} if source.is_inference() else None,
+    )
     return result
 
 

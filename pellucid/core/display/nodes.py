@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...errors import GraphError
 from ..bind import wrap
-from ..modes import no_grad
+from ..modes import local, no_grad
 from ..primitive import Primitive
 from ..tape import (
     Node,
@@ -33,6 +34,7 @@ from ..tape import (
     value_at,
 )
 from ..tensor import OutputSlot, Tensor, collects, version_of
+from ..reverse import BackwardPass, accumulate
 from ..transforms.arranging import arrange
 
 
@@ -61,7 +63,7 @@ def fully_named(node: Any) -> Any:
     if (
         isinstance(node, Node)
         and node.op.variant is not None
-        and type(node).__name__ == node.op.grad_name
+        and type(node).__name__ == node.op.grad_name != _face(node)[0]
     ):
         node.__class__ = named_type(_face(node)[0])
     return node
@@ -115,9 +117,71 @@ def _register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
     return register(self.extra().setdefault("pre_hooks", OrderedDict()), hook)
 
 
+def _call(self: Node, *grads: Any) -> Any:
+    """The gradients of what the node took, from those of what it made, without hooks; several in a
+    tuple.
+    """
+    several = isinstance(self.shape, list)
+    wanted = len(self.shape) if several else 1
+    if len(grads) != wanted:
+        raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
+    for k, g in enumerate(grads):
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"argument {k} is not a Variable")
+    arrange(self)
+    check_saved(self)
+    run = BackwardPass(local.grad, True, None, grads)
+    run.tensors = True
+    gs: Any = run.materialize(self, list(grads)) if several else grads[0]
+    if gs is None and not self.op.keep_none_grads:
+        gs = [None] * len(self.inputs)
+    else:
+        gs = run.rules(self, gs)
+    edges = self.inputs
+    made = [
+        None if gs[k] is None or edges[k] is None else run.fitted(gs[k], *value_at(edges[k]))
+        for k in _places(self)
+        if k < len(edges)
+    ]
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+class _InputMetadata:
+    """Shape, dtype and device of a gradient that a node takes (`grad_fn._input_metadata`)."""
+
+    __slots__ = ("device", "dtype", "shape")
+    is_nested_tensor = is_cpp_nested_tensor = False
+
+    def __init__(self, shape: Any, kind: Any) -> None:
+        self.shape, self.dtype = dtypes.size_of(shape), dtypes.from_numpy(kind)
+        self.device = dtypes.device("cpu")
+
+
+def _input_metadata(self: Node) -> tuple[_InputMetadata, ...]:
+    """What the gradients of the results look like."""
+    if isinstance(self.shape, list):
+        return tuple(map(_InputMetadata, self.shape, self.dtype))
+    return (_InputMetadata(self.shape, self.dtype),)
+
+
 def _repr(self: Node) -> str:
     home = "torch.autograd.function." if "ctx" in self.params else ""
     return f"<{home}{type(fully_named(self)).__name__} object at {hex(id(self))}>"
+
+
+# ---- Functions -----------------------------------------------------------------------------------
+# what a ctx has of its node
+OF_NODES = {"next_functions", "metadata", "register_hook", "register_prehook", "_input_metadata"}
+
+
+class FunctionNode(Node):
+    """The node of a Function: it and the ctx have one dictionary for what is set on either."""
+
+
+@functools.cache
+def function_node(name: str) -> type:
+    """The type of a Function's nodes by their name."""
+    return type(name, (FunctionNode,), {"__module__": "torch.autograd.function"})
 
 
 class AccumulateGrad:
@@ -149,6 +213,11 @@ class AccumulateGrad:
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(grad_outputs)` before the gradient is accumulated."""
         return register(self.variable.extra().setdefault("acc_pre_hooks", OrderedDict()), hook)
+
+    def __call__(self, grad: Tensor) -> None:
+        """Add a gradient to the leaf's, as backward does."""
+        with no_grad():
+            accumulate(self.variable, grad._array, False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AccumulateGrad) and other.variable is self.variable
@@ -444,6 +513,8 @@ _attach(
         "_sequence_nr": _sequence_nr,
         "register_hook": _register_hook,
         "register_prehook": _register_prehook,
+        "_input_metadata": property(_input_metadata),
+        "__call__": _call,
         "__getattr__": _getattr,
         "__dir__": _dir,
         "__repr__": _repr,

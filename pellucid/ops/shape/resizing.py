@@ -17,7 +17,9 @@ from numpy import ndarray
 from ...arrays.numpy_cpu import address, check_resizable, owner
 from ...core.tensor import Tensor
 
-_PLACE = "place_in_storage"  # in a tensor's rare things: steps and start in bytes, while they do not fit
+_PLACE = (
+    "place_in_storage"  # in a tensor's rare things: steps and start in bytes, while they do not fit
+)
 _ROOM = 16  # bytes that are there at least: an element of the largest dtype
 
 
