@@ -394,7 +394,7 @@ def _record(
     for o in [o for o in outs if id(o) in dirty and id(o) not in still]:
         check_writable(o, op.name)  # before the arguments' places in the graph are read
     node: Node = _new(function_node(op.grad_name))
-    node.__dict__ = ctx.__dict__
+    node.__dict__ = ctx.__dict__  # type: ignore[misc]
     node.op = node.plan = op
     places = tuple([k for k, x in enumerate(args) if isinstance(x, Tensor)])
     node.params = {

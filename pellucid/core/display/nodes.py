@@ -23,6 +23,7 @@ from ...errors import GraphError
 from ..bind import wrap
 from ..modes import local, no_grad
 from ..primitive import Primitive
+from ..reverse import BackwardPass, accumulate
 from ..tape import (
     Node,
     Packed,
@@ -34,7 +35,6 @@ from ..tape import (
     value_at,
 )
 from ..tensor import OutputSlot, Tensor, collects, version_of
-from ..reverse import BackwardPass, accumulate
 from ..transforms.arranging import arrange
 
 
