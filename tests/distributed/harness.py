@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -33,9 +34,15 @@ class Ended(NamedTuple):
 
 
 def free_port():
-    """A port that nobody uses."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """A port that nobody uses, below those that the system gives to connections: one of these could
+    be taken between two starts of a test that keeps its port.
+    """
+    while True:
+        try:
+            with socket.create_server(("127.0.0.1", random.randrange(10_000, 32_000))) as server:
+                return server.getsockname()[1]
+        except OSError:
+            continue
 
 
 def environment(rank, size, port, **more):
