@@ -406,6 +406,10 @@ def _rows(out: Tensor, xs: Tensors, create_graph: bool) -> Tensors:
 
 def _row_by_row(out: Tensor, xs: Tensors, i: int, create_graph: bool, strict: bool) -> Tensors:
     columns: list[list[Tensor]] = [[] for _ in xs]
+    if out.is_complex() and out._array.size:  # PyTorch takes each element's gradient without a seed
+        raise RuntimeError(
+            f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+        )
     for e in range(out._array.size):
         seed = np.zeros(out._array.shape, out._array.dtype)
         seed.reshape(-1)[e] = 1

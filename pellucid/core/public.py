@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._names import Calls, WithOut, renamed
-from ..errors import admit, other_dtype, retried, shortened
+from ..errors import admit, retried, shortened
 from .display import refusals
 from .inplace import check_out, inplace_form, into
+from .interpret import playing, thread
 from .tensor import Tensor
 
 # namespace ("torch", "linalg", "nn.functional") -> name -> function
@@ -125,12 +126,12 @@ def with_out(
         target = (given := dict(given)).pop("out")
         if target is None:
             return function(*args, **given)
+        if thread.stack.autocast is not None:  # which knows no function with `out=`
+            return playing("autocast", None)(wrapper)(*args, **kwargs)
         for one in target if isinstance(target, (tuple, list)) else (target,):
             check_out(one, args, rules[0].apart)
         if isinstance(target, Tensor):
-            if given.get("dtype") not in (None, target.dtype):
-                raise other_dtype(given["dtype"], target.dtype, function.__name__)
-            given = {"dtype": target.dtype, **given} if kind == "computes" else given
+            given = refusals.in_dtype(target, given, kind, function.__name__)
         try:
             result = function(*args, **given)
         except NotImplementedError:

@@ -125,3 +125,17 @@ def test_masked_scatter_of_elements_that_share_memory(mask):
                 f(left, mask, torch.arange(10.0, 16.0)),
                 compiled(right, mask, torch.arange(10.0, 16.0)),
             )
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+@pytest.mark.parametrize("of", [lambda p: p.detach(), lambda p: p[1:]])
+def test_an_out_that_is_resized_in_the_memory_of_a_tensor_from_outside(of):
+    held = torch.zeros(5)
+
+    @torch.compile
+    def step(a):
+        torch.add(a, 1, out=of(held))
+
+    for k in range(4):
+        step(torch.full((3,), float(k)))
+        assert (held == k + 1).sum() == 3

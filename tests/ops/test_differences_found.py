@@ -1009,3 +1009,38 @@ def test_cdist_of_two_dtypes_is_refused(lead, rows, told):
         torch.cdist(x, y)
     assert str(error.value) == told
     assert torch.cdist(x[..., :0, :], y).dtype == torch.float64
+
+
+def test_a_whole_tensor_is_assigned_to_without_a_view():
+    x = torch.ones(3, requires_grad=True)
+    for index, name in ((slice(None), "FillBackward3"), (..., "torch::autograd::CopyBackwards")):
+        y = x * 2
+        y[index] = 1
+        assert y.grad_fn.name() == name
+        with pytest.raises(RuntimeError, match="^a leaf Variable that requires grad"):
+            x[index] = 1
+
+
+def test_parts_of_complex_numbers_are_selected_from_the_view_as_pairs():
+    x = torch.ones(3, dtype=torch.complex64, requires_grad=True)
+    for k, part in enumerate((x.real, x.imag)):
+        node = part.grad_fn
+        assert (node.name(), node._saved_index, node._saved_dim) == ("SelectBackward0", k, 1)
+        assert node.next_functions[0][0].name() == "ViewAsRealBackward0"
+        assert torch.autograd.grad(part.sum(), x)[0].tolist() == [(1, 1j)[k]] * 3
+
+
+def test_autocast_does_not_reach_functions_with_out():
+    x, out = torch.full((2, 2), 1.001), torch.empty(2, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.mm(x, x, out=out) is out
+        assert torch.mm(x, x).dtype is torch.bfloat16
+    assert torch.equal(out, x @ x)
+
+
+def test_jacobians_of_complex_results_are_refused_row_by_row():
+    x = torch.ones(2, dtype=torch.complex64)
+    with pytest.raises(RuntimeError, match="only for real scalar outputs but got torch.complex64"):
+        torch.autograd.functional.jacobian(torch.square, x)
+    made = torch.autograd.functional.jacobian(torch.square, x, vectorize=True)
+    assert torch.equal(made, 2 * torch.eye(2, dtype=torch.complex64))

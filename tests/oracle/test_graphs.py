@@ -109,7 +109,8 @@ def graph_of(t, leaves):
 
 def graphs(op):
     """The graphs of a few samples: PyTorch's, Pellucid's."""
-    kind = torch.float64 if torch.float64 in op.supported_backward_dtypes("cpu") else torch.float32
+    kinds = op.supported_backward_dtypes("cpu")
+    kind = next(k for k in (torch.float64, torch.float32, torch.complex128) if k in kinds)
     function = counterpart(op)
     for k, sample in enumerate(op.sample_inputs("cpu", kind, requires_grad=True)):
         if k == SAMPLES:

@@ -522,7 +522,8 @@ class Tracer(ControlFlow, Events, Communication):
             raise Refusal("the step writes to a tensor whose elements share memory")
         origin = self.value(array, "a write")
         known = self.lookup(target)
-        if known is None and id(owner(target)) not in self._fresh and self.resolve(target) is None:
+        new = known is None and id(owner(target)) not in self._fresh
+        if new and self.resolve(target) is None and self.holder(target) is None:
             made, _ = self.define(target)
             self.program.add(
                 "copy", (origin,), (made,), kind="copy", phase=self.phase, site=self.site()

@@ -132,6 +132,16 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     return tuple(rules)
 
 
+def in_dtype(target: Tensor, given: dict[str, Any], kind: Any, name: str) -> dict[str, Any]:
+    """The keywords of a call with `out=`, in whose dtype some functions compute; a `dtype=` that is
+    another one is refused.
+    """
+    dtype = given.get("dtype")
+    if dtype not in (None, target.dtype):
+        raise other_dtype(dtype, target.dtype, name)
+    return {"dtype": target.dtype, **given} if kind == "computes" else given
+
+
 def check_outs(
     name: str, rules: tuple[OutRule, ...], target: Any, result: Any, given: Any = ()
 ) -> None:

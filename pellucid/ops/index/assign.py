@@ -36,7 +36,7 @@ from ..shape.broadcast import expand
 from ..shape.view import reshape
 from . import basic as basic_index
 from ._writes import wrote_in_order
-from .basic import BY_LAST, basic_tuple, check_index, checked_index, numpy_index, parse, take_view
+from .basic import basic_tuple, check_index, checked_index, numpy_index, parse, take_view
 
 
 def _put_into(
@@ -287,9 +287,12 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
     else:
         value = _without_leading_ones(value)
     if not spec:
-        view = BY_LAST[slice].call(x, index=basic)
+        view = take_view(x, basic)
         shape = view._array.shape
         own = value._array.shape
+        if view is x and not own and index is not ... and index != ():
+            x.fill_(value)
+            return
         if own != shape:
             value = expand(value, shape)
         check_read(view, (value,))

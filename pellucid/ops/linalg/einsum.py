@@ -17,6 +17,7 @@ from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, Sha
 from ...shapes import broadcast_shapes, normalize_dims
 from .._rules import checked_tensors, require_tensor
 from ..shape._sizes import is_fast
+from ..shape.view import unsafe_view_op
 
 # Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that
 # `...` stands for.
@@ -548,4 +549,4 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     x = input.reshape([size for pair in zip(a, (1,) * n, strict=True) for size in pair])
     y = other.reshape([size for pair in zip((1,) * n, b, strict=True) for size in pair])
-    return (x * y).reshape([i * j for i, j in zip(a, b, strict=True)])
+    return unsafe_view_op.call(x * y, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))

@@ -182,23 +182,6 @@ full = defop(
 )
 
 
-def _real(xp: Any, x: Any) -> Any:
-    return x.real if x.dtype.kind == "c" else x
-
-
-real = defop(
-    "real",
-    "input",
-    forward=_real,
-    view=True,
-    aval=lambda x: (x[0], np.empty(0, x[1]).real.dtype),
-    vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
-    jvp="linear",
-    batch="elementwise",
-    samples=elementwise(REAL, complex=True),
-)
-
-
 def _conj(xp: Any, x: Any) -> Any:
     try:
         return xp.conj(x) if x.dtype.kind == "c" else x

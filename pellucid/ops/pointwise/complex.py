@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public, tensor_property
-from ...core.tape import titled
+from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import become, node_before
 from ...errors import DtypeError, ShapeError
 from ...ir.formula import Formula
 from .._rules import full_precision, require_tensor
@@ -43,11 +44,45 @@ def _complex_samples(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample((draw(rng, shape, REAL, "complex"),))
 
 
+def part_nodes(index: int) -> Callable[[Any], tuple[Any, ...]]:
+    """The `nodes` of a part: PyTorch selects it from the view as pairs."""
+
+    def nodes(node: Any) -> tuple[Any, ...]:
+        if value_at(node.inputs[0])[1].kind != "c":
+            return (node,)
+        shape = (*node.shape, 2)
+        pairs = node_before(node, "view_as_real", node.inputs[0], shape, 0.125)
+        pairs.dtype = node.dtype
+        become(node, "select", (pairs,), node.shape, node.dtype, dim=len(node.shape), index=index)
+        return (pairs,)
+
+    return nodes
+
+
+def _real(xp: Any, x: Any) -> Any:
+    return x.real if x.dtype.kind == "c" else x
+
+
+real_op = defop(
+    "real",
+    "input",
+    forward=_real,
+    view=True,
+    nodes=part_nodes(0),
+    grad_name="Select",
+    aval=lambda x: (x[0], np.empty(0, x[1]).real.dtype),
+    vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
+    jvp="linear",
+    batch="elementwise",
+    samples=elementwise(REAL, complex=True),
+)
 imag_op = defop(
     "imag",
     "input",
     forward=lambda xp, x: x.imag,
     view=True,
+    nodes=part_nodes(1),
+    grad_name="Select",
     aval=lambda x: (x[0], _real_kind(x[1])),
     vjp={"input": lambda g: g * 1j},
     jvp="linear",

@@ -151,9 +151,9 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     number = everyday_dim(input, dim)
     if number >= 0 and dtype is None:
         return cumsum_op.call(input, dim=number)
-    if dtype is dtypes.bool_:
-        raise UnsupportedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
     input = as_dtype(require_tensor(input, "cumsum"), dtype, "cumsum")
+    if dtype is dtypes.bool_ and input._array.size:
+        raise UnsupportedError("\"cumsum_out_cpu\" not implemented for 'Bool'")
     made = cumsum_op.call(input, dim=normalize_dim(dim, input._array.ndim))
     return as_dtype(made, dtype, "cumsum")
 
@@ -172,9 +172,9 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
     >>> torch.cumprod(torch.tensor([1, 2, 3]), dim=0)
     tensor([1, 2, 6])
     """
-    if dtype is dtypes.bool_:
-        raise UnsupportedError("\"cumprod_out_cpu\" not implemented for 'Bool'")
     input = as_dtype(require_tensor(input, "cumprod"), dtype, "cumprod")
+    if dtype is dtypes.bool_ and input._array.size:
+        raise UnsupportedError("\"cumprod_out_cpu\" not implemented for 'Bool'")
     made = cumprod_op.call(input, dim=normalize_dim(dim, input._array.ndim))
     return as_dtype(made, dtype, "cumprod")
 

@@ -120,7 +120,7 @@ def _out_of_range(t: np.ndarray, classes: int, ignore_index: int) -> None:
 
 
 def _nll_title(shape: tuple[int, ...]) -> str:
-    return "NllLoss2D" if len(shape) == 4 else "NllLoss"
+    return "NllLoss2D" if len(shape) > 2 else "NllLoss"
 
 
 def _of_few(xp: Any, x: Any, target: Any, *, reduction: str) -> Any:
