@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.public import METHODS
+from ..api.overriding import DisableTorchFunctionSubclass
 from ..core.tensor import Parameter as Parameter
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..dtypes import get_default_dtype
@@ -67,13 +67,34 @@ _NO_SHAPE = (
 )
 
 
-def unusable(name: str, lazy: Any) -> Exception:
+def unusable(name: str) -> Exception:
     """The error of a function that is given a parameter or buffer without a shape."""
     return ArgumentValueError(
         f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a `LazyModule` or "
-        f"explicitly manipulating `torch.nn.parameter.{type(lazy).__name__}` objects. When using LazyModules Call `forward` with a "
+        "explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` with a "
         "dummy batch to initialize the parameters before calling torch functions"
     )
+
+
+# what may be called before there is a shape
+_WITHOUT_VALUES = frozenset(
+    "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device type "
+    "__reduce_ex__ __deepcopy__ __repr__".split()
+)
+_WRITTEN_IN_PYTHON = frozenset("__len__ storage norm split unique stft __contains__ __iter__".split())
+
+
+def _refused(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    name = getattr(func, "__name__", "")
+    if name in _WITHOUT_VALUES or type(func).__name__ == "method-wrapper":
+        with DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+    if not getattr(func, "__qualname__", "").startswith("Tensor."):
+        raise unusable(f"<built-in method {name} of type object at {hex(id(cls))}>")
+    if name in _WRITTEN_IN_PYTHON:
+        raise unusable(repr(func))
+    kind = "slot wrapper" if name.startswith("__") else "method"
+    raise unusable(f"<{kind} '{name}' of 'torch._C.TensorBase' objects>")
 
 
 class _Uninitialized:
@@ -83,18 +104,6 @@ class _Uninitialized:
     _rg: bool
     _keeps_type = False
     persistent: Any
-
-    class _interpreter:  # noqa: N801
-        @staticmethod
-        def run(below: Any, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-            (lazy,) = [x for x in args if isinstance(x, _Uninitialized)][:1]
-            if op.name == "cast":  # module.to(dtype) before the first call
-                return make_tensor(np.empty(0, params["dtype"]))
-            method = op.name in METHODS
-            raise unusable(
-                f"<method '{op.name}' of 'torch._C.TensorBase' objects>" if method else op.name,
-                lazy,
-            )
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an ordinary parameter or buffer of this shape, with undefined values."""
@@ -122,6 +131,8 @@ class _Uninitialized:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
+    __str__ = __repr__
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
@@ -132,7 +143,12 @@ class _Uninitialized:
         return result
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return type(self), ((self._rg,) if isinstance(self, Parameter) else ())
+        return type(self), (self._rg, self.device, self.dtype)
+
+    @property
+    def is_leaf(self) -> bool:
+        """True: nothing computed it."""
+        return True
 
 
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
@@ -148,6 +164,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     """
 
     cls_to_become = Parameter
+    __torch_function__ = classmethod(_refused)  # type: ignore[assignment]
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         self = make_tensor(np.empty(0, (dtype or get_default_dtype()).numpy), cls)
@@ -169,6 +186,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
     """
 
     cls_to_become = Tensor
+    __torch_function__ = classmethod(_refused)  # type: ignore[assignment]
     persistent: bool
 
     def __new__(

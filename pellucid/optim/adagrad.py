@@ -107,7 +107,7 @@ class Adagrad(FormulaOptimizer):
 
     def _init_state(self, group: dict[str, Any], p: Any, state: dict[str, Any]) -> None:
         if is_lazy(p):
-            raise unusable("is_complex", p)
+            raise unusable("is_complex")
         start = group["initial_accumulator_value"]
         state["step"] = step_counter()
         state["sum"] = full(p, complex(start, start) if p.is_complex() else start)

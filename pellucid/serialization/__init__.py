@@ -6,14 +6,25 @@ import io
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ..devices import device
 from ..errors import warn
 from . import _read
 from ._names import torch_module
+from ._options import (
+    OPTIONS,
+    LoadEndianness,
+    SourceChangeWarning,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+)
 from ._places import (
     default_restore_location,
     location_tag,
@@ -25,9 +36,14 @@ from ._restricted import ALLOWED, OLD_NAMES, SAFE
 from ._write import write_file, write_legacy, write_zip
 
 __all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
     "add_safe_globals",
     "clear_safe_globals",
     "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
     "get_safe_globals",
     "get_unsafe_globals_in_checkpoint",
     "load",
@@ -36,6 +52,9 @@ __all__ = [
     "register_package",
     "safe_globals",
     "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
     "skip_data",
 ]
 
@@ -101,8 +120,7 @@ def save(
         held = io.BytesIO()
         write(held)
         f.write(held.getvalue())
-    if hasattr(f, "flush"):
-        f.flush()
+    f.flush()
 
 
 def load(
@@ -151,15 +169,13 @@ def load(
         path = os.fspath(f)
         with open(path, "rb") as file:
             return _load(file, path, map_location, weights_only, bool(mmap), options)
-    if mmap:
-        raise ValueError("f must be a file path in order to use the mmap argument")
     for method in ("seek", "tell", "read"):
         if not hasattr(f, method):
             raise AttributeError(
                 f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load from a file that is seekable. Please "
                 "pre-load the data into a buffer like io.BytesIO and try to load from it instead."
             )
-    return _load(f, None, map_location, weights_only, False, options)
+    return _load(f, None, map_location, weights_only, bool(mmap), options)
 
 
 def _load(
@@ -173,10 +189,16 @@ def _load(
     start = file.tell()
     first = file.read(4)
     file.seek(start)
+    if isinstance(first, str) and first:
+        if weights_only:
+            raise AssertionError("Expected bytes, got str")
+        raise TypeError("a bytes-like object is required, not 'str'")
     if not first:
         raise EOFError("" if weights_only else "Ran out of input")
     try:
         if first == b"PK\x03\x04":
+            if mmap and path is None:
+                raise ValueError("f must be a file path in order to use the mmap argument")
             whole = file if hasattr(file, "seekable") else _Readable(file)
             return read_zip(whole, path, map_location, weights_only, mmap, options)
         if mmap:
@@ -356,10 +378,3 @@ def names_in(data: bytes) -> set[tuple[str, ...]]:
         if opcode.name == "GLOBAL":
             names.add(tuple(str(argument).split(" ", 1)))
     return names
-
-
-@contextmanager
-def skip_data(materialize_fake_tensors: bool = False) -> Iterator[None]:
-    """Not supported: files without their tensors' data are not written here."""
-    raise NotImplementedError("torch.serialization.skip_data is not supported")
-    yield

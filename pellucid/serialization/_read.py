@@ -11,6 +11,7 @@ import mmap as _mmap
 import pickle
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from pickle import UnpicklingError
@@ -23,6 +24,7 @@ from .._files import LIES, bound, record_size, unpack
 from ..arrays.meta import MetaArray
 from ..ops.shape.storage import TypedStorage, UntypedStorage
 from ._names import MAGIC_NUMBER, PROTOCOL_VERSION, StorageType
+from ._options import OPTIONS, LoadEndianness
 from ._places import default_restore_location
 from ._rebuild import Unfilled, forget_sparse, look_at_sparse, shown
 from ._restricted import ALLOWED, SafeUnpickler, text
@@ -122,6 +124,13 @@ _DAMAGED = (zipfile.BadZipFile, *LIES)
 _OBJECTS = 1 << 20
 
 
+_CORRUPTED = (
+    "This is an internal miniz error. If you are seeing this error, there is a high likelihood that your checkpoint file is "
+    "corrupted. This can happen if the checkpoint was not saved properly, was transferred incorrectly, or the file was modified "
+    "after saving."
+)
+
+
 class Archive:
     """The records of a ZIP archive. What the directory says is not trusted: sizes are held to what
     the file can hold.
@@ -133,8 +142,11 @@ class Archive:
             self.zip = zipfile.ZipFile(file)
             names = self.zip.namelist()
         except _DAMAGED:
+            # the record at the end that says where the directory is has 22 bytes
+            short = _size_of(file) < 22
             raise RuntimeError(
-                "PytorchStreamReader failed reading zip archive: failed finding central directory"
+                "PytorchStreamReader failed reading zip archive: "
+                f"{'not a ZIP archive' if short else 'failed finding central directory'}. {_CORRUPTED}"
             ) from None
         if not names:
             raise RuntimeError(
@@ -147,8 +159,10 @@ class Archive:
         self.prefix = names[0].partition("/")[0]
         self.left = bound(_size_of(file))
         if mmap and path is not None:
-            with open(path, "rb") as opened:
-                self.mapped = _mmap.mmap(opened.fileno(), 0, access=_mmap.ACCESS_COPY)
+            shared = OPTIONS.mmap_flags == _mmap.MAP_SHARED
+            with open(path, "r+b" if shared else "rb") as opened:
+                access = _mmap.ACCESS_WRITE if shared else _mmap.ACCESS_COPY
+                self.mapped = _mmap.mmap(opened.fileno(), 0, access=access)
 
     def has(self, name: str) -> bool:
         """Whether there is such a record."""
@@ -205,6 +219,11 @@ class Archive:
         try:
             unpack(self.zip, info, memoryview(array))
         except _DAMAGED as error:
+            if info.compress_type == zipfile.ZIP_STORED and info.CRC == zlib.crc32(bytes(len(array))):
+                # it was left empty (`skip_data`), and filled later
+                file: Any = self.zip.fp
+                file.seek(self.start(info))
+                return np.frombuffer(bytearray(file.read(len(array))), np.uint8)
             raise RuntimeError(
                 f"PytorchStreamReader failed reading file {name}: file read failed ({error})"
             ) from None
@@ -226,7 +245,9 @@ def read_zip(
         raise RuntimeError(
             "this is a TorchScript archive, which cannot be loaded: it holds a program, not a checkpoint"
         )
-    if archive.has("byteorder") and archive.read("byteorder") not in (b"little",):
+    big = OPTIONS.endianness is LoadEndianness.BIG
+    order = archive.read("byteorder") if archive.has("byteorder") else b"big" if big else b"little"
+    if order != b"little":
         raise ValueError("the file was written on a big-endian machine, which is not supported")
     load = storages(archive, "data", map_location)
     result = _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
