@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+from ..core.display.nodes import AccumulateGrad as AccumulateGrad
 from ..core.function import once_differentiable as once_differentiable

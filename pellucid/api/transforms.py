@@ -108,6 +108,15 @@ def _rows(
     """One vector-Jacobian product for each row of the seeds, all in one backward on batched
     gradients.
     """
+    for k, (out, s) in enumerate(zip(outputs, seeds, strict=False)):
+        if s is not None and s._array.shape[1:] != out._array.shape:
+            raise OperationError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+                "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{k}] has a shape of torch.Size({list(s._array.shape[2:])}) and output[{k}] has a shape of "
+                f"torch.Size({list(out._array.shape)}). If you only want some tensors in `grad_output` to be considered batched, "
+                "consider using vmap."
+            )
     rows = next(s._array.shape[0] for s in seeds if s is not None)
     level = Level(rows, "different")
     levels.stack.append(level)

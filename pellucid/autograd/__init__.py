@@ -31,6 +31,7 @@ from . import graph as graph
 from . import profiler as profiler
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
+from .grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck

@@ -105,6 +105,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {value.dtype}"
             )
+    if forward_mode.tangent(tensor, where) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 "
+            "is not supported."
+        )
     return forward_mode.make_dual(tensor, tangent, where)
 
 

@@ -17,6 +17,14 @@ __all__ = [
 ]
 
 
+_threads = [True]
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was told last."""
+    return _threads[0]
+
+
 class set_multithreading_enabled(ContextDecorator):  # noqa: N801 (PyTorch's name)
     """Accepted, without effect: backward runs in the thread that called it.
 
@@ -30,9 +38,10 @@ class set_multithreading_enabled(ContextDecorator):  # noqa: N801 (PyTorch's nam
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
+        self.before, _threads[0] = _threads[0], mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        _threads[0] = self.before

@@ -105,7 +105,7 @@ def gradcheck(
         )
     if check_batched_forward_grad:
         raise UnsupportedError("gradcheck: check_batched_forward_grad is not there")
-    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     try:
         _check(
             func,
@@ -161,7 +161,7 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True
     """
-    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     outs = _tensors(func(*arguments))
     if grad_outputs is None:
         seeds = tuple(_drawn(o, gen_non_contig_grad_outputs) for o in outs)
@@ -300,7 +300,9 @@ def _check(
             s for s, n in zip(x._array.strides, x._array.shape, strict=True) if n > 1
         ]:
             raise RuntimeError(
-                f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"
+                f"The {k}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
+                "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it "
+                "to gradcheck."
             )
     before = [x._array.copy() for _, x in checked]
     outs = _tensors(func(*inputs))

@@ -403,6 +403,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
             if create_graph
             else as_array(g).astype(extra["grad_dtype"].numpy)
         )
+    posted = extra is not None and "acc_post_hooks" in extra and tensor_of(as_array(g).copy())
     held = leaf._grad
     if create_graph:
         # A tensor of its own: a later backward adds to it in place.
@@ -437,9 +438,9 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
             broadcast_shapes(held._array.shape, g.shape)
             raise
     if extra is not None:
-        if "acc_post_hooks" in extra:
+        if isinstance(posted, Tensor):
             for hook in tuple(extra["acc_post_hooks"].values()):
-                hook((), (leaf._grad,))
+                hook((), (posted,))
         if "post_accumulate" in extra:
             for hook in tuple(extra["post_accumulate"].values()):
                 returned_nothing(hook(leaf))

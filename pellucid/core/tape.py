@@ -152,7 +152,7 @@ def node_type(op: Primitive) -> type:
 def named_type(name: str) -> type:
     kind = _node_types.get(name)
     if kind is None:
-        kind = _node_types[name] = type(name, (Node,), {"__slots__": ()})
+        kind = _node_types[name] = type(name, (Node,), {"__slots__": (), "__module__": "builtins"})
     return kind
 
 

@@ -81,7 +81,9 @@ _WITHOUT_VALUES = frozenset(
     "__hash__ size copy_ is_complex is_floating_point half float double char short int long cuda cpu to get_device type "
     "__reduce_ex__ __deepcopy__ __repr__".split()
 )
-_WRITTEN_IN_PYTHON = frozenset("__len__ storage norm split unique stft __contains__ __iter__".split())
+_WRITTEN_IN_PYTHON = frozenset(
+    "__len__ storage norm split unique stft __contains__ __iter__".split()
+)
 
 
 def _refused(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

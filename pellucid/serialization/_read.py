@@ -219,7 +219,9 @@ class Archive:
         try:
             unpack(self.zip, info, memoryview(array))
         except _DAMAGED as error:
-            if info.compress_type == zipfile.ZIP_STORED and info.CRC == zlib.crc32(bytes(len(array))):
+            if info.compress_type == zipfile.ZIP_STORED and info.CRC == zlib.crc32(
+                bytes(len(array))
+            ):
                 # it was left empty (`skip_data`), and filled later
                 file: Any = self.zip.fp
                 file.seek(self.start(info))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from .. import dtypes
 from .._pytree import tree_map
 from ..autograd.graph import saved_tensors_hooks
 from ..core import reverse, tracing
@@ -32,11 +33,38 @@ __all__ = [
     "create_selective_checkpoint_contexts",
     "get_device_states",
     "noop_context_fn",
+    "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
     "set_device_states",
 ]
 
 _early_stop: list[bool | None] = [None]
+
+
+_debug: list[bool | None] = [None]
+_TIP = """
+
+Tip: To see a more detailed error message, either pass `debug=True` to
+`torch.utils.checkpoint.checkpoint(...)` or wrap the code block
+with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to
+enable checkpoint\u2011debug mode globally.
+
+If this error occurs under torch.compile with automatic_dynamic_shapes enabled,
+it may be because the recomputation selected a different compiled graph than the
+forward pass (e.g., a dynamic graph instead of the original static graph).
+To fix this, either:
+  - Use torch._dynamo.mark_dynamic() to explicitly mark varying dimensions as
+    dynamic upfront, avoiding the static-to-dynamic transition.
+  - Call torch._C._dynamo.eval_frame._set_lru_cache(False) to disable LRU cache
+    reordering, which can change which graph is checked first between forward
+    and recompute.
+See https://github.com/pytorch/pytorch/issues/166926 for more details and
+workaround examples.
+"""
+
+
+def _told(look: tuple[Any, Any]) -> dict[str, Any]:
+    return {"shape": dtypes.size_of(look[0]), "dtype": look[1], "device": dtypes.device("cpu")}
 
 
 _DETERMINISM_CHECKS = ["default", "none"]
@@ -84,6 +112,26 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 
 
 @contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Inside the block, checkpoints run with `debug=enabled` whatever they are told; None leaves it
+    to them.
+
+    >>> import pellucid as torch
+    >>> from pellucid.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     checkpoint(torch.sin, x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([0.5403, 0.5403])
+    """
+    before, _debug[0] = _debug[0], enabled
+    try:
+        yield
+    finally:
+        _debug[0] = before
+
+
+@contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     """Inside the block, checkpoints do or do not stop the second run when all saved tensors are
     there.
@@ -125,6 +173,7 @@ def checkpoint(
         context_fn: makes two contexts, for the first and for the second run.
         determinism_check: "default" compares shapes and types of what both runs saved, "none" does
             not.
+        debug: an error of the second run lists in its notes what both runs saved.
         early_stop: end the second run when everything needed is there.
 
     >>> import pellucid as torch
@@ -162,6 +211,7 @@ def checkpoint(
             f"determinism_check should be one of {_DETERMINISM_CHECKS}, but got {determinism_check}"
         )
     frame = _Frame(lambda: function(*args, **kwargs), preserve, second, determinism_check, stop)
+    frame.debug = debug if _debug[0] is None else bool(_debug[0])
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
         return function(*args, **kwargs)
 
@@ -185,7 +235,10 @@ class _Frame:
         self.state = random.default_generator.snapshot() if preserve else None
         self.autocast = thread.stack.autocast
         self.looks: list[tuple[Any, Any]] = []
+        self.again_looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
+
+    debug = False
 
     def pack(self, t: Tensor) -> int:
         self.looks.append((tuple(t._array.shape), t.dtype))
@@ -193,7 +246,14 @@ class _Frame:
 
     def unpack(self, index: int) -> Tensor:
         if index not in self.values:
-            self.recompute()
+            try:
+                self.recompute()
+            except CheckpointError as error:
+                for name, looks in (("first", self.looks), ("second", self.again_looks)):
+                    if self.debug:
+                        told = ", ".join(f"{list(shape)} {kind}" for shape, kind in looks)
+                        error.add_note(f"the {name} run saved: {told}")
+                raise
         return self.values.pop(index)
 
     def recompute(self) -> None:
@@ -224,23 +284,24 @@ class _Frame:
                 self.again()
         except _Stop:
             pass
+        self.again_looks = [(tuple(t._array.shape), t.dtype) for t in found]
         if len(found) != len(self.looks):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {len(self.looks)}\n"
-                f"Number of tensors saved during recomputation: {len(found)}.\n"
-                "Tip: To see a more detailed error message, either pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)` or wrap "
-                "the code block with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to enable checkpoint-debug mode "
-                "globally."
+                f"Number of tensors saved during recomputation: {len(found)}.{_TIP}"
             )
         if self.check != "none":
-            for k, (look, t) in enumerate(zip(self.looks, found, strict=True)):
-                if look != (tuple(t._array.shape), t.dtype):
-                    raise CheckpointError(
-                        "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
-                        f"forward pass.\ntensor at position {k}:\nsaved metadata: {look}\nrecomputed metadata: "
-                        f"{(tuple(t._array.shape), t.dtype)}"
-                    )
+            other = "".join(
+                f"tensor at position {k}:\nsaved metadata: {_told(a)}\nrecomputed metadata: {_told(b)}\n"
+                for k, (a, b) in enumerate(zip(self.looks, self.again_looks, strict=True))
+                if a != b
+            )
+            if other:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                    f"forward pass.\n{other}.{_TIP}"
+                )
         self.values = dict(enumerate(found))
 
 
@@ -345,7 +406,7 @@ def checkpoint_sequential(
 
     size = len(steps) // segments
     end = 0
-    for k in range(segments - 1):
+    for k in range(len(range(0, size * (segments - 1), size))):
         end = (k + 1) * size
         input = checkpoint(
             run(k * size, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve

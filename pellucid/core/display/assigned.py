@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...arrays.meta import MetaArray
 from ...errors import type_name
 
 
@@ -46,6 +47,11 @@ def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(grad._array.shape)}' to a tensor of size '{list(tensor._array.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
+        )
+    if (type(grad._array) is MetaArray) is not (type(tensor._array) is MetaArray):
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{grad.device.type}' to a tensor with device type "
+            f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
         )
 
 

@@ -146,6 +146,10 @@ def _call(self: Node, *grads: Any) -> Any:
     return made[0] if len(made) == 1 else tuple(made)
 
 
+def _reduce(self: Node, protocol: Any = None) -> Any:
+    raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
+
 class _InputMetadata:
     """Shape, dtype and device of a gradient that a node takes (`grad_fn._input_metadata`)."""
 
@@ -515,8 +519,10 @@ _attach(
         "register_prehook": _register_prehook,
         "_input_metadata": property(_input_metadata),
         "__call__": _call,
+        "__reduce_ex__": _reduce,
         "__getattr__": _getattr,
         "__dir__": _dir,
         "__repr__": _repr,
     }.items()
 )
+AccumulateGrad.__module__ = "builtins"

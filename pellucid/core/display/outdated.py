@@ -51,7 +51,7 @@ def refusal(edge: Any, kind: str, what: str = WRITTEN) -> str:
     told = (
         "A view was created in"
         if node is None
-        else f"Output {getattr(edge, 'index', 0)} of {node.name().partition('Backward')[0]} is a view"
+        else f"Output {getattr(edge, 'index', 0)} of {node.name().rpartition('Backward')[0]} is a view"
     )
     if kind in ("multi", "custom") and node is not None:
         told += f" and {what}."

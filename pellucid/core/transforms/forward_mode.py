@@ -153,8 +153,6 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is "
             f"of size {list(primal._array.shape)} while the given forward gradient is of size {list(value._array.shape)}."
         )
-    if value._array.dtype != primal._array.dtype:
-        raise OperationError("Expected primal and tangent to have the same dtype")
     batch = level_of(primal)
     if batch:
         samples = physical(primal)
