@@ -104,6 +104,8 @@ class _Uninitialized:
 
     _array: Any
     _rg: bool
+    device: Any
+    dtype: Any
     _keeps_type = False
     persistent: Any
 
@@ -166,7 +168,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     """
 
     cls_to_become = Parameter
-    __torch_function__ = classmethod(_refused)  # type: ignore[assignment]
+    __torch_function__ = classmethod(_refused)
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         self = make_tensor(np.empty(0, (dtype or get_default_dtype()).numpy), cls)
@@ -188,7 +190,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
     """
 
     cls_to_become = Tensor
-    __torch_function__ = classmethod(_refused)  # type: ignore[assignment]
+    __torch_function__ = classmethod(_refused)
     persistent: bool
 
     def __new__(

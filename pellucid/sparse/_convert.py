@@ -594,11 +594,14 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     a, b = self._array, src._array
     if a.layout != b.layout:
         raise OperationError(
-            f"copy_: copy of sparse tensors having different layouts ({NAMES[b.layout]} to {NAMES[a.layout]}) is not supported"
+            f"torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self layout is {NAMES[a.layout]} "
+            f"and src layout is {NAMES[b.layout]}"
         )
-    if a.shape != b.shape:
+    if a.layout == "coo" and a.shape != b.shape:
+        self.sparse_resize_(b.shape, b.sparse_dim, b.ndim - b.sparse_dim)
+    elif a.layout != "coo" and a.values.shape != b.values.shape:
         raise OperationError(
-            f"copy_: only sparse tensors with the same size can be copied, got {list(b.shape)} for {list(a.shape)}"
+            "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
         )
     return overwritten(self, clone(src), "copy_")
 

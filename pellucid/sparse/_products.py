@@ -139,7 +139,7 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
             return ga, gb
 
         return recorded(name, made, (a, b), rules, (a, b))
-    if la != lb and (la, lb) != ("csc", "csr") or la in BLOCKED:
+    if la != lb and {la, lb} != {"csc", "csr"} or la in BLOCKED:
         raise OperationError(
             f"addmm: computation on CPU is not implemented for {NAMES[lb]} + {NAMES[la]} @ {NAMES[lb]}"
         )
@@ -154,7 +154,7 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
             raise DtypeError(f"mat1 dtype {_name(a)} does not match mat2 dtype {_name(b)}")
     else:
         _check_matrices(a, b)
-    made = kernels.times_sparse(a._array, b._array).to(lb)
+    made = kernels.times_sparse(a._array, b._array).to(lb if la == lb else "csr")
     ca, cb = (x._array.coalesce() if la == "coo" else x._array for x in (a, b))
 
     def sparse_rules(g: Any, a: Any, b: Any) -> Any:

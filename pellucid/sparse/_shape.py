@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.sparse import products as kernels
 from ..arrays.sparse.array import BLOCKED, COMPRESSED, SparseArray
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS
@@ -14,6 +15,7 @@ from ..core.tensor import make_tensor
 from ..devices import strided
 from ..dtypes import BY_NUMPY, get_default_dtype
 from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError
+from ..ops.linalg.legacy import TRIANGULAR
 from ._convert import NAMES, as_layout, build, values_of
 from ._create import empty
 from ._tensor import function, is_sparse, method, operation, recorded, refuse, wrapped
@@ -69,8 +71,10 @@ def _select_compressed(x: Any, dim: int, index: int) -> Any:
             a.layout, shape, v._array, a.indices.take(index, dim), a.plain.take(index, dim)
         )
         return titled(build(part, v), "Select")
-    if a.layout in BLOCKED:
-        raise refuse("select.int", x)
+    if nb:
+        raise OperationError(
+            "select(): selecting sparse dimensions is not supported for batched sparse compressed tensors."
+        )
     return select(as_layout(x, "coo"), dim=dim, index=index)
 
 
@@ -111,7 +115,9 @@ def unbind(x: Any, *, dim: int) -> Any:
 
 @operation("unsqueeze")
 def unsqueeze(x: Any, *, dim: int) -> Any:
-    a, n = _coo(x, "unsqueeze"), x._array.sparse_dim
+    if x._array.layout != "coo":
+        raise OperationError(f"Sparse {x._array.layout.upper()} tensors do not have strides")
+    a, n = x._array, x._array.sparse_dim
     shape = (*a.shape[:dim], 1, *a.shape[dim:])
     if dim > n:
         v = values_of(x).unsqueeze(dim - n + 1)
@@ -280,6 +286,27 @@ def summed(x: Any, dims: tuple[int, ...], keepdim: bool, title: str) -> Any:
     pattern = SparseArray("coo", tuple(shape), v._array, indices, None, not gone)
     made = build(pattern, v)
     return titled(made.coalesce(), title)
+
+
+@function("nonzero")
+def nonzero(input: Any, *, out: Any = None, as_tuple: bool = False) -> Any:
+    raise refuse("nonzero", input)
+
+
+@function("argwhere")
+def argwhere(input: Any) -> Any:
+    raise refuse("nonzero", input)
+
+
+@function("triangular_solve")
+def triangular_solve(
+    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:  # noqa: N803
+    """As of dense matrices, for A in CSR: row after row."""
+    if not is_sparse(A) or is_sparse(b) or A._array.layout not in ("csr", "csc"):
+        raise refuse("triangular_solve", A if is_sparse(A) else b)
+    solution = kernels.solve_triangular(A._array, b._array, upper, transpose, unitriangular)
+    return TRIANGULAR(make_tensor(solution), make_tensor(np.empty(0, solution.dtype)))
 
 
 @operation("sum_all")

@@ -132,3 +132,22 @@ def times_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
         made.indptr.astype(np.int64),
         made.indices.astype(np.int64),
     )
+
+
+def solve_triangular(
+    a: SparseArray, b: Any, upper: bool, transpose: bool, unit: bool
+) -> np.ndarray:
+    """The solution of `a x = b` (of the transposed `a` with `transpose`), of whose elements one
+    triangle is read.
+    """
+    from scipy.sparse import csr_array, tril, triu
+    from scipy.sparse.linalg import spsolve_triangular
+
+    rows = a.to("csr")
+    m = csr_array((rows.values, rows.plain, rows.indices), shape=a.shape)
+    m = (triu if upper else tril)(m, format="csr")
+    if unit:
+        m.setdiag(1)
+    m = m.T.tocsr() if transpose else m
+    made = spsolve_triangular(m, b, lower=upper is transpose, unit_diagonal=unit)
+    return np.ascontiguousarray(made, b.dtype)

@@ -419,7 +419,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
     return titled(_linalg_lu_solve(LU_data, LU_pivots, b), "LinalgLuSolve", of=(LU_data, b))
 
 
-_triangular = return_types.make("triangular_solve", "solution cloned_coefficient")
+TRIANGULAR = return_types.make("triangular_solve", "solution cloned_coefficient")
 
 
 @public(methods="=", out="same")
@@ -469,7 +469,7 @@ def triangular_solve(
     clone = a.mT.clone(memory_format=contiguous_format).mT
     if transpose:
         a, upper = a.mT, not upper
-    return _triangular(
+    return TRIANGULAR(
         F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone
     )
 

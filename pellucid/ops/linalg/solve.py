@@ -103,6 +103,7 @@ defop(
     "solve_triangular",
     "input other",
     host=True,
+    overload="linalg_solve_triangular",
     forward=by_columns(_solve_triangular),
     aval=lambda a, b, upper, left, unit: b,
     vjp={"input": _triangular_left, "other": _triangular_right},
