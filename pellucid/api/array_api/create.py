@@ -32,7 +32,13 @@ def arange(
             or _T["arange"](1).dtype
         )
         return _T["empty"](0, dtype=dtype, device=device)
-    result: Tensor = _T["arange"](start, stop, step, dtype=dtype, device=device)
+    wide = dtype is not None and dtype.name in (
+        "uint16",
+        "uint32",
+        "uint64",
+    )  # PyTorch refuses them
+    made = _T["arange"](start, stop, step, dtype=None if wide else dtype, device=device)
+    result: Tensor = made.to(dtype) if wide else made
     return result
 
 

@@ -149,7 +149,7 @@ def _adaptive(
     if (
         not isinstance(output_size, (int, tuple, list))
         or output_size
-        and type(output_size) in (tuple, list)
+        and isinstance(output_size, (tuple, list))
         and not isinstance(output_size[0], (int, np.integer, Tensor, NoneType))
     ):
         output_size = _sizes_asked_for(name, n, x, output_size)
