@@ -394,8 +394,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         t = g if create_graph else tensor_of(g)
         for hook in tuple(extra["acc_pre_hooks"].values()):
             got = hook((t,))
-            if got is not None:
-                t = got[0] if isinstance(got, tuple) else got
+            t = t if got is None else got[0] if isinstance(got, tuple) else got
         g = t if create_graph else t._array
     if extra is not None and extra.get("grad_dtype") is not None:
         g = (
