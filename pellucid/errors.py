@@ -11,6 +11,7 @@ Tools find the same facts on the exception (`error.facts.op`, `.operands`, `.sou
 from __future__ import annotations
 
 import functools
+import math
 import os
 import signal
 import sys
@@ -553,6 +554,16 @@ def forwards(function: Any) -> None:
     forwarding.add(function.__code__)
 
 
+def out_of_memory(error: MemoryError) -> Exception:
+    """PyTorch's error for memory that there is not, from NumPy's, which has the array's shape."""
+    kind = getattr(error, "dtype", None)
+    count = math.prod(getattr(error, "shape", ())) * (1 if kind is None else kind.itemsize)
+    return OperationError(
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+        f"{count} bytes. Error code 12 (Cannot allocate memory)"
+    )
+
+
 def retried(
     function: Callable[..., Any],
     calls: Any,
@@ -568,6 +579,8 @@ def retried(
     try:
         if isinstance(error, NeedsValuesError):
             raise error
+        if isinstance(error, MemoryError):
+            raise out_of_memory(error) from None
         if fit is not None and isinstance(error, _NOT_OF_VALUES):
             again = fit(calls.path, args, kwargs)
         if again is None:

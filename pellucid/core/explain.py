@@ -19,6 +19,7 @@ from ..errors import (
     add,
     facts_of,
     module_path,
+    out_of_memory,
 )
 from ..shapes import broadcast_shapes
 from . import observe, source
@@ -62,7 +63,7 @@ def explained(
 ) -> Exception:
     """PyTorch's words for what NumPy refused: the shape rule is asked, since it raises them."""
     if isinstance(error, MemoryError):
-        return error
+        return located_op(out_of_memory(error), op, tensors)
     shapes = [a.shape for a in arrays if isinstance(a, ndarray)]
     if op.elementwise and len(shapes) > 1:
         try:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.modes import state
+from ..errors import out_of_memory
 
 
 def mark_unset(array: Any) -> Any:
@@ -27,4 +28,7 @@ def mark_unset(array: Any) -> Any:
 
 def unset(shape: tuple[int, ...], kind: Any) -> Any:
     """A new array of arbitrary values."""
-    return mark_unset(np.empty(shape, kind))
+    try:
+        return mark_unset(np.empty(shape, kind))
+    except MemoryError as error:
+        raise out_of_memory(error) from None

@@ -147,3 +147,30 @@ def test_set_makes_a_storage_larger():
     assert x.shape == (5,) and storage.nbytes() == 24 and x[:2].tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="the length of data is not a multiple of 2"):
         torch.UntypedStorage(3).byteswap(torch.int16)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torch.empty(10**14),
+        lambda: torch.ones(1).expand(10**14).clone(),
+        lambda: torch.ones(10**7, 1) + torch.ones(1, 10**7),
+        lambda: torch.ones(2).resize_(10**14),
+        lambda: torch.FloatTensor(10**14),
+    ],
+)
+def test_memory_that_there_is_not(call):
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    assert str(caught.value) == (
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+        "400000000000000 bytes. Error code 12 (Cannot allocate memory)"
+    )
+
+
+def test_numbers_that_64_bits_do_not_hold():
+    said = "value cannot be converted to type int64_t without overflow"
+    with pytest.raises(RuntimeError, match=said):
+        torch.nn.functional.interpolate(torch.ones(1, 1, 4, 4), scale_factor=1e20, mode="bilinear")
+    with pytest.raises(RuntimeError, match=said):
+        torch.arange(2**63)

@@ -141,6 +141,12 @@ def arange(
         raise OperationError("value cannot be converted to type double without overflow")
     if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
         start, end, step = int(start), int(end), int(step)
+    if (
+        kind is dtypes.int64
+        and whole
+        and not -(1 << 63) <= max(start, end, step, key=abs) < 1 << 63
+    ):
+        raise OperationError("value cannot be converted to type int64_t without overflow")
     n = _count(start, end, step)
     if n >= 1 << 63:
         raise OperationError("invalid size, possible overflow?")

@@ -410,6 +410,8 @@ def interpolate(
             "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
             f"{x.ndim}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
+    if any(not -(1 << 63) <= o < 1 << 63 for o in out):
+        raise OperationError("value cannot be converted to type int64_t without overflow")
     if any(o <= 0 for o in out) or any(s <= 0 for s in shape[2:]):
         names = "DHW"[3 - n :]
         told = [

@@ -18,7 +18,7 @@ from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import reads_later
 from ....core.tensor import Tensor
-from ....errors import ArgumentTypeError, OperationError, ShapeError, type_name
+from ....errors import ArgumentTypeError, OperationError, ShapeError, out_of_memory, type_name
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
@@ -187,11 +187,8 @@ def check_fits(name: str, shape: Sequence[int], itemsize: int) -> None:
         raise OperationError("numel: integer multiplication overflow")
     try:
         np.empty(size * itemsize, np.uint8)
-    except MemoryError:
-        raise OperationError(
-            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
-            f"{size * itemsize} bytes. Error code 12 (Cannot allocate memory)"
-        ) from None
+    except MemoryError as error:
+        raise out_of_memory(error) from None
 
 
 def _means_refused(n: int, x: Tensor, output_size: Any) -> bool:
