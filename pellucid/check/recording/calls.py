@@ -74,6 +74,10 @@ class Calls:
             )
             if type(target) is np.ndarray:
                 self.array_written(target, None, True)
+            if name == "shuffle" and self.recorder.wants("on_call"):
+                event = Called(name, args, kwargs, self.recorder.site(2), self.recorder.step)
+                event.owner = getattr(function, "__self__", None)
+                self.recorder.tell("on_call", event)
             return function(*args, **kwargs)
         if name == "fromiter" and args and not isinstance(args[0], (list, tuple, np.ndarray)):
             count = args[2] if len(args) > 2 else kwargs.get("count", -1)

@@ -119,7 +119,8 @@ class Hooks:
                 self.replace(kind, "__init__", self._silent)
         data = torch.utils.data
         self.replace(data.DataLoader, "__init__", self._loader_made)
-        self.replace(data.Subset, "__init__", self._part_made)
+        for kind in (data.Subset, data.distributed.DistributedSampler):
+            self.replace(kind, "__init__", self._part_made)
         self.replace(data.DataLoader, "__iter__", self._pass_begun)
         self.replace(self.engine.iterator_class, "__next__", self._next)
         for owner in (torch, torch.random):

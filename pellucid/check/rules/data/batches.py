@@ -6,7 +6,7 @@ import re
 import sys
 from types import FrameType
 
-from ...events import VIEWS, Op, Read, Site, Value
+from ...events import VIEWS, Op, Read, Site, Value, lineage
 from ...recording.names import locals_of
 from ...rule import Rule
 from ..losses.counted import added_as_they_are
@@ -36,11 +36,12 @@ class PartialBatchMean(Rule):
     slug = "partial-batch-mean"
     id = "PL902"
     severity = "warning"
-    summary = "a mean of batch means with a smaller last batch"
+    summary = "a mean of batch means with a smaller last batch, or of ratios of batches"
     ops = ("add", "mean")
 
     def __init__(self) -> None:
         self._runs: dict[Site, _Run] = {}
+        self._ratios: dict[Site, tuple[int, list[float]]] = {}
         self._done: set[Site] = set()
         self._looked: set[Site] = set()
 
@@ -48,6 +49,18 @@ class PartialBatchMean(Rule):
         """A mean over a batch becomes a number."""
         if event.how in ("item", "float", "numpy", "tolist", "array") and event.value.numel == 1:
             self._note(event.value, event.site, event.step)
+            below = _below(event.value) if event.site not in self._done else None
+            if below is not None and event.site is not None:
+                self._ratio(event.site, below, event.step)
+
+    def _ratio(self, site: Site, below: float, step: int) -> None:
+        """F1 or precision of a batch: a ratio whose denominator differs from batch to batch."""
+        run = self._ratios.get(site)
+        if run is None or run[0] != step:
+            run = self._ratios[site] = step, []
+        run[1].append(below)
+        if len(run[1]) >= 3 and max(run[1]) > 1.1 * min(run[1]):
+            self._judge(site, run[1])
 
     def on_op(self, op: Op) -> None:
         """`total += loss` with tensors; means that are stacked."""
@@ -113,7 +126,7 @@ class PartialBatchMean(Rule):
         )
         return True
 
-    def _judge(self, site: Site, sizes: list[int]) -> None:
+    def _judge(self, site: Site, sizes: list[int] | list[float]) -> None:
         """A smaller batch after full ones: is its mean put into a mean of means?"""
         self._done.add(site)
         frame: FrameType | None = sys._getframe(1)
@@ -152,7 +165,18 @@ class PartialBatchMean(Rule):
         self._done.add(site)
         self._tell(site, call.text, None, sizes)
 
-    def _tell(self, site: Site, text: str, added: str | None, sizes: list[int]) -> None:
+    def _tell(
+        self, site: Site, text: str, added: str | None, sizes: list[int] | list[float]
+    ) -> None:
+        if isinstance(sizes[0], float):
+            self.report(
+                site,
+                f"`{text}` is a mean of ratios of batches that are divided by different numbers ({min(sizes):g} to {max(sizes):g} so far): it is not "
+                "the ratio over the data.",
+                evidence={"divided_by": sizes[:6], "summed_up": added, "step": self.step},
+                fix="add up the counts of all batches, and divide once: 2 * tp / (predicted + actual)",
+            )
+            return
         shown = sizes if len(sizes) <= 6 else [*sizes[:2], *sizes[-2:]]
         self.report(
             site,
@@ -176,6 +200,32 @@ def _instruction(frame: FrameType, line: int) -> int:
         if first == line:
             return index * 2
     return frame.f_lasti
+
+
+def _below(value: Value) -> float | None:
+    """The denominator of a ratio of two counts over the rows of a batch; None of anything else."""
+    op = value.producer
+    if op is None or op.name != "div" or len(op.inputs) != 2 or value.requires_grad:
+        return None
+    above, below = ({o.name for o in _counts(v)} for v in op.inputs)
+    if "sum" not in above or "sum" not in below or op.inputs[1].numel != 1:
+        return None
+    predicted = [o for o in _counts(op.inputs[1]) if o.name == "sum" and _predicts(o)]
+    number = op.inputs[1].numpy()
+    return float(number.reshape(-1)[0]) if predicted and number is not None else None
+
+
+def _counts(value: Value) -> list[Op]:
+    return list(lineage(value, frozenset(("add", "clamp", "mul", "maximum", "float", "to")), 12))
+
+
+def _predicts(op: Op) -> bool:
+    """Whether a sum counts rows that were predicted: zeros and ones of a comparison."""
+    given = op.inputs[0] if op.inputs else None
+    if given is None or given.ndim == 0 or given.numel != given.shape[0]:
+        return False
+    names = {o.name for o in lineage(given, _SAME | {"mul", "float", "to", "long"}, 12)}
+    return bool(names & {"gt", "ge", "lt", "le", "eq", "round", "argmax", "logical_and"})
 
 
 def _divided(value: Value, site: Site) -> int | None:

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Foreign, Op, Site, Value, ancestors
+from ...events import VIEWS, Backward, Foreign, Op, Read, Site, Value, ancestors
 from ...fingerprint import fingerprint
 from ...rule import Rule
+from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
+from .noises import LOSSES as NOISE_LOSSES
+from .noises import noise_place, other_noise
 
 _FIXED = ("flip", "roll")
 _ORDERS = ("getitem", "index_select", *_FIXED)
@@ -147,8 +150,8 @@ class PartnersApart(Rule):
     slug = "partners-apart"
     id = "PL912"
     severity = "error"
-    summary = "mixup uses one permutation for the inputs and another for the labels"
-    ops = (*_ORDERS, *_LOSSES)
+    summary = "inputs and labels, or a draw and its partner, do not belong together"
+    ops = (*_ORDERS, *_LOSSES, "huber_loss", "log_prob")
 
     def __init__(self) -> None:
         self._orders: dict[int, _Order] = {}  # by number of the operation
@@ -158,10 +161,16 @@ class PartnersApart(Rule):
         # by number of a loss: the scores, and whether its labels are in another order
         self._losses: dict[int, tuple[Value, bool]] = {}
         self._swapped = 0
+        self._noises = Repeated(looks=24, times=3)
+        self._acted: set[int] = set()  # ids of sampled actions whose numbers were read
 
     def on_op(self, op: Op) -> None:
         """Rows get another order, or a loss is computed."""
-        if op.name in _ORDERS:
+        if op.name in NOISE_LOSSES and op.grad_enabled and self._noises.due(op.site):
+            self._predicted(op)
+        if op.name == "log_prob":
+            self._chosen(op)
+        elif op.name in _ORDERS:
             code = _order(op)
             if code is not None:
                 while len(self._orders) >= _KEPT:
@@ -169,6 +178,58 @@ class PartnersApart(Rule):
                 self._orders[op.number] = _Order(code, op, self.session.recorder.callers())
         elif self._orders:
             self._judge(op)
+
+    def _predicted(self, op: Op) -> None:
+        """The noise that a denoiser is to predict."""
+        found = other_noise(op)
+        if found is not None and self._noises.again(op.site):
+            drawn, inside = found
+            self.report(
+                noise_place(drawn, inside),
+                "the loss compares with a noise that the model never sees: its input contains another one, drawn here.",
+                evidence={"target_drawn_at": drawn.site, "loss_at": op.site},
+                fix="draw the noise once, and use it for the input and for the target",
+            )
+
+    def on_read(self, event: Read) -> None:
+        """A sampled action is taken out of its tensor."""
+        made = event.value.producer
+        if made is not None and made.name == "sample":
+            self._acted.add(event.value.id)
+
+    def _chosen(self, op: Op) -> None:
+        """The log-probability of an action that nobody took, beside one that was taken."""
+        value = op.args.get("value")
+        made = value.producer if isinstance(value, Value) else None
+        if made is None or made.name != "sample" or value.id in self._acted or not made.inputs:
+            return
+        if not self._noises.due(("log_prob", op.site)):
+            return
+        earlier = self.session.recorder.ops_of_step()
+        others = [
+            o
+            for o in earlier
+            if o.name == "sample"
+            and o is not made
+            and o.inputs
+            and o.inputs[0].number == made.inputs[0].number
+        ]
+        used = {v.number for o in earlier if o.direct and o.name != "log_prob" for v in o.inputs}
+        if value.number in used or not others:
+            return
+        taken = [
+            o
+            for o in others
+            if (out := o.output) is not None and (out.number in used or out.id in self._acted)
+        ]
+        if taken and self._noises.again(("log_prob", op.site)):
+            self.report(
+                made.site,
+                "the log-probability is that of an action that is drawn here and never taken: the reward belongs to another draw of the same "
+                "distribution.",
+                evidence={"taken_at": taken[0].site, "log_prob_at": op.site},
+                fix="draw once: `action = dist.sample()`, and use it for the environment and for log_prob",
+            )
 
     def _judge(self, op: Op) -> None:
         scores, target = op.args.get("input"), op.args.get("target")
@@ -186,6 +247,8 @@ class PartnersApart(Rule):
                 if len(self._losses) > 64:
                     self._losses.clear()
                 self._losses[op.output.number] = scores, bool(orders)
+            if not orders:
+                self._turned_rows(scores, target, op)
             plain |= ids - {o.base for o in orders} if orders else ids
             ordered += orders
             labels = [o for o in ordered if o.base in plain]
@@ -204,6 +267,34 @@ class PartnersApart(Rule):
             },
             fix="draw one permutation and use it for both inputs and labels",
         )
+
+    def _turned_rows(self, scores: Value, target: Value, loss: Op) -> None:
+        """`x.flip(0)` of a batch whose labels stay in their order."""
+        if (
+            not target.ndim
+            or target.shape[0] < _FEWEST
+            or not self._noises.due(("flip", loss.site))
+        ):
+            return
+        found = []
+        for op in ancestors([scores], _DEPTH):
+            if op.name in _FIXED and op.inputs and op.inputs[0].shape[:1] == target.shape[:1]:
+                axes = op.args.get("dims")
+                axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+                if all(isinstance(a, int) for a in axes) and 0 in {
+                    a % op.inputs[0].ndim for a in axes
+                }:
+                    found.append(op)
+        value = found[0].inputs[0] if len(found) == 1 else None
+        if value is None or value.ndim not in (2, 4) or value.requires_grad:
+            return
+        if self._noises.again(("flip", loss.site)):
+            self.report(
+                found[0].site,
+                f"{found[0].name} changes the order of the {value.shape[0]} samples of this batch (axis 0), and the labels keep theirs.",
+                evidence={"shape": list(value.shape), "loss_at": loss.site},
+                fix="flip an axis of the image: dims=[-1]",
+            )
 
     def on_backward_begin(self, event: Backward) -> None:
         """`lam * loss(y[perm]) + (1 - lam) * loss(y)` of inputs that are mixed the other way round."""

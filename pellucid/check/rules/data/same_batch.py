@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
-from ...events import Batch, LoaderInfo, ModuleCall, Step
+from ...events import Batch, LoaderInfo, ModuleCall, Site, Step
 from ...rule import Rule
+from ..source.places import Place, tree, walk
 
 _TIMES = 5  # passes that ended after their first batch
 _BATCHES = 3  # in a row that nobody has looked at
@@ -108,9 +110,29 @@ class SameBatch(Rule):
             and kind == "SequentialSampler"
             and event.site is not None
         ):
+            left = _left_at(event.site)
+            if left is not None:
+                self.report(
+                    left,
+                    "this statement ends the loop over the loader in its first round: of each pass only the first batch is used.",
+                    evidence={"passes": times, "batches": len(loader)},
+                    fix="move it out of the loop: indent it less",
+                )
+                return
             self.report(
                 event.site,
                 "each step begins a new pass through the loader and takes its first batch: the other batches are never used.",
                 evidence={"passes": times, "batches": len(loader)},
                 fix="for batch in loader: ..., or keep one iterator and call next() on it",
             )
+
+
+def _left_at(site: Site) -> Place | None:
+    """The `return` or `break` that ends the body of a loop over batches, whatever the batch is."""
+    root = tree(site.file)
+    for loop in walk(root) if root is not None else ():
+        if isinstance(loop, ast.For) and loop.lineno == site.line:
+            last = loop.body[-1]
+            if isinstance(last, (ast.Return, ast.Break)) and len(loop.body) > 1:
+                return Place(site.file, last.lineno)
+    return None

@@ -27,6 +27,7 @@ from ...events import (
 from ...rule import Rule, distinct
 from ..losses.origin import Sampled
 from ..source.places import Place, assigned_before, receiver, tree, walk, written_to
+from .resized import mixed_classes
 
 CLASS_LOSSES = ("cross_entropy", "nll_loss", "nll_loss2d")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
@@ -70,6 +71,8 @@ class LabelDtype(Rule):
     )
 
     def __init__(self) -> None:
+        # by height and width: where class numbers of masks were averaged
+        self._mixed: dict[tuple[int, ...], Op] = {}
         # (weak reference, values, what was lost, place) of arrays
         self._arrays: list[tuple[Any, Any, dict[str, Any], Any]] = []
         # by number of the cast
@@ -388,6 +391,9 @@ class LabelDtype(Rule):
             self._written_into(op)
         elif op.name in _CASTS or op.name == "bool":
             self._cast(op)
+            made = op.output
+            if made is not None and made.ndim > 1 and (mixed := mixed_classes(made)) is not None:
+                self._mixed[made.shape[-2:]] = mixed
         else:
             if self._collapsed and op.name in CLASS_LOSSES:
                 self._two_left(op)
@@ -395,6 +401,7 @@ class LabelDtype(Rule):
                 self._none_beyond(op)
             if op.name in CLASS_LOSSES and self._sampled.due(op.site):
                 self._narrow(op)
+                self._resized(op)
             if self._lossy:
                 self._used(op)
 
@@ -531,6 +538,22 @@ class LabelDtype(Rule):
             evidence={"to": held.dtype, "classes": classes, "loss": str(op.site)},
             fix="keep class indices in int64",
         )
+
+    def _resized(self, op: Op) -> None:
+        """A mask whose classes were interpolated."""
+        target = op.args.get("target")
+        if not isinstance(target, Value) or target.is_floating_point:
+            return
+        # samples are put together without a trace
+        made = mixed_classes(target) or self._mixed.get(target.shape[-2:])
+        if made is not None:
+            self.report(
+                made.site,
+                f"these are labels of {op.name}, and {made.name} takes means of class numbers that lie side by side: between the classes 1 and 3 it "
+                "writes class 2.",
+                evidence={"mode": made.args.get("mode"), "loss": str(op.site)},
+                fix='resize masks with mode="nearest"',
+            )
 
     def _cast(self, op: Op) -> None:
         made = op.output

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Batch, ModuleCall, Op, Site, Value, lineage, whole_of
+from ...events import VIEWS, Batch, ModuleCall, Op, Site, Value, ancestors, lineage, whole_of
 from ...rule import Rule, distinct
 from ..source.places import Place, assigned_before, assignments, function_around, tree, walk
 
@@ -19,6 +19,9 @@ ROWS = 8  # of a batch
 LENGTH = 4  # time steps, or columns
 DISTINCT = 6  # different targets in a batch
 LARGE = 1 << 20
+_WINDOWS = frozenset("avg_pool1d max_pool1d conv1d".split())
+_RUNNING = _WINDOWS | frozenset("cumsum cummax cumprod logcumsumexp".split())
+_ALONG = frozenset("div mul add squeeze unsqueeze float contiguous stack cat".split())
 _ROLLED = re.compile(r"\.(roll|shift)\((.*, ?)?(shifts=|periods=)?-")
 
 
@@ -34,6 +37,7 @@ class TargetInInput(Rule):
     def __init__(self) -> None:
         # what a model was called with last, which may be gone when the loss is computed
         self._given: Any = None
+        self._input: Value | None = None
         self._shape: tuple[int, ...] = ()
         self._bases: set[int] = set()
         self._called: Site | None = None
@@ -52,6 +56,7 @@ class TargetInInput(Rule):
             return
         x, self._given, self._called = call.inputs[0], None, call.site
         looks = self._calls[call.site] = self._calls.get(call.site, 0) + 1
+        self._input = x if looks <= STEPS and not x.requires_grad else None
         if (
             looks <= LOOKS
             and x.is_floating_point
@@ -72,6 +77,8 @@ class TargetInInput(Rule):
         given, shape = self._given, self._shape
         target = op.args.get("other" if op.name == "sub" else "target")
         scores = op.args.get("input")
+        if self._input is not None and isinstance(target, Value) and not target.requires_grad:
+            self._summed(self._input, target)
         if (
             given is None
             or not isinstance(target, Value)
@@ -119,6 +126,35 @@ class TargetInInput(Rule):
                 fix="end the input before the target begins (`series[i : i + n]` and `series[i + n]`), or leave out its column",
             )
 
+    def _summed(self, x: Value, target: Value) -> None:
+        """A running sum or a window over the series that the target is cut from, up to the same
+        place.
+        """
+        self._input = None
+        cuts = [o for o in lineage(target, VIEWS, 20) if o.name in ("getitem", "narrow", "select")]
+        places = {(o.inputs[0].id, repr(o.args.get("index"))): o for o in cuts if o.inputs}
+        if not places:
+            return
+        for cut in ancestors([x], limit=2000):
+            if cut.name != "getitem" or not cut.inputs:
+                continue
+            for made in lineage(cut.inputs[0], _ALONG, 8):
+                source = made.inputs[0] if made.name in _RUNNING and made.inputs else None
+                if source is None or (source.id, repr(cut.args.get("index"))) not in places:
+                    continue
+                if made.name in _WINDOWS and not _centered(made):
+                    continue
+                times = self._equal[made.site] = self._equal.get(made.site, 0) + 1
+                if times == STEPS:
+                    self.report(
+                        made.site,
+                        f"this {made.name} includes the value that is to be predicted: input and target are cut from the same places of it and "
+                        "of its series.",
+                        evidence={"cut_at": cut.site, "shape": list(source.shape)},
+                        fix="end it one step earlier: `values.cumsum(1) - values`, or shift it by one",
+                    )
+                return
+
     def _rolled(self) -> Place | None:
         """The line that puts later numbers beside earlier ones: `torch.roll(series, -k)`."""
         for file in self.session.recorder.files(self.session.script):
@@ -162,6 +198,12 @@ class TargetInInput(Rule):
         call = self._called.call if self._called is not None else None
         name = call.arguments[0].partition("[")[0] if call is not None and call.arguments else ""
         return assigned_before(self._called, name) if name.isidentifier() else None
+
+
+def _centered(op: Op) -> bool:
+    """Whether a window over a series gives as many numbers as there are: it looks ahead."""
+    out = op.output
+    return out is not None and out.shape[-1] == op.inputs[0].shape[-1]
 
 
 def bases(value: Value) -> set[int]:

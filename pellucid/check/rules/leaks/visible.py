@@ -33,7 +33,7 @@ class TargetVisible(Rule):
     slug = "target-visible"
     id = "PL903"
     severity = "error"
-    summary = "the model sees the token that it should predict"
+    summary = "the model sees the token that it should predict, or predicts the one after it"
     supersedes = ("loss-at-chance",)
     ops = ("cross_entropy", "nll_loss", "embedding", *ATTENTION, "softmax")
 
@@ -42,6 +42,7 @@ class TargetVisible(Rule):
         self._tokens: dict[int, Any] = {}
         self._seen: dict[tuple[Site | None, str], int] = {}  # by place and kind: how often
         self._looked: dict[Site | None, int] = {}
+        self._next = False  # whether a loss has targets that are the next tokens
         # by number of an operation with a mask: whether a place sees the next one all the same
         self._open: dict[int, bool] = {}
 
@@ -76,6 +77,7 @@ class TargetVisible(Rule):
             return
         made = list(ancestors([scores], limit=20_000))
         given = [(o, self._tokens[o.number]) for o in made if o.number in self._tokens]
+        self._two_ahead(op, target, wanted, given)
         rows = [(o, ids) for o, ids in given if ids.ndim == 2 and ids.size == wanted.size]
         for o, ids in rows:
             if ids.shape[1] < LONG:
@@ -99,6 +101,30 @@ class TargetVisible(Rule):
                     self._count(op, _mask_at(open_to_all), "mask", ids.shape)
                 else:
                     self._count(op, _unhidden_at(open_to_all), open_to_all.name, ids.shape)
+
+    def _two_ahead(self, op: Op, target: Value, wanted: Any, given: list[tuple[Op, Any]]) -> None:
+        """Targets that are the tokens after the next ones: they were shifted twice."""
+        for _, ids in given[:1]:
+            count = len(ids)
+            if ids.ndim != 2 or ids.shape[1] < LONG or wanted.size % count:
+                continue
+            table = wanted.reshape(count, -1)
+            length = min(table.shape[1], ids.shape[1] - 2)
+            if not ids.shape[1] - 2 <= table.shape[1] <= ids.shape[1]:
+                continue
+            after = [np.array_equal(table[:, :length], ids[:, k : length + k]) for k in (1, 2)]
+            self._next |= after[0]
+            if after != [False, True] or self._next:
+                continue
+            chosen = _put_together(target)
+            seen = self._seen[op.site, "twice"] = self._seen.get((op.site, "twice"), 0) + 1
+            if seen == TIMES:
+                self.report(
+                    chosen.site if chosen is not None and chosen.site is not None else op.site,
+                    "the target of each position is the token after the next one: the labels are shifted by one twice.",
+                    evidence={"tokens": list(ids.shape), "loss": str(op.site)},
+                    fix="shift once, in the data set or in the model",
+                )
 
     def _masked(self, op: Op) -> None:
         """Attention with a mask: whether it hides what comes next."""

@@ -18,6 +18,15 @@ _SAME = VIEWS - {"gather", "getitem", "index_select", "roll", "flip", "repeat", 
 _FILLED = frozenset("scatter setitem index_fill index_put masked_fill where add".split())
 
 
+_ASYMMETRIC = (
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "poisson_nll_loss",
+    "gaussian_nll_loss",
+)
+"""Losses that are another function of the target than of the prediction."""
+
+
 class LossFormula(Rule):
     """`kl_div` with its arguments swapped, `p**gamma` for `(1 - p)**gamma`, a sum of log-probabilities
     for the logarithm of a sum, padding that a mask makes zero and the mean still counts.
@@ -27,7 +36,8 @@ class LossFormula(Rule):
     id = "PL224"
     severity = "error"
     summary = "a loss has its parts in other places than its formula"
-    ops = ("kl_div", "cross_entropy", "mul", "sum", "mean", "log_prob")
+    covered = ("label-range", "logits-as-probs")
+    ops = (*_ASYMMETRIC, "kl_div", "cross_entropy", "mul", "sum", "mean", "log_prob")
 
     def __init__(self) -> None:
         self._repeated = Repeated(looks=12, times=3)
@@ -88,6 +98,20 @@ class LossFormula(Rule):
             {"temperature": warm, "teacher_at": teacher.site},
             "divide both by the temperature: `F.log_softmax(student / T, dim=1)`",
         )
+
+    def _swapped(self, op: Op) -> None:
+        """`loss(labels, predictions)`."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if isinstance(scores, Value) and isinstance(target, Value):
+            if target.requires_grad and not scores.requires_grad:
+                site = op.site if op.direct or op.module is None else op.module.site
+                self.report(
+                    site,
+                    f"{op.name} gets the labels as its prediction, and the model's output as its target: it is another function of the two.",
+                    evidence={"input": op.written("input"), "target": op.written("target")},
+                    fix="the prediction comes first: `loss(model(x), y)`",
+                    covers=[op.site, site],
+                )
 
     def _labels(self, op: Op) -> None:
         """Smoothed labels that the library's own loss is given."""
@@ -220,6 +244,7 @@ class LossFormula(Rule):
 
 
 _LOOKS: dict[str, Any] = {
+    **dict.fromkeys(_ASYMMETRIC, LossFormula._swapped),
     "kl_div": LossFormula._divergence,
     "cross_entropy": LossFormula._labels,
     "mul": LossFormula._product,

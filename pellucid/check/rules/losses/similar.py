@@ -8,8 +8,9 @@ import numpy as np
 
 from ...events import Op, Value, lineage
 from ...rule import Rule
+from ..source.places import assigned_before
+from .unit_length import FLOOR, cosines, least, operands, same_rows, turned
 
-_TURNS = frozenset("T t mT transpose permute swapaxes adjoint".split())
 _SCALES = frozenset("div mul add sub clone contiguous float".split())
 _TIMES = 2
 
@@ -23,7 +24,7 @@ class SimilarityWrong(Rule):
     id = "PL220"
     severity = "error"
     summary = "similarities of a contrastive loss include each row itself, or are of rows that are not normalized"
-    ops = ("matmul", "mm", "cross_entropy", "log_softmax", "logsumexp")
+    ops = ("matmul", "mm", "bmm", "cross_entropy", "log_softmax", "logsumexp")
     supersedes = ("loss-at-chance",)
 
     def __init__(self) -> None:
@@ -33,37 +34,48 @@ class SimilarityWrong(Rule):
         """Similarities are computed, or become a loss."""
         if not op.grad_enabled:
             return
-        if op.name in ("matmul", "mm"):
+        if op.name in ("matmul", "mm", "bmm"):
             self._product(op)
         else:
             self._candidates(op)
 
     def _product(self, op: Op) -> None:
-        if len(op.inputs) != 2 or any(v.ndim != 2 for v in op.inputs):
+        sides = operands(op) if len(op.inputs) == 2 else []
+        if not any(made is not None for made, *_ in sides):
             return
-        a, b = op.inputs
-        if a.shape[0] < 4 or not (a.requires_grad or b.requires_grad):
+        if op.inputs[0].shape[0] < 4 or not any(v.requires_grad for v in op.inputs):
             return
-        for value, contracted in ((a, 1), (b, 0)):
-            made, axis = _normalized(value)
-            if made is None or axis == contracted or not value.requires_grad:
+        for k, (made, axis, value, along) in enumerate(sides):
+            if made is None or value.is_leaf or not value.requires_grad:
                 continue
-            other, along = _normalized(b if value is a else a)
-            if other is None or along == (0 if value is a else 1):
+            if axis is None and value.ndim > 1 and value.shape[0] > 1:
+                if self._again(made.site):
+                    self.report(
+                        made.site,
+                        f"all {value.shape[0]} rows are divided by one number, the norm of the whole tensor: the rows do not get unit length.",
+                        evidence={"shape": list(value.shape), "product": str(op.site)},
+                        fix="z / z.norm(dim=-1, keepdim=True)",
+                    )
+                continue
+            other, beside, _, across = sides[1 - k]
+            if axis == along or other is None or beside == across or value.ndim > 3:
                 continue
             if self._again(made.site):
                 self.report(
                     made.site,
-                    "rows are normalized along the batch (dim 0), and their products are taken as similarities: each feature has unit length "
-                    "over the batch, and the rows have not.",
+                    f"rows are normalized along axis {axis} of {list(value.shape)}, and their products are taken along axis {along}: the vectors "
+                    "that are compared do not have unit length.",
                     evidence={"shape": list(value.shape), "product": str(op.site)},
                     fix="normalize along the features: dim=-1",
                 )
 
     def _candidates(self, op: Op) -> None:
         value = op.inputs[0] if op.inputs else None
+        if value is not None and op.name in ("cross_entropy", "log_softmax"):
+            self._bounded(op, value)
         if value is not None and op.name == "cross_entropy":
             self._twice(op, value)
+            self._one_view(op, value)
         if value is None or value.ndim != 2 or value.shape[0] != value.shape[1]:
             return
         rows = value.shape[0]
@@ -115,7 +127,7 @@ class SimilarityWrong(Rule):
             return
         made = next((v.producer for v in joined.inputs[1:] if v.producer is not None), None)
         product = _product_of(joined.inputs[1]) or made
-        kept = _turned(product.inputs[1])[0].producer if product is not None else None
+        kept = turned(product.inputs[1])[0].producer if product is not None else None
         site = kept.site if kept is not None and kept.name == "cat" else joined.site
         if self._again((op.site, "twice")):
             self.report(
@@ -125,49 +137,66 @@ class SimilarityWrong(Rule):
                 fix="put the new keys into the queue after the loss",
             )
 
+    def _bounded(self, op: Op, value: Value) -> None:
+        """Cosines as scores: with a small factor their softmax is nearly uniform."""
+        if value.ndim < 2 or not value.requires_grad or (op.direct and not op.grad_enabled):
+            return
+        axis = 1 if op.name == "cross_entropy" else op.args.get("dim")
+        classes = value.shape[axis] if isinstance(axis, int) and axis < value.ndim else 0
+        found = cosines(value) if classes > 2 else None
+        if found is None or abs(found[2]) > 1 or least(found[2], classes) < FLOOR:
+            return
+        product, scaled, factor = found
+        site = scaled.site if scaled is not None else product.site
+        if self._again((site, "bounded")):
+            self.report(
+                site,
+                f"the scores of this loss are cosines times {factor:.3g}, so they differ by {2 * abs(factor):.3g} at most: with {classes} candidates "
+                f"the loss cannot fall below {least(factor, classes):.0%} of that of a guess.",
+                evidence={"factor": factor, "candidates": classes, "loss": str(op.site)},
+                fix="divide cosines by a temperature such as 0.1, or multiply them by a scale such as 16",
+            )
+
+    def _one_view(self, op: Op, value: Value) -> None:
+        """The positive of each row is the row itself."""
+        target, made = op.args.get("target"), None
+        if value.ndim == 2 and value.shape[0] == value.shape[1] >= 4 and value.requires_grad:
+            made = _product_of(value)
+        if made is None or len(made.inputs) != 2 or not isinstance(target, Value):
+            return
+        looked = self._count[op.site, "looked"] = self._count.get((op.site, "looked"), 0) + 1
+        labels = target.numpy() if looked <= 8 else None
+        if labels is None or labels.shape != (value.shape[0],) or labels.dtype.kind != "i":
+            return
+        if (labels != np.arange(len(labels))).any() or not same_rows(made):
+            return
+        site = _views_at(made) or made.site
+        if self._again((site, "one view")):
+            self.report(
+                site,
+                "both views of each row are the same numbers, so the positive of a row is the row itself: the loss teaches nothing about what the "
+                "views should have in common.",
+                evidence={"rows": value.shape[0], "loss": str(op.site)},
+                fix="draw each view anew: view1, view2 = augment(x), augment(x)",
+            )
+
     def _again(self, site: Any) -> bool:
         self._count[site] = self._count.get(site, 0) + 1
         return self._count[site] == _TIMES
 
 
-def _turned(value: Value) -> tuple[Value, bool]:
-    """A value before it was transposed, and whether it was."""
-    turned = False
-    for _ in range(4):
-        made = value.producer
-        if made is None or not made.inputs or made.name not in _TURNS:
-            break
-        value, turned = made.inputs[0], not turned
-    return value, turned
-
-
-def _normalized(value: Value) -> tuple[Op | None, int]:
-    """(the operation that scaled to unit length, along which axis of the value as it is now)."""
-    before, turned = _turned(value)
-    made = before.producer
-    if made is None:
-        return None, 0
-    axis: Any = None
-    if made.name == "normalize":
-        axis = made.arg("dim", 1)
-    elif made.name == "div" and len(made.inputs) == 2:
-        below = made.inputs[1].producer
-        for _ in range(3):
-            if below is not None and below.name in ("add", "clamp", "clamp_min") and below.inputs:
-                below = below.inputs[0].producer
-        if (
-            below is not None
-            and below.name in ("norm", "linalg_norm", "linalg_vector_norm", "vector_norm")
-            and below.inputs
-            and below.inputs[0].number == made.inputs[0].number
-        ):
-            axis = below.arg("dim")
-    if isinstance(axis, (tuple, list)) and len(axis) == 1:
-        axis = axis[0]
-    if not isinstance(axis, int) or before.ndim != 2:
-        return None, 0
-    axis %= 2
-    return made, 1 - axis if turned else axis
+def _views_at(product: Op) -> Any:
+    """Where the second view was made, when both went through a model by their names."""
+    names = []
+    for value in product.inputs:
+        made = turned(value)[0].producer
+        site = made.module.root.site if made is not None and made.module is not None else None
+        call = site.call if site is not None else None
+        if call is None or len(call.arguments) != 1:
+            return None
+        names.append((site, call.arguments[0]))
+    (site, one), (_, other) = names
+    return site if one == other else assigned_before(site, other)
 
 
 def _product_of(value: Value) -> Op | None:
@@ -184,5 +213,5 @@ def _product_of(value: Value) -> Op | None:
 
 
 def _with_itself(op: Op) -> bool:
-    (a, turned_a), (b, turned_b) = _turned(op.inputs[0]), _turned(op.inputs[1])
+    (a, turned_a), (b, turned_b) = turned(op.inputs[0]), turned(op.inputs[1])
     return a.number == b.number and turned_a != turned_b

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Op, Site, Value
+from ...events import Loaded, Op, Site, Value
 from ..source.places import Place, tree, walk
 from .averages import Trained, mixture
 
@@ -47,6 +47,8 @@ class AverageIncomplete(Trained):
         super().__init__()
         self._lost: dict[Site, set[int]] = {}  # by place: steps in which a mixture went nowhere
         self._pairs: dict[Site, _Pair | None] = {}
+        self._loaded: dict[int, Site] = {}  # by id of a parameter: where it was loaded
+        self._met: set[int] = set()  # ids of averages whose first mixture was looked at
         self._fresh = False  # told of an average without statistics
 
     def on_op(self, op: Op) -> None:
@@ -66,6 +68,8 @@ class AverageIncomplete(Trained):
         if one.shape != other.shape or self.is_trained(one) == self.is_trained(other):
             return
         old, new = (other, one) if self.is_trained(one) else (one, other)
+        if self._loaded and new.id in self._loaded and old.id not in self._met:
+            self._before_the_load(old, new)
         if op.inplace:
             self._kept(op.site, old, new)
         elif op.direct:
@@ -79,6 +83,29 @@ class AverageIncomplete(Trained):
                     evidence={"shape": list(old.shape), "steps": len(steps)},
                     fix=f"write into the tensor: `{name}.copy_(...)`, or `{name}.lerp_(weights, 1 - decay)`",
                 )
+
+    def on_loaded(self, event: Loaded) -> None:
+        """Which parameters have been loaded."""
+        recorder = self.session.recorder
+        if event.site is not None and len(self._loaded) < 10_000:
+            for p in event.module.parameters():
+                self._loaded[recorder.value(p).id] = event.site
+
+    def _before_the_load(self, old: Value, new: Value) -> None:
+        """An average that began with what the model had before it was loaded."""
+        self._met.add(old.id)
+        average, weights = old.tensor, new.numpy()
+        held = None if average is None else self.session.recorder.value(average)
+        begun = held.numpy() if held is not None and held.id not in self._loaded else None
+        if begun is None or weights is None or weights.ndim < 2 or begun.shape != weights.shape:
+            return
+        if np.linalg.norm(begun - weights) > 0.5 * np.linalg.norm(weights) > 0:
+            self.report(
+                self._loaded[new.id],
+                "the model is loaded here, and its average was copied before: the average begins with the weights that the model had until then.",
+                evidence={"shape": list(new.shape)},
+                fix="load first, and copy the model for its average afterwards, or load the average from the checkpoint, too",
+            )
 
     def _kept(self, site: Site, old: Value, new: Value) -> None:
         pair = self._pairs.get(site)

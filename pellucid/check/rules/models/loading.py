@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Loaded, ModuleCall, Saved
+from ...events import Loaded, ModuleCall, Saved, Site
 from ...fingerprint import fingerprint
+from ...recording.signatures import RANDOM
 from ...rule import Rule
 from ..randomness.draws import drawn_numbers
 from ..source.places import (
@@ -34,14 +35,19 @@ class KeysIgnored(Rule):
     slug = "keys-ignored"
     id = "PL506"
     severity = "error"
-    summary = "load_state_dict ignores the entries that should be loaded"
+    summary = "load_state_dict ignores the entries that should be loaded, or they are overwritten"
 
     def __init__(self) -> None:
         # by id of a module: what is to be said when it is used
         self._waiting: dict[int, tuple[Any, Any, str, dict[str, Any], str]] = {}
+        # modules that were loaded and not used yet: where, and how many operations were before
+        self._loaded: list[tuple[Any, Site | None, int]] = []
 
     def on_loaded(self, event: Loaded) -> None:
         """Which keys were taken."""
+        if event.given and len(self._loaded) < 64:
+            number = self.session.recorder.number()
+            self._loaded.append((weakref.ref(event.module), event.site, number))
         module, given = event.module, event.given
         self._waiting.pop(id(module), None)
         own = module.state_dict()
@@ -94,14 +100,64 @@ class KeysIgnored(Rule):
 
     def on_module_enter(self, call: ModuleCall) -> None:
         """The model is used as it is."""
-        if self._waiting and call.parent is None:
-            self.finish()
+        if call.parent is None:
+            if self._loaded:
+                self._redrawn(call.module)
+            if self._waiting:
+                self.finish()
+
+    def _redrawn(self, root: Any) -> None:
+        """Whether what was loaded into a model has been drawn anew since."""
+        recorder, waiting, self._loaded = self.session.recorder, self._loaded, []
+        own = {id(m) for m in root.modules()} if root is not None else set()
+        for ref, site, number in waiting:
+            module = ref()
+            if module is None or id(module) not in own:
+                self._loaded += [(ref, site, number)] if module is not None else []
+                continue
+            weights = [recorder.value(p) for p in module.parameters() if p.ndim > 1]
+            drawn = [
+                op
+                for v in weights
+                if (op := recorder.filled.get(v.id)) is not None
+                and op.number > number
+                and op.name in RANDOM
+            ]
+            if not weights or len(drawn) < 0.75 * len(weights):
+                continue
+            self.report(
+                _applied(drawn[-1].site) or drawn[-1].site,
+                f"the weights that were loaded are drawn anew before they are used: {len(drawn)} of {len(weights)} matrices are random again.",
+                evidence={"loaded_at": site, "drawn_at": drawn[-1].site},
+                fix="initialize first and load afterwards, or initialize the new layers only: `self.head.apply(init_weights)`",
+            )
 
     def finish(self) -> None:
         """It was not loaded again in another way."""
         waiting, self._waiting = self._waiting, {}
         for _, site, what, evidence, fix in waiting.values():
             self.report(site, what, evidence=evidence, fix=fix)
+
+
+def _applied(site: Site | None) -> Place | None:
+    """The only line that applies the function that an operation stands in to a model."""
+    function = function_around(site.file, site.line) if site is not None else None
+    root = tree(site.file) if site is not None and function is not None else None
+    lines = (
+        {
+            n.lineno
+            for n in (walk(root) if root is not None else ())
+            if isinstance(n, ast.Call)
+            and (
+                getattr(n.func, "attr", "") == "apply"
+                and any(ast.unparse(a).rpartition(".")[2] == function.name for a in n.args)
+                or ast.unparse(n.func).rpartition(".")[2] == function.name
+            )
+        }
+        if function is not None
+        else set()
+    )
+    return Place(site.file, lines.pop()) if site is not None and len(lines) == 1 else None
 
 
 def renamed(unexpected: list[str], missing: list[str], given: Any, own: Any) -> list[Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...events import Op, OptimizerInfo
+import numpy as np
+
+from ...events import VIEWS, Op, OptimizerInfo, Value, lineage
 from ...rule import Rule, cause_site
 from ..source.origins import written_at
 
@@ -12,6 +14,11 @@ _SMOOTHED = 0.9  # of a label that is spread over all classes
 _DROPPED = 0.95
 _DECAYED = 1.0  # weight decay that is added to gradients
 _DECOUPLED = 0.1  # learning rate times weight decay, where the weights themselves shrink by it
+# of the weights that plain SGD takes away per step, once its momentum has added them up
+_PULLED = 0.1
+_MOMENTUM = 0.01  # one that averages nothing
+_MASKED = frozenset("masked_fill where add".split())
+_POSITIVE = frozenset("exp softplus square".split())
 
 
 class ArgumentAbsurd(Rule):
@@ -21,7 +28,17 @@ class ArgumentAbsurd(Rule):
     id = "PL606"
     severity = "error"
     summary = "with its arguments a layer, loss or optimizer does nothing of what it is for"
-    ops = ("cross_entropy", "dropout", "leaky_relu")
+    ops = (
+        "cross_entropy",
+        "dropout",
+        "leaky_relu",
+        "clamp",
+        "alpha_dropout",
+        "feature_alpha_dropout",
+        "poisson_nll_loss",
+        "softmax",
+        "scaled_dot_product_attention",
+    )
     supersedes = ("loss-at-chance", "lr-absurd", "same-mask", "vanishing-gradient")
 
     def __init__(self) -> None:
@@ -53,6 +70,14 @@ class ArgumentAbsurd(Rule):
                     f"dropout with p={p:g} sets {p:.0%} of its input to zero in training: what follows learns from nearly nothing.",
                     "p is the part that is dropped, not the part that is kept",
                 )
+        elif op.name == "clamp":
+            self._bounds(op)
+        elif op.name in ("alpha_dropout", "feature_alpha_dropout"):
+            self._never_on(op)
+        elif op.name == "poisson_nll_loss":
+            self._rate(op)
+        elif op.name in ("softmax", "scaled_dot_product_attention"):
+            self._sharp(op)
         else:
             slope = op.arg("negative_slope", 0.01)
             if isinstance(slope, (int, float)) and slope == 1:
@@ -65,9 +90,97 @@ class ArgumentAbsurd(Rule):
                     "the first argument of LeakyReLU is the slope; write inplace=True by name",
                 )
 
+    def _bounds(self, op: Op) -> None:
+        """`ratio.clamp(1 + eps, 1 - eps)`: every element becomes the upper bound."""
+        low, high = op.args.get("min"), op.args.get("max")
+        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
+            self._at(
+                op.site,
+                f"clamp has a lower bound of {low:g} and an upper one of {high:g}: every element becomes {high:g}, and no gradient passes.",
+                {"min": float(low), "max": float(high)},
+                "the lower bound comes first: clamp(low, high)",
+            )
+
+    def _never_on(self, op: Op) -> None:
+        """`F.alpha_dropout(x, p)`: unlike `F.dropout`, this one is off unless it is told to be on."""
+        call = op.site.call if op.site is not None else None
+        if (
+            not op.direct
+            or call is None
+            or op.args.get("training")
+            or not op.arg("p", 0.5)
+            or op.module is None
+            or not op.module.training
+            or op.written("training") is not None
+        ):
+            return
+        self._at(
+            op.site,
+            f"{op.name} drops nothing here: its `training` is False unless it is given, also in train mode.",
+            {"p": float(op.arg("p", 0.5))},
+            f"F.{op.name}(x, p, training=self.training)",
+        )
+
+    def _rate(self, op: Op) -> None:
+        """A rate that is positive by an exp or a softplus, given as the logarithm of one."""
+        rate = op.args.get("input")
+        if not isinstance(rate, Value) or not op.arg("log_input", True):
+            return
+        made = next((o for o in lineage(rate, VIEWS, 6) if o.name not in VIEWS), None)
+        if made is not None and made.name in _POSITIVE:
+            self._at(
+                cause_site(op),
+                f"poisson_nll_loss takes the logarithm of the rate, and gets the result of {made.name}: the loss takes exp of it once more.",
+                {"rate_at": made.site},
+                f"`log_input=False`, or no {made.name} before the loss",
+            )
+
+    def _sharp(self, op: Op) -> None:
+        """Scores of attention that are multiplied by the root of the size, or by the size."""
+        if op.name == "softmax":
+            made = next(
+                (o for o in lineage(op.inputs[0], _MASKED, 8) if o.name not in _MASKED), None
+            )
+            if made is None or made.name not in ("mul", "div") or len(made.inputs) != 1:
+                return
+            number = made.args.get("other")
+            number = made.args.get("input") if isinstance(number, Value) else number
+            product = made.inputs[0].producer
+            if made.name == "div" and isinstance(number, float) and number:
+                number = 1 / number
+            site = made.site
+        else:
+            number, product, site = op.args.get("scale"), op, cause_site(op)
+        if not isinstance(number, (int, float)) or number <= 1.5 or product is None:
+            return
+        sides = product.inputs[:2]
+        if product.name not in ("matmul", "bmm", "scaled_dot_product_attention") or any(
+            v.ndim < 3 or not v.requires_grad for v in sides
+        ):
+            return
+        size = sides[0].shape[-1]
+        whole = {size * k for k in (1, *sides[0].shape[1:-1])}  # with the heads put together
+        if not any(abs(number - n) < 1e-6 * n for w in whole for n in (w, w**0.5)):
+            return
+        rows = sides[0].numpy()
+        if rows is None or np.allclose((rows * rows).sum(-1), 1, rtol=1e-3):
+            return  # of unit length: their products are small
+        self._at(
+            site,
+            f"the scores of this attention are multiplied by {number:.3g}: their softmax takes one position and has no gradient for the others.",
+            {"factor": float(number), "size": size},
+            "divide by the root of the size: `q @ k.transpose(-2, -1) / math.sqrt(d)`",
+        )
+
+    def _at(self, site: Any, message: str, evidence: dict[str, Any], fix: str) -> None:
+        if site is not None and site.key not in self._told:
+            self._told.add(site.key)
+            self.report(site, message, evidence=evidence, fix=fix)
+
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """An optimizer: its groups."""
         for group in event.groups:
+            self._momentum(event, group)
             decay = group.get("weight_decay", 0.0)
             lr = group.get("lr", 0.0)
             betas = group.get("betas")
@@ -99,6 +212,31 @@ class ArgumentAbsurd(Rule):
                     f"betas={tuple(betas)}: the gradients are averaged for longer than their squares, so that a sudden large gradient is not damped.",
                     "the first is for the gradients and the second for their squares: betas=(0.9, 0.999)",
                 )
+
+    def _momentum(self, event: OptimizerInfo, group: dict[str, Any]) -> None:
+        """Plain SGD: a momentum that averages nothing, a decay that outweighs every gradient."""
+        momentum, decay, lr = (group.get(k) for k in ("momentum", "weight_decay", "lr"))
+        if event.class_name != "SGD" or not all(
+            isinstance(x, (int, float)) for x in (momentum, decay, lr)
+        ):
+            return
+        if 0 < momentum < _MOMENTUM:
+            self._optimizer(
+                event,
+                "momentum",
+                momentum,
+                f"momentum={momentum:g} averages nothing: the third argument of SGD is the momentum, the fourth its dampening.",
+                "write `momentum=` and `weight_decay=` by name",
+            )
+        elif momentum < 1 and decay < _DECAYED and lr * decay / (1 - momentum) >= _PULLED:
+            self._optimizer(
+                event,
+                "weight_decay",
+                decay,
+                f"with weight_decay={decay:g}, lr={lr:g} and momentum={momentum:g} the weights lose {min(1, lr * decay / (1 - momentum)):.0%} of "
+                "themselves per step: they go to zero whatever the loss says.",
+                "usual values are between 0 and 0.01",
+            )
 
     def _optimizer(
         self, event: OptimizerInfo, keyword: str, value: float | None, message: str, fix: str

@@ -30,6 +30,7 @@ from ..source.places import Place, Repeated, assigned_before, function_around
 from .augmented import AugmentedOnce
 from .draws import DROPOUT, SEEN, Print, drawn_numbers, draws, own_stream, print_of
 from .kept import CachedDraws, RandomDefaults, changes_inputs
+from .reseeded import SeededSamples
 
 _DEVIATIONS = ("exp", "softplus", "sqrt")
 _TABLES = ("getitem", "index_select", "matmul", "mm", "linear", "embedding")
@@ -97,7 +98,7 @@ class SameMask(Rule):
         # by id of a module: latents of an earlier step that it was called with, where
         self._latents: dict[int, tuple[Value, Site | None]] = {}
         self._judges: dict[int, int] = {}  # by id of a module: the step in which it got data
-        self._augmented = AugmentedOnce(self)
+        self._augmented, self._reseeded = AugmentedOnce(self), SeededSamples(self)
         self._defaults, self._caches = RandomDefaults(self), CachedDraws(self)
 
     def on_batch(self, event: Batch) -> None:
@@ -205,6 +206,7 @@ class SameMask(Rule):
 
     def on_seed(self, event: Seeded) -> None:
         """Where the stream begins anew."""
+        self._reseeded.on_seed(event)
         if event.library in ("numpy", "random") and event.seed is not None:
             self._begins(
                 event.site, (event.library, event.seed), f"seeds the generator with {event.seed}"

@@ -467,7 +467,7 @@ class LrAbsurd(Rule):
         """A schedule in epochs that is stepped once per batch; one that begins anew."""
         early, anew = self._units.too_early(info), self._units.anew(info)
         alone = self._first_alone(info)
-        short = self._units.unfinished(info)
+        unfit = self._units.unfit(info)
         if early is not None:
             event, last, steps, passes = early
             self._told.add(info.number)
@@ -478,17 +478,10 @@ class LrAbsurd(Rule):
                 evidence={"made_at": event.made, "last_change": last, "steps": steps},
                 fix="step it once per epoch, outside of the loop over batches",
             )
-        elif short is not None:
-            event, taken, planned = short
+        elif unfit is not None:
+            place, message, evidence, fix = unfit
             self._told.add(info.number)
-            self.report(
-                event.site,
-                f"{event.scheduler} is set up for {planned} steps and was stepped {taken} "
-                f"times, while {info.class_name} took {info.steps} steps: most of the schedule "
-                "never happens.",
-                evidence={"made_at": event.made, "stepped": taken, "planned": planned},
-                fix="step it after each step of the optimizer, or give it the number of epochs",
-            )
+            self.report(place, message, evidence=evidence, fix=fix)
         elif anew is not None:
             before, after, loaded, steps = anew
             self._told.add(info.number)
@@ -723,7 +716,7 @@ class LrAbsurd(Rule):
             )
 
 
-_BY_EPOCH = ("ExponentialLR", "StepLR", "MultiStepLR", "MultiplicativeLR")
+_BY_EPOCH = ("ExponentialLR", "StepLR", "MultiStepLR", "MultiplicativeLR", "ReduceLROnPlateau")
 _RATE = re.compile(
     r"(\w*_)?(lr|learning_?rate|rate|eta|step_?size|alpha)(_\w+|\d*)$", re.IGNORECASE
 )

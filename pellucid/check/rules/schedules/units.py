@@ -5,6 +5,7 @@ that begin anew when a run is resumed.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from ...events import LoaderInfo, OptimizerInfo, SchedulerStep, Site, Step
@@ -25,6 +26,9 @@ class Units:
         self._planned: dict[int, tuple[int, int]] = {}
         # by optimizer: rate before and after the first step of a schedule after a resume, where
         self._resumed: dict[int, tuple[float, float, Site | None, int]] = {}
+        # by optimizer: after which steps its schedule changes the rate
+        self._beyond: dict[int, list[int]] = {}
+        self._batches: dict[int, int] = {}  # by loader: of all its passes
         self._used: dict[int, Site | None] = {}  # by optimizer: where it steps
 
     def used(self, event: Step) -> None:
@@ -37,13 +41,20 @@ class Units:
         """
         used = self._used.get(info.number)
         held = self._steps.get(info.number)
-        if loops(site) or used is None or held is None:
+        if loops(site) > 1 or used is None or held is None:
             return loops(site) > 1
-        return loops(used) > 1 and 0.9 * info.steps <= held[0] <= info.steps
+        passes = max(self._passes.values(), default=0)
+        several = loops(used) > 1 or info.steps >= 2 * passes >= 4
+        return several and 0.9 * info.steps <= held[0] <= info.steps
 
     def passed(self, loader: LoaderInfo) -> None:
         """A pass begins."""
         self._passes[loader.number] = self._passes.get(loader.number, 0) + 1
+        try:
+            batches = len(loader.loader)
+        except TypeError:  # of a stream
+            return
+        self._batches[loader.number] = self._batches.get(loader.number, 0) + batches
 
     def stepped(self, event: SchedulerStep) -> None:
         """A schedule is stepped."""
@@ -57,6 +68,10 @@ class Units:
         planned = getattr(scheduler, "total_steps", None) or getattr(scheduler, "T_max", None)
         if planned:
             self._planned[info.number] = int(planned), int(scheduler.last_epoch)
+        milestones = getattr(scheduler, "milestones", None) or getattr(scheduler, "step_size", None)
+        if milestones and not held[0]:
+            several = [milestones] if isinstance(milestones, int) else milestones
+            self._beyond[info.number] = sorted(int(m) for m in several if isinstance(m, int))
         held[0] += 1
         if abs(event.after[0] - event.before[0]) > 1e-12 * abs(event.before[0]):
             held[1] = held[0]
@@ -87,16 +102,44 @@ class Units:
             return event, last, steps, passes
         return None
 
-    def unfinished(self, info: OptimizerInfo) -> tuple[SchedulerStep, int, int] | None:
-        """(an event, steps of the schedule, steps that it was made for) of a schedule that was made
-        for as many steps as the optimizer has taken, and was stepped far less often.
+    def unfit(self, info: OptimizerInfo) -> tuple[Any, str, dict[str, Any], str] | None:
+        """(place, message, evidence, fix) of a schedule of which most never happens: it was made for
+        another number of steps than it was stepped.
         """
         held = self._steps.get(info.number)
+        if held is None:
+            return None
         planned, at = self._planned.get(info.number, (0, 0))
-        if held is None or held[0] != at:
-            return None  # resumed, or another one's
-        if 4 * at <= planned and 0.9 * planned <= info.steps <= 1.1 * planned:
-            return held[2], at, planned
+        event = held[2]
+        evidence = {"made_at": event.made, "stepped": held[0], "stepped_at": event.site}
+        if planned and held[0] == at and 4 * at <= planned:  # else resumed, or another one's
+            took = f"{event.scheduler} is set up for {planned} steps and was stepped {at} times, "
+            if 0.9 * planned <= info.steps <= 1.1 * planned:
+                return (
+                    event.site,
+                    f"{took}while {info.class_name} took {info.steps} steps: most of the schedule never happens.",
+                    {**evidence, "planned": planned},
+                    "step it after each step of the optimizer, or give it the number of epochs",
+                )
+            batches = [n for n in self._batches.values() if 0.9 * planned <= n <= 1.1 * planned]
+            if info.steps == at and batches:
+                return (
+                    event.made or event.site,
+                    f"{took}once per step of {info.class_name}, which accumulates {batches[0] // at} batches: most of the schedule never happens.",
+                    {**evidence, "planned": planned},
+                    "count the steps of the optimizer: batches // accumulation",
+                )
+        beyond = self._beyond.get(info.number)
+        if beyond and held[0] >= 3 and not held[1] and held[0] < beyond[0]:
+            if 2 * held[0] <= info.steps and beyond[-1] <= info.steps <= 4 * beyond[-1]:
+                written = event.made.text if event.made is not None else ""
+                if re.search(r"\*|//|len\(|steps|iter", written) or beyond[0] >= 20 * held[0]:
+                    return (
+                        event.made or event.site,
+                        f"{event.scheduler} first changes the rate after {beyond[0]} steps, and was stepped {held[0]} times, once per epoch.",
+                        {**evidence, "milestones": beyond[:8], "optimizer_steps": info.steps},
+                        "count epochs where it is stepped once per epoch",
+                    )
         return None
 
     @staticmethod

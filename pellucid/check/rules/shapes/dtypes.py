@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 import weakref
 from typing import Any
 
@@ -83,6 +84,8 @@ _FILLS = (
 )
 _PERIODIC = ("remainder", "fmod", "sin", "cos")
 _SEEN = 1 << 18  # elements: larger tensors are not compared
+
+_MADE = re.compile(r"\b(zeros|ones|empty|full)(_like)?\(|\bnew_(zeros|ones|empty|full)\(")
 
 
 class DeviceDtypeMixed(Rule):
@@ -364,8 +367,9 @@ class DeviceDtypeMixed(Rule):
             lost = isinstance(value, float) and math.isfinite(value) and value != math.floor(value)
         if lost:
             name = op.written("input") or "the tensor"
+            made_at = assigned_before(op.site, name) if op.site is not None else None
             self.report(
-                op.site,
+                made_at if made_at is not None and _MADE.search(made_at.text) else op.site,
                 f"numbers with a fraction are written into {name}, which is {target.dtype}: the fraction is cut off.",
                 evidence={
                     "into": f"{target.dtype}{list(target.shape)}",

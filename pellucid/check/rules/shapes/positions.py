@@ -5,11 +5,15 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ...events import VIEWS, Op, Site, Value
+import numpy as np
+
+from ...events import VIEWS, Op, Site, Value, lineage
 from ...rule import Rule
+from ..losses.origin import Repeated
 
 LOSSES = ("cross_entropy", "nll_loss", "mse_loss", "binary_cross_entropy_with_logits")
 TIMES = 2
+_CONSTANT = frozenset("zeros zeros_like ones ones_like full full_like new_zeros new_full".split())
 
 
 class PositionsOfTheBatch(Rule):
@@ -18,13 +22,14 @@ class PositionsOfTheBatch(Rule):
     slug = "positions-of-the-batch"
     id = "PL114"
     severity = "error"
-    summary = "positional encodings are added along the batch instead of the sequence"
-    ops = ("add", *LOSSES)
+    summary = "positions are counted along the batch instead of the sequence, or not at all"
+    ops = ("add", "embedding", *LOSSES)
 
     def __init__(self) -> None:
         # sums of this step: the operation, the batch's size and the number of tokens, and whether batches come first
         self._sums: list[tuple[Op, int, int, Any]] = []
         self._seen: dict[Site | None, int] = {}
+        self._places = Repeated(looks=8, times=4)
         # by model: whether its batches come first
         self._first: Any = weakref.WeakKeyDictionary()
 
@@ -32,6 +37,8 @@ class PositionsOfTheBatch(Rule):
         """Positions are added, or a loss says which axis is the batch."""
         if op.name in LOSSES:
             self._judge(op)
+        elif op.name == "embedding":
+            self._looked_up(op)
         elif op.grad_enabled and len(op.inputs) == 2:
             for x, p in (op.inputs, op.inputs[::-1]):
                 if (
@@ -47,6 +54,31 @@ class PositionsOfTheBatch(Rule):
                         *self._sums[-7:],
                         (op, x.shape[0], x.shape[1], self._batches_first(root)),
                     ]
+
+    def _looked_up(self, op: Op) -> None:
+        """A table with a row for each place of a sequence, of which only one is ever read."""
+        table, ids = op.args.get("weight"), op.args.get("input")
+        if (
+            not op.grad_enabled
+            or not isinstance(table, Value)
+            or not isinstance(ids, Value)
+            or ids.ndim not in (1, 2)
+            or not 4 <= ids.shape[-1] <= table.shape[0]
+            or not table.requires_grad
+        ):
+            return
+        made = next((o for o in lineage(ids, VIEWS, 6) if o.name not in VIEWS), None)
+        if made is None or made.name not in _CONSTANT or not self._places.due(op.site):
+            return
+        rows = ids.numpy()
+        if rows is None or np.ptp(rows) or not self._places.again(op.site):
+            return
+        self.report(
+            made.site,
+            f"all positions are {int(rows.flat[0])}: of the {table.shape[0]} rows of this table one is read, and all places look alike.",
+            evidence={"shape": list(ids.shape), "looked_up_at": op.site},
+            fix="torch.arange(ids.shape[1])",
+        )
 
     def _judge(self, op: Op) -> None:
         target, sums = op.args.get("target"), self._sums

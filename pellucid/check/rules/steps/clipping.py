@@ -20,7 +20,7 @@ class ClippingWithoutEffect(Rule):
     slug = "clipping-without-effect"
     id = "PL312"
     severity = "error"
-    summary = "gradients are clipped when there is nothing to clip"
+    summary = "gradients are clipped when there is nothing to clip, or again and again"
     supersedes = ("lr-absurd", "exploding-gradient")
     ops = ("clamp",)
 
@@ -34,6 +34,9 @@ class ClippingWithoutEffect(Rule):
         )  # ids of parameters that were stepped on, and not clamped since
         # by place: weights that were clamped after a step, and again without one
         self._clamps: dict[Site, list[int]] = {}
+        self._since: dict[Site, int] = {}  # by place: clips of gradients that were there before
+        self._often: dict[Site, int] = {}  # by place: steps before which that was so
+        self._added = False  # a backward has added to gradients that were there, since the clip
         self._large: dict[Site, tuple[int, Site]] = {}  # by place: how often clipped while scaled
 
     def on_call(self, event: Called) -> None:
@@ -52,6 +55,11 @@ class ClippingWithoutEffect(Rule):
         empty, full, _ = self._calls.get(event.site, (0, 0, False))
         nothing = used_up or not self._fresh
         self._calls[event.site] = empty + nothing, full + (not nothing), used_up
+        if self._added and event.site in self._since:
+            self._since[event.site] += 1
+        else:
+            self._since[event.site] = 0
+        self._added = False
 
     def on_op(self, op: Op) -> None:
         """Weights are clamped."""
@@ -65,6 +73,7 @@ class ClippingWithoutEffect(Rule):
     def on_backward(self, event: Backward) -> None:
         """Gradients are there."""
         self._fresh.update(a.value.id for a in event.accumulated)
+        self._added |= any(a.onto for a in event.accumulated)
         made = event.roots[0].producer if event.roots else None
         call = made.site.call if made is not None and made.site is not None else None
         scaled = made is not None and made.name == "mul" and not made.direct
@@ -78,6 +87,9 @@ class ClippingWithoutEffect(Rule):
     def on_step(self, event: Step) -> None:
         """Gradients are used."""
         self._scaled = None
+        for site, again in self._since.items():
+            self._often[site] = self._often.get(site, 0) + (again > 0)
+        self._since.clear()
         params = {v.id for v in event.optimizer.params()}
         self._fresh -= params
         if self._clamps or event.number < 2:
@@ -101,6 +113,14 @@ class ClippingWithoutEffect(Rule):
                     "the network that was stepped on is another one.",
                     evidence={"after_a_step": after, "without_one": again},
                     fix="clamp the weights of the critic, after the critic's step",
+                )
+        for site, steps in self._often.items():
+            if steps >= OFTEN:
+                self.report(
+                    site,
+                    "gradients are clipped after each batch that is added to them: the first batches of a step are scaled down again and again.",
+                    evidence={"steps": steps},
+                    fix="clip once, right before `optimizer.step()`",
                 )
         for site, (count, backward) in self._large.items():
             if count >= OFTEN:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ...events import Op, Saved, Site
 from ...recording.expressions import position
 from ...rule import Rule
-from ..source.places import tree
+from ..source.places import Place, tree, walk
 
 _CHANGES = frozenset(
     "masked_fill masked_scatter clamp clamp_min clamp_max clip squeeze unsqueeze view reshape "
@@ -28,7 +29,7 @@ class ResultDropped(Rule):
     slug = "result-dropped"
     id = "PL608"
     severity = "error"
-    summary = "an operation returns a new tensor, and the statement drops it"
+    summary = "a result is dropped: a new tensor of a statement, the best weights of a run"
     covered = ("similarity-wrong", "mask-without-effect")
     ops = tuple(sorted(_CHANGES | _ARITHMETIC))
 
@@ -49,6 +50,18 @@ class ResultDropped(Rule):
             evidence={"operation": "state_dict", "tensor": found[2]},
             fix=f"`{found[2]}.load_state_dict(...)`",
         )
+
+    def finish(self) -> None:
+        """The best weights of a run are kept, and the last ones used."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for line, name in _kept_for_nothing(root) if root is not None else ():
+                self.report(
+                    Place(file, line),
+                    f"`{name}` keeps the best weights, and nothing reads it: what follows uses the weights of the last epoch.",
+                    evidence={"name": name},
+                    fix=f"`model.load_state_dict({name})` after the loop",
+                )
 
     def on_op(self, op: Op) -> None:
         """An operation of the user's own line: is it the whole statement?"""
@@ -91,6 +104,44 @@ class ResultDropped(Rule):
         )
 
 
+def _kept_for_nothing(root: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, name) of the best state of a run that a function keeps and nobody reads."""
+    for scope in (n for n in walk(root) if isinstance(n, (ast.FunctionDef, ast.Module))):
+        own: list[ast.AST] = []
+        waiting: list[ast.AST] = list(scope.body)
+        while waiting:
+            node = waiting.pop()
+            own.append(node)
+            if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                waiting += ast.iter_child_nodes(node)
+        read = {
+            n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
+        shared = {
+            name for n in own if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
+        }
+        for node in own:
+            if not isinstance(node, ast.If):
+                continue
+            for kept in (
+                n for part in node.body for n in ast.walk(part) if isinstance(n, ast.Assign)
+            ):
+                target = kept.targets[0]
+                if (
+                    isinstance(target, ast.Name)
+                    and target.id not in read | shared
+                    and _COPIES.match(ast.unparse(kept.value))
+                    and any(
+                        isinstance(n, (ast.For, ast.While)) and any(i is node for i in ast.walk(n))
+                        for n in own
+                    )
+                ):
+                    yield kept.lineno, target.id
+
+
+_COPIES = re.compile(
+    r"(copy\.)?deepcopy\([\w.]*(model|net|state_dict\(\))\)?\)?$|\{k.*\.state_dict\(\)\.items\(\)\}$|\{\w+: \w+.*state_dict\(\)\.items\(\)\}$"
+)
 _STATES = re.compile(r"(^|[^\w.])([\w.]+)\.state_dict\(\)(\.update\(|\[[^\]]+\] = )")
 _VIEWS = frozenset("view reshape squeeze unsqueeze transpose permute t flatten to detach".split())
 

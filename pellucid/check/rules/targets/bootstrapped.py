@@ -12,6 +12,8 @@ from ...events import VIEWS, Backward, Op, Site, Step, Value, ancestors, lineage
 from ...rule import Rule
 from ..cuts.cutting import leaves_before
 from ..models.averages import follows
+from ..source.places import Place
+from .returns import across_episodes
 
 TIMES = 3  # losses
 LOOKS = 12  # by place
@@ -195,7 +197,16 @@ class TerminalNotMasked(OfTargets):
             value = next((v for v in made.inputs if v.producer is not None), None)
 
     def finish(self) -> None:
-        """Factors that are zero nearly everywhere."""
+        """Factors that are zero nearly everywhere; loops that add up rewards over several episodes."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            for line, sum_ in across_episodes(file):
+                self.report(
+                    Place(file, line),
+                    f"`{sum_}` goes on over the ends of episodes: the rollout resets its environment in between, and the return of one episode gets "
+                    "the rewards of the next.",
+                    evidence={"sum": sum_},
+                    fix="multiply what comes after by `1 - done[t]`",
+                )
         for site, (seen, ones) in self._factors.items():
             if seen >= 128 and 0 < ones < 0.25 * seen:
                 self.report(

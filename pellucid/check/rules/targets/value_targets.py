@@ -6,14 +6,19 @@ from __future__ import annotations
 
 import ast
 import re
+import weakref
+from typing import Any
 
-from ...events import VIEWS, Op, Value, lineage
+import numpy as np
+
+from ...events import VIEWS, Op, Step, Value, ancestors, lineage
 from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
 from .bootstrapped import TIMES, Bootstrap, OfTargets
 
 _REWARDS = re.compile(r"rew|(^|[^a-z])rs?([^a-z]|$)", re.I)
 _DISCOUNT = re.compile(r"gamma|discount|\bGAMMA\b|^0?\.9", re.I)
+_MANY = 100  # steps in which a network of targets should have changed once
 _CHOICES = VIEWS | frozenset(("max", "amax", "mul", "sub", "add"))
 
 
@@ -34,6 +39,8 @@ class ValueTarget(OfTargets):
         super().__init__()
         self._repeated = Repeated(looks=16, times=TIMES)
         self._policy = False
+        # networks of targets: the first weights as they were, losses since, the place of a target
+        self._networks: dict[int, list[Any]] = {}
 
     def on_op(self, op: Op) -> None:
         """A difference of values, or a prediction that is compared with a target."""
@@ -46,6 +53,7 @@ class ValueTarget(OfTargets):
 
     def target(self, op: Op, found: Bootstrap) -> None:
         """Whether the best action was chosen over the rows."""
+        self._network(op, found)
         rows = found.reward.numel
         for made in lineage(found.value, _CHOICES, 20):
             if made.name not in ("max", "amax") or len(made.inputs) != 1:
@@ -64,6 +72,40 @@ class ValueTarget(OfTargets):
                     fix="`next_q.max(dim=1).values`",
                 )
                 return
+
+    def _network(self, op: Op, found: Bootstrap) -> None:
+        """The network that a target comes from, when it is another one than is trained."""
+        made = next((o for o in ancestors([found.value], limit=60) if o.module is not None), None)
+        module = made.module.root.module if made is not None and made.module is not None else None
+        first = (
+            next((p for p in module.parameters() if p.ndim > 1), None)
+            if module is not None
+            else None
+        )
+        if first is None or first.requires_grad or id(module) in self._networks:
+            return
+        array = self.session.recorder.value(first).numpy()
+        if array is not None and len(self._networks) < 8:
+            self._networks[id(module)] = [weakref.ref(first), array.copy(), 0, found.op.site]
+
+    def on_step(self, event: Step) -> None:
+        """Whether the networks of targets have changed."""
+        for key, held in list(self._networks.items()):
+            first = held[0]()
+            array = self.session.recorder.value(first).numpy() if first is not None else held[1]
+            held[2] = max(held[2], event.optimizer.steps) if held[2] >= 0 else held[2]
+            if array is None or not np.array_equal(array, held[1]):
+                self._networks[key][2] = -1  # it does
+
+    def _never_updated(self) -> None:
+        for _, _, steps, site in self._networks.values():
+            if steps >= _MANY and site is not None:
+                self.report(
+                    _update_at(site.file) or site,
+                    f"the network of the targets is the same in all of {steps} steps: it never gets the weights that are trained.",
+                    evidence={"target_at": site, "steps": steps},
+                    fix="copy the weights more often: `target.load_state_dict(online.state_dict())`",
+                )
 
     def _difference(self, op: Op) -> None:
         """`(reward + gamma * values[t]) - values[t]`."""
@@ -88,7 +130,8 @@ class ValueTarget(OfTargets):
                 return
 
     def finish(self) -> None:
-        """Loops over rewards that discount the past."""
+        """Loops over rewards that discount the past; targets of a network that never changes."""
+        self._never_updated()
         if not self._policy or not self.step:
             return
         for file in self.session.recorder.files(self.session.script):
@@ -102,6 +145,19 @@ class ValueTarget(OfTargets):
                         evidence={"sum": found},
                         fix="go over `reversed(rewards)` and put each return in front",
                     )
+
+
+def _update_at(file: str) -> Place | None:
+    """The only condition, every so many steps, under which weights are copied."""
+    root = tree(file)
+    lines = {
+        n.lineno
+        for n in (walk(root) if root is not None else ())
+        if isinstance(n, ast.If)
+        and any(isinstance(t, ast.Mod) for t in ast.walk(n.test))
+        and re.search(r"load_state_dict\(|\.copy_\(|lerp_?\(|sync|update_target", ast.unparse(n))
+    }
+    return Place(file, lines.pop()) if len(lines) == 1 else None
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from typing import Any
@@ -14,6 +15,7 @@ from ...events import (
     Batch,
     Glimpse,
     LoaderInfo,
+    ModuleCall,
     Op,
     Read,
     Site,
@@ -24,6 +26,7 @@ from ...events import (
 from ...recording.signatures import RANDOM
 from ...rule import Rule, cause_site
 from ..source.places import birthplace, given
+from .alike import COMPARISONS, MAKES, Alike
 from .misaligned import apart
 
 _NORMS = ("layer_norm", "group_norm", "instance_norm")
@@ -59,7 +62,8 @@ class LossAtChance(Rule):
         "binary_cross_entropy_with_logits",
         "binary_cross_entropy",
         "mse_loss",
-        "from_numpy",
+        *MAKES,
+        *COMPARISONS,
         *_NORMS,
     )
 
@@ -91,6 +95,15 @@ class LossAtChance(Rule):
             # by `Value.id`: where it was made, whether its rows are still alike, when, its first
             # number, whether it has moved
         ] = {}
+
+    @functools.cached_property
+    def _same(self) -> Alike:
+        return Alike(self.session.recorder)
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """A model is given a batch."""
+        if call.parent is None:
+            self._same.entered(call)
 
     def on_backward(self, event: Backward) -> None:
         """Note the loss that backward is called on."""
@@ -196,6 +209,10 @@ class LossAtChance(Rule):
                 self._wiped = self._wiped or cause_site(op)
                 self._wiped_steps.add(op.step)
             return
+        if op.name in COMPARISONS or op.name in MAKES:
+            self._same.op(op)
+        if op.name in COMPARISONS or op.name in MAKES[1:]:
+            return
         if op.name == "from_numpy":
             given = next((a.value for a in op.args.values() if type(a).__name__ == "Foreign"), None)
             if isinstance(given, np.ndarray) and given.ndim and len(self._memory) < 64:
@@ -214,6 +231,8 @@ class LossAtChance(Rule):
         labels = target.numpy()
         if labels is None or not labels.size:
             return
+        if op.grad_enabled:
+            self._same.target(op, labels)
         if op.name == "mse_loss":  # the mean of the targets is the best guess
             if (
                 labels.dtype.kind == "f"
@@ -315,6 +334,11 @@ class LossAtChance(Rule):
                 evidence={"steps": self.step},
                 fix="normalize over several numbers: the features before the last layer, not its single output",
             )
+            return
+        same = self._same.found()
+        if same is not None:
+            place, message, evidence, fix = same
+            self.report(place, message, evidence=evidence, fix=fix)
             return
         for curve in self._curves.values():
             self._judge(curve)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...events import Backward, Batch, LoaderInfo, Op
-from ...rule import median
+from ...rule import cause_site, median
 from ..source.places import birthplace
 from .flow import (
     CELLS,
@@ -214,6 +214,12 @@ class VanishingGradient(Flowing):
         elif kind == "weights" and share is not None and not share.default:
             why = "the weights are so small that each layer passes on only a fraction"
             fix = "initialize the weights for their width and activation: nn.init.kaiming_normal_, nn.init.xavier_normal_"
+        elif (soft := [o for o in made if o.name == "softmax" and o.number in numbers_]) and (
+            3 * len(soft) >= len(chain)
+        ):
+            site = cause_site(soft[-1])
+            why = "a softmax stands between layers, and its outputs add up to one"
+            fix = "use ReLU or GELU between layers; a softmax is for probabilities"
         else:
             why = "each layer passes on only a part of it"
             fix = "scale the weights for their activation (nn.init.kaiming_normal_), normalize between layers, or add residual connections"
