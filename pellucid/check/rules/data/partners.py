@@ -162,6 +162,7 @@ class PartnersApart(Rule):
         self._losses: dict[int, tuple[Value, bool]] = {}
         self._swapped = 0
         self._noises = Repeated(looks=24, times=3)
+        self._scored: set[Site | None] = set()  # where samples with a log-probability are drawn
         self._acted: set[int] = set()  # ids of sampled actions whose numbers were read
 
     def on_op(self, op: Op) -> None:
@@ -201,7 +202,10 @@ class PartnersApart(Rule):
         """The log-probability of an action that nobody took, beside one that was taken."""
         value = op.args.get("value")
         made = value.producer if isinstance(value, Value) else None
-        if made is None or made.name != "sample" or value.id in self._acted or not made.inputs:
+        if made is None or made.name != "sample" or not made.inputs:
+            return
+        self._scored.add(made.site)
+        if value.id in self._acted:
             return
         if not self._noises.due(("log_prob", op.site)):
             return
@@ -220,7 +224,9 @@ class PartnersApart(Rule):
         taken = [
             o
             for o in others
-            if (out := o.output) is not None and (out.number in used or out.id in self._acted)
+            if (out := o.output) is not None
+            and (out.number in used or out.id in self._acted)
+            and o.site not in self._scored  # else this one is for an entropy
         ]
         if taken and self._noises.again(("log_prob", op.site)):
             self.report(

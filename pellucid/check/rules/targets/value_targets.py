@@ -102,9 +102,10 @@ class ValueTarget(OfTargets):
             if steps >= _MANY and site is not None:
                 self.report(
                     _update_at(site.file) or site,
-                    f"the network of the targets is the same in all of {steps} steps: it never gets the weights that are trained.",
+                    f"the network of the targets is the same in all of {steps} steps of this run: it never gets the weights that are trained.",
                     evidence={"target_at": site, "steps": steps},
                     fix="copy the weights more often: `target.load_state_dict(online.state_dict())`",
+                    severity="warning",
                 )
 
     def _difference(self, op: Op) -> None:
