@@ -97,8 +97,7 @@ class Hooks:
         """Put all in place."""
         torch = self.torch
         Module = torch.nn.Module
-        whole = {getattr(torch.nn, name): op for name, op in WHOLE.items()}
-        self._whole = whole
+        self._whole = {getattr(torch.nn, name): op for name, op in WHOLE.items()}
         self.replace(Module, "__init__", self._module_made)
         self.replace(Module, "__call__", self._module_called)
         self.replace(Module, "train", self._switched)
