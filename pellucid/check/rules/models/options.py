@@ -146,7 +146,7 @@ class ArgumentAbsurd(Rule):
             number = made.args.get("other")
             number = made.args.get("input") if isinstance(number, Value) else number
             product = made.inputs[0].producer
-            if made.name == "div" and isinstance(number, float) and number:
+            if made.name == "div" and isinstance(number, (int, float)) and number:
                 number = 1 / number
             site = made.site
         else:

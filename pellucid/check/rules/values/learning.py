@@ -56,6 +56,7 @@ class LossAtChance(Rule):
     id = "PL690"
     severity = "warning"
     summary = "the loss stays at chance level or constant"
+    symptom_of = ("device-dtype-mixed",)
     ops = (
         "cross_entropy",
         "nll_loss",

@@ -5,8 +5,8 @@ from torch import nn
 
 
 def soft_labels(y, classes, smoothing):
-    rows = torch.zeros(len(y), classes, dtype=torch.long)
-    rows[:] = smoothing / classes  # <- finding
+    rows = torch.zeros(len(y), classes, dtype=torch.long)  # <- finding
+    rows[:] = smoothing / classes
     rows[torch.arange(len(y)), y] = 1
     return rows
 
