@@ -262,6 +262,9 @@ def multi_head_attention_forward(
 
     added = 0
     if bias_k is not None and bias_v is not None:
+        for static, what in ((static_k, "key"), (static_v, "value")):
+            if static is not None:
+                raise AssertionError(f"bias cannot be added to static {what}.")
         k = T.cat([k, bias_k.repeat(1, batch, 1)])
         v = T.cat([v, bias_v.repeat(1, batch, 1)])
         added += 1

@@ -159,3 +159,12 @@ def test_an_optimizer_is_copied_and_subclassed():
     assert copy.deepcopy(own).param_groups[0]["lr"] == 0.5
     with pytest.raises(TypeError, match="unexpected keyword argument 'rate'"):
         Own(nn.Linear(1, 1).parameters(), rate=0.5)
+
+
+def test_static_keys_take_no_bias():
+    x, b, static = torch.ones(3, 2, 4), torch.ones(1, 1, 4), torch.ones(4, 5, 2)
+    given = (x, x, x, 4, 2, torch.ones(12, 4), torch.zeros(12), b, b, False, 0.0)
+    last = (torch.ones(4, 4), torch.zeros(4))
+    for name, what in (("static_k", "key"), ("static_v", "value")):
+        with pytest.raises(AssertionError, match=f"bias cannot be added to static {what}"):
+            torch.nn.functional.multi_head_attention_forward(*given, *last, **{name: static})
