@@ -76,11 +76,12 @@ def describe(site: Site | None) -> Line | None:
     if site is None:
         return None
     code, instruction = site
-    line = code.co_firstlineno
-    for index, (start, *_rest) in enumerate(code.co_positions()):
-        if index * 2 >= instruction and start is not None:
-            line = start
-            break
+    # libraries ask `hasattr` thousands of times, and each answer is an error that was described:
+    # lines are few, positions are many
+    line = next(
+        (line for _, end, line in code.co_lines() if end > instruction and line is not None),
+        code.co_firstlineno,
+    )
     text = linecache.getline(code.co_filename, line).strip()
     return Line(code.co_filename, line, code.co_qualname, text)
 

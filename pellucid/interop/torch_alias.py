@@ -354,28 +354,36 @@ def _speak_up(module: ModuleType, public: str | None = None) -> None:
 
 def _noted(error: Exception, name: str, module: ModuleType | None = None) -> Exception:
     """The error with a note that Pellucid does not have `name`, and what it has that may be meant."""
-    error.add_note(_sentence(name, module, len(sys.modules)))
+    error.add_note(_sentence(name, module, _public_modules(len(sys.modules))))
     return error
 
 
+@lru_cache(maxsize=1)
+def _public_modules(loaded_modules: int) -> tuple[str, ...]:
+    """The modules of Pellucid that a program may know, of those that are loaded by now."""
+    return tuple(
+        name
+        for name in list(sys.modules)
+        if name.partition(".")[0] == HOME
+        and "._" not in name
+        and f"{name}.".split(".")[1] not in _INTERNAL
+    )
+
+
 @lru_cache(maxsize=1024)
-def _sentence(name: str, module: ModuleType | None = None, loaded_modules: int = 0) -> str:
+def _sentence(name: str, module: ModuleType | None = None, among: tuple[str, ...] = ()) -> str:
     """Say that Pellucid does not have `name`, and what it has that may be meant.
 
     The search takes milliseconds, and libraries ask `hasattr(torch, ...)` at each step: an answer
-    holds until another module is loaded.
+    holds until Pellucid loads another module.
     """
     parent_name, _, leaf = name.rpartition(".")
     module = module or sys.modules.get(parent_name)
     sentence = f"Pellucid {__version__} has no {name}"
     elsewhere = sorted(
         f"{ALIAS}{other.removeprefix(HOME)}.{leaf}"
-        for other, loaded in list(sys.modules.items())
-        if not leaf.startswith("_")
-        and "._" not in other
-        and other.partition(".")[0] == HOME
-        and f"{other}.".split(".")[1] not in _INTERNAL
-        and leaf in vars(loaded)
+        for other in among
+        if not leaf.startswith("_") and leaf in getattr(sys.modules.get(other), "__dict__", ())
     )
     if elsewhere:
         return f"{sentence}; there is {elsewhere[0]}"
