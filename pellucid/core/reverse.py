@@ -96,6 +96,9 @@ class BackwardPass:
         # the gradient of a leaf so far, and the node that gave to it last
         self.leaves: dict[int, tuple[Tensor, Any, Node | None]] = {}
         self.wanted = None if wanted is None else {_key(e) for e in wanted}
+        # What was made before the first of them cannot lead to one; leaves come before all.
+        made = [e.node if type(e) is OutputSlot else e for e in wanted or ()]
+        self.oldest = min([e.seq if isinstance(e, Node) else -1 for e in made], default=-1)
         self.found: dict[Any, Any] = {}
         self.allowed: set[int] | None = None
         self.site: Any = None
@@ -109,7 +112,7 @@ class BackwardPass:
         stack = [e.node if type(e) is OutputSlot else e for e in roots]
         while stack:
             n = stack.pop()
-            if id(n) in seen or not isinstance(n, Node):
+            if id(n) in seen or not isinstance(n, Node) or n.seq < self.oldest:
                 continue
             seen.add(id(n))
             nodes.append(n)

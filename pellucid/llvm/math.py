@@ -261,20 +261,19 @@ def erf(f: Function, x: SSAValue) -> SSAValue:
 
 def sigmoid(f: Function, x: SSAValue) -> SSAValue:
     """1 / (1 + e^-x); through e^-|x|, which cannot overflow, as e / (1 + e) below zero and 1 / (1 +
-    e) above.
+    e) above. Above, the sum stays rounded: the result is 1 from where PyTorch's is.
     """
     e = exp(f, -f.fabs(x))
     below = x.compare("olt", 0.0)
     top = f.select(below, e, f.const(1.0, x.ctype))
     d = 1.0 + e
-    lost = e - (d - 1.0)  # what rounding the sum lost
+    lost = f.select(below, e - (d - 1.0), 0.0)  # what rounding the sum lost
     if _avx512(x):
         r = _reciprocal(f, d)
         q = top * r
         return f.fma(f.fma(-q, lost, f.fma(-q, d, top)), r, q)
     q = top / d
-    # To first order; 1 / d is q, or 1 - q below zero.
-    return f.fma(q * -lost, f.select(below, 1.0 - q, q), q)
+    return f.fma(q * -lost, 1.0 - q, q)  # to first order; 1 / d is 1 - q below zero
 
 
 # intervals of one for both tables, which so share the search: Phi(-x) is below 1e-9 from 6.1 on,

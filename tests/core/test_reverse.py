@@ -410,3 +410,23 @@ def test_hooks_of_nodes_see_that_there_is_no_gradient():
     y.grad_fn.register_hook(lambda inner, outer: seen.append((inner, outer)))
     Stops.apply(y).sum().backward()
     assert seen == [(None,), ((None, None), (None,))]
+
+
+def test_a_search_for_inputs_ends_at_the_oldest_of_them():
+    """A solver asks for a gradient at each step: all steps before it are not walked again."""
+    x = torch.ones(2, requires_grad=True)
+    y = x
+    for _ in range(50):
+        y = y * 1.01
+    last = y * 2
+    below = y.grad_fn.next_functions[0][0]
+    from pellucid.core import reverse
+
+    run = reverse.BackwardPass(False, True, [y.grad_fn], ())
+    run.restrict([last.grad_fn])
+    assert run.oldest == y.grad_fn.seq > below.seq and run.allowed == {id(last.grad_fn)}
+    assert reverse.BackwardPass(False, True, [x], ()).oldest == -1
+    (g,) = torch.autograd.grad(last.sum(), y, retain_graph=True)
+    assert g.tolist() == [2.0, 2.0]
+    (g,) = torch.autograd.grad(last.sum(), x)
+    assert torch.allclose(g, torch.full((2,), 2 * 1.01**50))

@@ -397,3 +397,26 @@ def test_layers_of_programs_inherit_constructors_as_ever():
 
     assert Mine.__init__ is nn.Conv2d.__init__
     assert pickle.loads(pickle.dumps(nn.Conv2d(1, 2, 3))).kernel_size == (3, 3)  # noqa: S301
+
+
+# ---- without data ------------------------------------------------------------------------------
+def test_samplers_bags_and_classes_have_shapes_and_gradients_without_data():
+    def meta(*shape, **options):
+        return torch.zeros(*shape, device="meta", **options)
+
+    for n, mode in ((2, "bilinear"), (2, "bicubic"), (3, "nearest")):
+        image = meta(2, 3, *[4] * n, requires_grad=True)
+        grid = F.affine_grid(meta(2, n, n + 1, requires_grad=True), (2, 3, *[5] * n), False)
+        F.grid_sample(image, grid, mode, align_corners=False).sum().backward()
+        assert image.grad.shape == image.shape and image.grad.is_meta
+    counts = meta(6, dtype=torch.int64)
+    for mode in ("sum", "mean", "max"):
+        for last in (False, True):
+            bag = nn.EmbeddingBag(5, 3, mode=mode, include_last_offset=last, device="meta")
+            made = bag(counts, meta(4, dtype=torch.int64))
+            made.sum().backward()
+            assert made.shape == (4 - last, 3) and bag.weight.grad.shape == (5, 3)
+        assert bag(counts.view(2, 3)).shape == (2, 3)
+    assert F.one_hot(counts, 4).shape == (6, 4)
+    with pytest.raises(RuntimeError, match=r"Tensor.item\(\) cannot be called on meta tensors"):
+        F.one_hot(counts)

@@ -197,3 +197,17 @@ def test_gradients_of_distances_keep_nan_and_are_zeros_for_counts():
     counts = torch.pdist(x, 0)
     counts.sum().backward()
     assert counts.tolist() == [3] * 6 and x.grad.tolist() == [[0] * 3] * 4
+
+
+@pytest.mark.parametrize("size", [16, 4096])
+def test_a_sigmoid_is_one_from_where_pytorchs_is(size):
+    """Programs take `log(1 - sigmoid(x) + eps)`: what is 1 decides which number that is."""
+    compiled = torch.compile(lambda x: torch.sigmoid(x) * 1.0)
+    for function in (torch.sigmoid, compiled):
+        assert (function(torch.full((size,), 16.64)) == 1).all()
+        assert (function(torch.full((size,), 16.63)) == 1 - 2**-23).all()
+
+
+def test_erfinv_of_float32_is_rounded_once():
+    x = torch.linspace(-0.999, 0.999, 999)
+    assert torch.equal(torch.erfinv(x), torch.erfinv(x.double()).float())

@@ -121,3 +121,11 @@ def test_what_is_not_there_names_itself():
         _ = common_methods_invocations.op_db
     with pytest.raises(AttributeError, match=r"common_utils\.getRocmVersion"):
         _ = common_utils.getRocmVersion
+
+
+def test_assert_equal_of_containers_with_classes_and_dtypes():
+    case = common_utils.TestCase()
+    made = lambda kind: {"state": torch.ones(2, 2), "dtype": kind, "of": [len, "a", None]}
+    case.assertEqual(made(torch.float32), made(torch.float32))
+    with pytest.raises(AssertionError, match=r"torch.float32 != torch.float64"):
+        case.assertEqual(made(torch.float32), made(torch.float64))

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import namespace_of
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.public import public
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...core.transforms.batching import Batched
 from ...errors import (
@@ -136,6 +137,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if num_classes <= 0:
             raise OperationError("Can not infer total number of classes from empty tensor.")
         return wrap(constant(np.empty((*a.shape, num_classes), np.int64)))
+    if tensor.is_meta:
+        length = num_classes if num_classes != -1 else int(tensor.max().item()) + 1
+        return make_tensor(MetaArray((*a.shape, length), np.int64))
     tracing.check(_check_classes, a, num_classes)
     if num_classes == -1:
         num_classes = int(namespace_of(a).to_host(a).max()) + 1

@@ -10,6 +10,7 @@ import numpy as np
 from ... import config, dtypes
 from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES
+from ...arrays.meta import MetaArray
 from ...arrays.native import kernels
 from ...arrays.sparse.array import SparseArray, package
 from ...core import tracing
@@ -372,10 +373,10 @@ def embedding_bag(
             index = input._array
         if offsets._array.dtype not in _INDEX_DTYPES:
             raise _no_indices("embedding_bag", offsets)
-        starts = offsets._array[:-1] if include_last_offset else offsets._array
         if include_last_offset and not offsets._array.size:
             raise OperationError("include_last_offset: number of offset should be at least 1")
-        if offsets._array.size:
+        starts = (offsets[:-1] if include_last_offset else offsets)._array
+        if offsets._array.size and not offsets.is_meta:
             tracing.check(_check_offsets, offsets._array, index.size)
     else:
         raise ArgumentValueError(
@@ -389,9 +390,14 @@ def embedding_bag(
         padding_idx %= rows
     if max_norm is not None:
         _renormalise(weight, index, max_norm, norm_type)
-    bags = len(starts)
+    if mode == "max" and (scale_grad_by_freq or sparse):
+        what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
+        raise ArgumentValueError(f"max mode does not support {what}")
+    bags = starts.shape[0]
     kind = weight._array.dtype
-    if input.ndim == 2 and padding_idx is None and index.size:  # bags of one size
+    if weight.is_meta:  # results and gradients have the same shapes in all modes
+        bag, mode = MetaArray((index.size,), np.int64), "sum"
+    elif input.ndim == 2 and padding_idx is None and index.size:  # bags of one size
         size = input._array.shape[1]
         bag, counts = (
             constant(np.repeat(np.arange(bags), size)),
@@ -406,9 +412,6 @@ def embedding_bag(
         if ends and mode == "mean":
             counts = tracing.effect(_bags, starts, index, padding_idx, kind)[1]
         counts = counts[:bags]
-    if mode == "max" and (scale_grad_by_freq or sparse):
-        what = "scaling the gradient by the frequency" if scale_grad_by_freq else "sparse weights"
-        raise ArgumentValueError(f"max mode does not support {what}")
     padding = padding_idx if sparse and padding_idx is not None else -1
     looked = _looked_up(weight, index, padding, bool(scale_grad_by_freq), sparse)
     if looked._node is not None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import config
+from ...arrays.meta import MetaArray
 from ...arrays.native import kernels
 from ...core import tracing
 from ...core.bind import wrap
@@ -73,9 +74,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         axes.append(line if align_corners else line * (s - 1) / s)
     mesh = np.meshgrid(*axes, indexing="ij")
     base = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1).reshape(-1, n + 1)
-    grid = F.matmul(
-        wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())), t.transpose(1, 2)
-    )
+    points = wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())).to(t.device)
+    grid = F.matmul(points, t.transpose(1, 2))
     return grid.reshape(size[0], *size[2:], n)
 
 
@@ -159,7 +159,8 @@ def grid_sample(
         )
     if (
         config.kernels
-        and type(x._array) is type(g._array) is np.ndarray
+        and type(x._array) is type(g._array)
+        and type(x._array) in (np.ndarray, MetaArray)
         and x._array.dtype == g._array.dtype
     ):
         how = {"mode": mode, "padding": padding_mode, "align": align}

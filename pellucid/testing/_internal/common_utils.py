@@ -26,8 +26,15 @@ from ...autograd.gradcheck import gradcheck as gradcheck
 from ...autograd.gradcheck import gradgradcheck as gradgradcheck
 from ...core.tensor import Tensor
 from ...ops.create.random import manual_seed
-from .._comparison import assert_close
 from .._creation import make_tensor as make_tensor
+from .._pairs import (
+    BooleanPair,
+    NonePair,
+    NumberPair,
+    ObjectPair,
+    TensorLikePair,
+    not_close_error_metas,
+)
 from ._generated import dtype_name as dtype_name
 from ._generated import instantiate_parametrized_tests as instantiate_parametrized_tests
 from ._generated import parametrize as parametrize
@@ -170,21 +177,21 @@ class TestCase(unittest.TestCase):
         if isinstance(x, str) or isinstance(y, str) or x is None or y is None:
             super().assertEqual(x, y, msg)
             return
-        try:
-            assert_close(
-                x,
-                y,
-                rtol=rtol,
-                atol=atol,
-                equal_nan=equal_nan,
-                check_dtype=exact_dtype,
-                check_device=exact_device,
-                check_layout=exact_layout,
-                check_stride=exact_stride,
-                msg=msg,
-            )
-        except TypeError:  # no numbers: sets, classes, functions
-            super().assertEqual(x, y, msg)
+        found = not_close_error_metas(
+            x,
+            y,
+            pair_types=(NonePair, BooleanPair, NumberPair, TensorLikePair, ObjectPair),
+            rtol=rtol,
+            atol=atol,
+            equal_nan=equal_nan,
+            check_dtype=exact_dtype,
+            check_device=exact_device,
+            check_layout=exact_layout,
+            check_stride=exact_stride,
+            msg=msg,
+        )
+        if found:
+            raise found[0].to_error(msg)
 
     def assertNotEqual(self, first: Any, second: Any, msg: Any = None, **kwargs: Any) -> None:  # noqa: N802
         """Fail where `assertEqual` would pass."""
