@@ -1420,3 +1420,22 @@ def test_hooks_that_a_part_registers_on_the_result_of_an_earlier_part_are_regist
         return [run() for _ in range(6)]
 
     assert outcomes(True) == outcomes(False)
+
+
+def test_a_type_error_of_the_function_itself_does_not_make_its_call_twice():
+    chosen, drawn, counted = torch.ones(2), torch.Generator().manual_seed(0), iter(range(9))
+
+    @torch.compile
+    def step(x):
+        y = x + 1 if float(chosen.sum()) < 3 else x
+        torch.rand(2, generator=drawn)
+        next(counted)
+        return (y, y) * 0.5
+
+    for _ in range(3):
+        with pytest.raises(TypeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            step(torch.ones(2))
+    once = torch.Generator().manual_seed(0)
+    torch.rand(6, generator=once)
+    assert next(counted) == 3 and torch.equal(drawn.get_state(), once.get_state())

@@ -5,6 +5,7 @@ repeat.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,12 +26,16 @@ from ..capture.side_effects import Again, Growing
 from ..capture.structure import carried_back, flatten, lifted
 from ..capture.witness import Witness
 from ..trace.arrays import memory_of
+from ..trace.numbers import Read
 from ..trace.refusal import Refusal
 from ..trace.tracer import Tracer
 from .admission import flags, same_place, signature
 from .memory import Arena
 from .sharing import Sharing
 from .version import Version
+
+_WATCHED = re.compile(rf"\b{Read.__name__}\b")
+_NUMBERS = re.compile(rf"\b({Read.__name__}|float|int|bool|complex)\b")
 
 
 @dataclass(slots=True, eq=False)
@@ -120,16 +125,30 @@ class TracedCall:
                 p.now() is not start for p, start in zip(self.places, changes.at_start, strict=True)
             )
 
-    def _again(self, error: TypeError) -> None:
+    def _again(self, error: TypeError, streams: Any) -> None:
         """A TypeError during tracing: where it may be one of a watched number's, and nothing has
         happened yet, the call is made without.
+
+        Its text names the number's type, or the type for which the number passes. The latter may
+        stand in an error of the function itself, whose call must not draw random numbers or print
+        twice.
         """
-        tracer = self.tracer
-        happened = any(
-            i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes)
-            for i in tracer.program.instructions
+        instructions = self.tracer.program.instructions
+        quiet = (
+            self.tracer.refusal is None  # it has recorded to the end
+            and not self.witness.impure
+            and all(i.phase != "random" for i in instructions)
+            and self.environment.drawn() == streams
         )
-        if not tracer.numbers or happened or changed(self.environment.guards()):
+        happened = any(
+            i.kind == "call" or any(v.buffer.kind != "temp" for v in i.writes) for i in instructions
+        )
+        if (
+            not (_NUMBERS if quiet else _WATCHED).search(str(error))
+            or not self.tracer.numbers
+            or happened
+            or changed(self.environment.guards())
+        ):
             raise error
         self.traced.refusal = Refusal(
             "the step hands a tensor's value to code that takes plain numbers alone"

@@ -114,7 +114,7 @@ class _Tracing(Leaving):
         try:
             self._call()
         except TypeError as error:
-            self._again(error)
+            self._again(error, streams)
             return
         self.writes = {id(t): writes_of(t) - n for ref, n in versions if (t := ref()) is not None}
         if flags() != self.flags:
