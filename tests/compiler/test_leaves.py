@@ -271,3 +271,32 @@ def test_a_new_leaf_beside_what_is_computed_from_it():
             loss.backward()
             assert inputs.is_leaf
             assert torch.equal(inputs.grad, model.weight.detach().expand(2, 3))
+
+
+def test_a_view_from_before_requires_grad_stays_apart_from_its_base():
+    @torch.compile
+    def step(x):
+        before = x.reshape(-1)
+        x.requires_grad_()
+        return before, x
+
+    for _ in range(4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            before, x = step(torch.ones(2, 3))
+        assert before.grad_fn is None and x.is_leaf and x.requires_grad
+
+
+def test_gradients_with_a_graph_keep_it_when_another_backward_adds_to_them():
+    p = torch.ones(4, requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        (p * p).mean().backward(create_graph=True)
+        p.sum().backward(create_graph=True)
+
+    for _ in range(4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            step(torch.ones(2))
+        assert p.grad.grad_fn is not None

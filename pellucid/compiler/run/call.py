@@ -203,6 +203,16 @@ class TracedCall:
         if -1 in self.asked:  # the next call finds it so
             self.traced.transient = True
             raise Refusal("the step changes requires_grad of a tensor")
+        if earlier.asked:
+            left: list[Any] = []
+            flatten(self.traced.result, left)
+            asked = set(map(id, earlier.asked))
+            if any(
+                t._view is not None and t._node is None and id(t._view.base) in asked
+                for t in left
+                if isinstance(t, Tensor)
+            ):
+                raise Refusal("the step returns a view from before requires_grad_() of its base")
         if witness.asks_for_gradients:  # whether there is one may decide what is done
             earlier.ask(tracer.needs_grad, tracer.cleared)
         self.grads_before = [

@@ -155,7 +155,7 @@ class TracedBackwardPass(BackwardPass):
         """Add a gradient to a leaf's, by an operation of the program."""
         if id(leaf) not in self.tracer.cleared:
             self.tracer.needs_grad.setdefault(id(leaf), leaf._grad is not None)
-        if self.tensors and g._rg:
+        if self.tensors and (g._rg or leaf._grad is not None and leaf._grad._rg):
             self.tracer.refuse(
                 "backward(create_graph=True) leaves gradients that have a graph of their own"
             )
