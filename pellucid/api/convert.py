@@ -261,7 +261,7 @@ def to(
             raise _no_form_of_to(args)
         kind = rest.pop(0) if rest else kind
     elif rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
-        where = dtypes.device("cuda", rest.pop(0))
+        where = dtypes.device(rest.pop(0))
     elif rest:
         raise _no_form_of_to(args)
     if rest and isinstance(rest[0], bool):

@@ -300,6 +300,8 @@ def as_subclass(self: Tensor, cls: type) -> Any:
     >>> type(torch.tensor([1.0]).as_subclass(Meters)).__name__
     'Meters'
     """
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type_name(cls)})")
     if not issubclass(cls, Tensor):
         raise TypeError(
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class inherits "

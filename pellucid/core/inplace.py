@@ -272,6 +272,7 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
         if own is not None:
             return own(overwrite, t, result, name)
     check_writable(t, name)
+    check_overlap(a)
     if r.shape != a.shape:
         raise ShapeError(
             f"output with shape {list(a.shape)} doesn't match the broadcast shape {list(r.shape)}",
@@ -284,7 +285,6 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
             f"{BY_NUMPY[a.dtype].scalar_type_name}",
             op=name,
         )
-    check_overlap(a)
     node = None
     if result._rg and local.grad:
         check_view(t, name)
@@ -487,12 +487,7 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
     """
     if not isinstance(out, Tensor):
         raise ArgumentTypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
-    if local.grad and any(getattr(x, "_rg", False) for x in (out, result, *read)):
-        raise GraphError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad.",
-            op=name,
-        )
+    refusals.outside_graphs(name, out, result, *read)
     if state.slow and any(
         isinstance(x, Tensor) and (x._x or {}).get("tangents") for x in (out, result, *read)
     ):

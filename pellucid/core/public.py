@@ -136,6 +136,7 @@ def with_out(
             result = function(*args, **given)
         except NotImplementedError:
             if isinstance(target, Tensor):
+                refusals.outside_graphs(function.__name__, target, *args)
                 refusals.check_castable(target, function.__name__, args)
             raise
         refusals.check_outs(function.__name__, rules, target, result, (*args, *given.values()))

@@ -145,7 +145,7 @@ class Overloads(NamedTuple):
         signatures: those that its errors show, in PyTorch's order; `[2]` and `?` after a type say
             what is taken and are not shown: see `plain`.
         every: all of them, in the order in which they are tried.
-        bare: does the function take no arguments, and say so in Python's words?
+        bare: of a function that takes no arguments, and says so in Python's words, the space it is in.
         inner: the path of a function in Python that hands its arguments on to what is `shown`;
             else None.
         written: what Python calls such a function in PyTorch.
@@ -154,7 +154,7 @@ class Overloads(NamedTuple):
     shown: str
     signatures: list[str]
     every: list[str]
-    bare: bool
+    bare: str
     inner: str | None
     written: str
 
@@ -186,7 +186,7 @@ def overloads(path: str) -> Overloads | None:
         called or shown or (f"{space}_{own}" if space in PREFIXED else own),
         [s for s in every if s[0] != "!"],
         [s.removeprefix("!") for s in every],
-        space == "Tensor" and every == ["()"],
+        space if every == ["()"] else "",
         path if called else None,
         shown or own,
     )

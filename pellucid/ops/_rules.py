@@ -91,7 +91,7 @@ def is_direct(x: Tensor) -> bool:
 
 def mismatch(function: str, *values: Any) -> Exception:
     """PyTorch's error for arguments that no overload takes, to be raised."""
-    names = ", ".join("Tensor" if isinstance(v, Tensor) else type(v).__name__ for v in values)
+    names = ", ".join("Tensor" if isinstance(v, Tensor) else type_name(v) for v in values)
     return ArgumentTypeError(
         f"{function}() received an invalid combination of arguments - got ({names}), but expected one of:"
     )

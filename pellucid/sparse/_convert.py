@@ -237,7 +237,8 @@ def _coalesced_(self: Any, coalesced: bool) -> Any:
 def _blocksize(blocksize: Any) -> tuple[int, int] | None:
     if blocksize is None:
         return None
-    return (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
+    whole = isinstance(blocksize, int) or isinstance(blocksize, Tensor) and not blocksize.ndim
+    return (int(blocksize),) * 2 if whole else tuple(blocksize)
 
 
 def to_sparse(
@@ -309,6 +310,16 @@ def _to_layout(name: str, x: Any, layout: str, block: Any, dense_dim: int | None
     if dense_dim is not None and own != "strided":
         raise OperationError(
             f"{name}: conversion from {NAMES[own]} to {NAMES[layout]} with dense_dim argument given is not supported"
+        )
+    if block is not None and len(block) != 2:
+        size = f"a tuple of size 2, but got {len(block)}"
+        raise OperationError(f"{name}: blocksize needs to be {size}")
+    if block is not None and min(block) <= 0:
+        raise OperationError(f"{name}: blocksize needs to be positive, but got {list(block)}")
+    most = a.ndim - 2 if own == "strided" and layout != "coo" else a.ndim
+    if dense_dim is not None and not 0 <= dense_dim <= most:
+        raise OperationError(
+            f"{name}: dense_dim argument must be in [0,{most}] range, but {dense_dim} is given"
         )
     if layout not in BLOCKED and block is not None:
         raise OperationError(

@@ -418,6 +418,8 @@ def smm(input: Any, mat: Any) -> Any:
     tensor([[1.],
             [1.]])
     """
+    if not is_sparse(input):
+        raise OperationError("tensor.sspaddmm(...) can only be called on sparse tensors")
     if _layout(input) != "coo" or is_sparse(mat):
         raise refuse("sspaddmm", input, mat)
     return sspaddmm(wrapped(as_zeros(input._array, mat._array)), input, mat, beta=0)
@@ -445,6 +447,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     tensor([[4., 3.],
             [3., 4.]])
     """
+    if not is_sparse(input):
+        raise OperationError("tensor.sspaddmm(...) can only be called on sparse tensors")
     if _layout(input) != "coo" or _layout(mat1) != "coo" or is_sparse(mat2):
         raise refuse("sspaddmm", input, mat1, mat2)
     with no_grad():

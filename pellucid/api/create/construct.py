@@ -620,7 +620,7 @@ def scalar_tensor(
     tensor(3.)
     """
     return tensor(
-        s,
+        s.item() if isinstance(s, Tensor) else s,
         dtype=dtype or dtypes.get_default_dtype(),
         device=device,
         requires_grad=requires_grad,

@@ -83,13 +83,13 @@ def refused(overloads: Overloads, args: list[Any], kwargs: dict[str, Any]) -> st
         return _told(overloads, args, kwargs)
     if bare:
         if kwargs:
-            return f"Tensor.{shown}() takes no keyword arguments"
-        return f"Tensor.{shown}() takes no arguments ({len(args)} given)" if args else None
-    if len(every) == 1:
-        return failure(shown, every[0], args, kwargs)
+            return f"{bare}.{shown}() takes no keyword arguments"
+        return f"{bare}.{shown}() takes no arguments ({len(args)} given)" if args else None
     for signature in every:
         found = failure(shown, signature, args, kwargs)
-        if found is None or isinstance(found, Thrown):
+        if found is None:
+            return unpacking(shown, signature, args, kwargs)
+        if isinstance(found, Thrown) or len(every) == 1:
             return found
     given = len(args) + len(kwargs)
     plausible = [
@@ -160,6 +160,30 @@ def matched(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | 
         found = failure(known.shown, signature, args, kwargs)
         if found is None or isinstance(found, Thrown):
             return signature if found is None else None
+    return None
+
+
+def unpacking(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any]) -> str | None:
+    """What PyTorch says of a list of integers with something else behind the first item, where the
+    arguments fit the signature; None where they are integers.
+
+    Example:
+        >>> unpacking("f", "(tuple of ints[1] dim)", [(0, "a")], {})
+        'f(): argument \'dim\' failed to unpack the object at pos 2 with error "type must be tuple of ints,but got str"'
+    """
+    parameters = slots(signature)
+    for place, parameter in enumerate(parameters):
+        if parameter.kind != "tuple of ints":
+            continue
+        value = args[place] if place < len(args) else kwargs.get(parameter.name)
+        if not isinstance(value, (tuple, list)):
+            value = args if len(args) > sum(not p.keyword for p in parameters) else ()
+        for k, item in enumerate(value):
+            if k and not hasattr(item, "__index__"):
+                return (
+                    f"{shown}(): argument '{parameter.name}' failed to unpack the object at pos {k + 1} with error "
+                    f'"type must be tuple of ints,but got {type_name(item)}"'
+                )
     return None
 
 
@@ -508,6 +532,9 @@ def refused_call(
     if signature is None:
         return refused(known, own, kwargs), False
     values = (*own, *kwargs.values())
+    text = None if known.inner is not None else unpacking(known.shown, signature, own, kwargs)
+    if text is not None:
+        return text, False
     if any(isinstance(v, (type, np.ndarray)) for v in values):
         return None, False
     wanted = {s.own: s.kind for s in slots(signature)}

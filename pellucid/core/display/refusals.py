@@ -20,6 +20,7 @@ from ...errors import (
 )
 from ...shapes import check_as_strided
 from ..bind import OPERANDS, common_dtype
+from ..modes import local
 from ..primitive import PRIMITIVES
 from ..tensor import Tensor
 
@@ -177,6 +178,16 @@ def check_outs(
             or not can_cast(made.dtype, one.dtype)
         ):
             raise other_dtype(made.dtype, one.dtype, name, rule.text, field)
+
+
+def outside_graphs(name: str, *values: Any) -> None:
+    """Refuse tensors that require a gradient beside `out=`."""
+    if local.grad and any(getattr(x, "_rg", False) for x in values):
+        raise GraphError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad.",
+            op=name,
+        )
 
 
 def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:

@@ -23,7 +23,7 @@ from ...core.streams import generator as random
 from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, type_name
+from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, type_name
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
 from ._factory import build, check_device, check_memory, deliver, fresh, sizes, want_gradient
@@ -622,6 +622,11 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """
     a = require_tensor(count, "binomial", "count")._array
     b = require_tensor(prob, "binomial", "prob", 2)._array
+    for name, t in (("count", count), ("prob", prob)):
+        if not t.dtype.is_floating_point:
+            raise ArgumentValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {t.dtype.scalar_type_name}"
+            )
     broadcast_shapes(a.shape, b.shape)
     return sampled(count, random_reject.binomial(pick_generator(generator), a, b))
 

@@ -197,6 +197,8 @@ def range_(
         out.dtype if out is not None else dtypes.get_default_dtype()
     )
     n = math.floor((end - start) / step) + 1
+    if kind.is_complex or kind is dtypes.bool_:
+        raise UnsupportedError(f"\"range_cpu\" not implemented for '{kind.scalar_type_name}'")
     return deliver(
         build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)),
         out,
@@ -344,6 +346,8 @@ def logspace(
     n = _check_steps(steps, "logspace")
     a, b = _ends(start, end, "logspace")
     given, kind = _line_kind("logspace", a, b, dtype, out)
+    if kind is dtypes.bool_ and out is not None:
+        raise UnsupportedError("\"logspace_cpu\" not implemented for 'Bool'")
 
     def fill(shape: tuple[int, ...], k: np.dtype[Any]) -> np.ndarray:
         if n == 0:

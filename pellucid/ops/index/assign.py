@@ -367,15 +367,13 @@ def _arguments(
         raise ArgumentTypeError(
             f"{name}(): argument 'values' (position 2) must be Tensor, not {type_name(values)}"
         )
-    tensors, spec = [], []
-    for item in indices:
-        spec.append(item is not None)
-        if item is not None:
-            tensors.append(checked_index(require_tensor(item, name, "indices", 2)))
+    spec = [item is not None for item in indices]
+    tensors = [require_tensor(item, name, "indices", 2) for item in indices if item is not None]
     if len(spec) > x._array.ndim:
         raise IndexOutOfRangeError(
             f"too many indices for tensor of dimension {x._array.ndim} (got {len(spec)})"
         )
+    tensors = [checked_index(t) for t in tensors]
     if (
         values._array.dtype != x._array.dtype
         and values._array.size == 1

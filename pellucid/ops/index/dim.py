@@ -424,8 +424,10 @@ def _prepare_index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> A
     >>> torch.index_fill(torch.zeros(3), 0, torch.tensor([0, 2]), 5)
     tensor([5., 0., 5.])
     """
-    dim = shapes.normalize_dim(dim, input._array.ndim)
     a = require_tensor(index, "index_fill", "index", 3)._array
+    if isinstance(value, Tensor):
+        zero_dim_value("index_fill", input, dim, index, value=value)
+    dim = shapes.normalize_dim(dim, input._array.ndim)
     if a.dtype != np.int64:
         raise IndexOutOfRangeError("index_fill_(): Expected dtype int64 for index.")
     if a.ndim > 1:

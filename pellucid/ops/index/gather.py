@@ -138,9 +138,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     require_tensor(input, "take_along_dim")
     require_tensor(indices, "take_along_dim", "indices", 2)
     if dim is None:
-        return gather(
-            reshape(input, (input._array.size,)), 0, reshape(indices, (indices._array.size,))
-        )
+        return gather(reshape(input, (input._array.size,)), 0, indices.view(indices.numel()))
     if indices._array.dtype != np.int64:
         raise DtypeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_type_name}"

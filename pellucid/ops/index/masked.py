@@ -80,11 +80,14 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
     >>> torch.masked_fill(x, x < 0, 0)
     tensor([1., 0.])
     """
+    value = zero_dim_value(
+        "masked_fill", input, require_tensor(mask, "masked_fill", "mask", 2), value=value
+    )
     _mask(mask, "masked_fill")
     a, b = input._array.shape, mask._array.shape
     if a != b:
         shapes.broadcast_shapes(b, a)
-    return (mask, zero_dim_value("masked_fill", input, mask, value=value)), {}
+    return (mask, value), {}
 
 
 both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False)
@@ -137,8 +140,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
-    require_tensor(input, "masked_scatter")
-    if require_tensor(mask, "masked_scatter", "mask", 2)._array.dtype.kind != "b":
+    a = require_tensor(input, "masked_scatter")._array.shape
+    b = require_tensor(mask, "masked_scatter", "mask", 2)._array.shape
+    if a != b:
+        shapes.broadcast_shapes(b, a)
+    if mask._array.dtype.kind != "b":
         raise DtypeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}"
         )

@@ -344,9 +344,9 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:  # noqa: N803
             [1, 3, 9]])
     """
     kind = require_tensor(x, "linalg_vander", "x").dtype
-    if kind is dtypes.bool_:
+    if kind is dtypes.bool_ or kind.is_floating_point and kind.itemsize == 2:
         raise DtypeError(
-            "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {kind.scalar_type_name}"
         )
     n = (x._array.shape[-1] if x._array.ndim else 1) if N is None else N
     if n <= 1:
@@ -393,6 +393,8 @@ def trace(input: Tensor) -> Tensor:
         raise ShapeError(
             "trace: expected a matrix, but got tensor with dim " + str(input._array.ndim)
         )
+    if input.dtype is dtypes.bool_:
+        raise UnsupportedError("\"trace\" not implemented for 'Bool'")
     if is_direct(input):
         diagonal = np.ascontiguousarray(input._array.diagonal())
         return wrap(np.asarray(numpy_cpu.sum(diagonal)))

@@ -342,7 +342,7 @@ def _check_driver(name: str, driver: Any) -> None:
                 f"linalg_{name}(): argument 'driver' must be str, not {type_name(driver)}"
             )
         raise OperationError(
-            f"torch.linalg.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
 
 

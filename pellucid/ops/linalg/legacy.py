@@ -385,7 +385,10 @@ def lu_unpack(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    matrices(LU_data, "torch.lu_unpack", "LU_data")
+    if require_tensor(LU_data, "lu_unpack", "LU_data").ndim < 2:
+        raise ShapeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
+        )
     if (
         unpack_pivots
         and require_tensor(LU_pivots, "lu_unpack", "LU_pivots", 2)._array.dtype != np.int32
@@ -538,22 +541,33 @@ def lobpcg(
 _NOW = {"symeig": "eigh"}  # the new names of those that changed it
 
 
-def _removed(name: str, advice: str, method: bool = True) -> None:
-    def function(*args: Any, **kwargs: Any) -> Any:
-        raise OperationError(
-            f"This function was deprecated since version 1.9 and is now removed.{advice}"
-        )
+def _removed(name: str, advice: str, takes: Any, method: Any = None) -> None:
+    """`takes` and `method` do nothing, and have the parameters of PyTorch's function and method."""
 
-    function.__name__ = function.__qualname__ = name
+    def refusing(takes: Any) -> Any:
+        def function(*args: Any, **kwargs: Any) -> Any:
+            takes(*args, **kwargs)
+            raise OperationError(
+                f"This function was deprecated since version 1.9 and is now removed.{advice}"
+            )
+
+        function.__name__ = function.__qualname__ = name
+        return function
+
+    takes.__qualname__ = "_symeig" if name == "symeig" else name
+    function = refusing(takes)
+    if method is not None:
+        method.__qualname__ = f"Tensor.{name}"
+        METHODS[name] = refusing(method)
     function.__doc__ = f"""Removed in PyTorch 1.9: always raises RuntimeError. Use `torch.linalg.{_NOW.get(name, name)}`.
 
     >>> import pellucid as torch
-    >>> torch.{name}(torch.eye(2))
+    >>> torch.{name}(torch.eye(2){", torch.eye(2)" * (name in ("lstsq", "solve"))})
     Traceback (most recent call last):
         ...
     RuntimeError: This function was deprecated since version 1.9 and is now removed...
     """
-    public(names=name, methods="=" if method else None)(function)
+    public(names=name)(function)
 
 
 _removed(
@@ -561,6 +575,8 @@ _removed(
     " `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "
     "complex tensors.\n\nL, _ = torch.eig(A) should be replaced with:\nL_complex = torch.linalg.eigvals(A)\n\nand\n\n"
     "L, V = torch.eig(A, eigenvectors=True) should be replaced with:\nL_complex, V_complex = torch.linalg.eig(A)",
+    lambda self, eigenvectors=False, *, e=None, v=None: None,
+    lambda self, eigenvectors=False: None,
 )
 _removed(
     "symeig",
@@ -569,6 +585,8 @@ _removed(
     "L = torch.linalg.eigvalsh(A, UPLO='U' if upper else 'L')\n\nand\n\n"
     "L, V = torch.symeig(A, eigenvectors=True) should be replaced with:\n"
     "L, V = torch.linalg.eigh(A, UPLO='U' if upper else 'L')",
+    lambda input, eigenvectors=False, upper=True, *, out=None: None,
+    lambda self, eigenvectors=False: None,
 )
 _removed(
     "lstsq",
@@ -579,12 +597,14 @@ _removed(
     "m > n. In torch.linalg.lstsq, the residuals are in the field 'residuals' of the returned named tuple.\n\n"
     "The unpacking of the solution, as in\nX, _ = torch.lstsq(B, A).solution[:A.size(1)]\nshould be replaced with:\n"
     "X = torch.linalg.lstsq(A, B).solution",
+    lambda input, A, *, out=None: None,
+    lambda self, other: None,
 )
 _removed(
     "matrix_rank",
     "\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
     "`torch.linalg.matrix_rank()` to 'hermitian'.",
-    method=False,
+    lambda input, tol=None, symmetric=False, *, out=None: None,
 )
 _removed(
     "solve",
@@ -592,4 +612,6 @@ _removed(
     "and does not return the LU factorization.\n\nTo get the LU factorization see `torch.lu`, which can be used with "
     "`torch.lu_solve` or `torch.lu_unpack`.\nX = torch.solve(B, A).solution should be replaced with:\n"
     "X = torch.linalg.solve(A, B)",
+    lambda input, A, *, out=None: None,
+    lambda self, other: None,
 )

@@ -398,7 +398,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     tensor([11.])
     """
     require_tensor(y, "linalg_vecdot", "y", 2)
-    if require_tensor(x, "linalg_vecdot", "x").dtype is not y.dtype:
+    kind = require_tensor(x, "linalg_vecdot", "x").dtype
+    if not (kind.is_floating_point or kind.is_complex):
+        raise DtypeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
+        )
+    if kind is not y.dtype:
         raise DtypeError(
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{x.dtype.scalar_type_name} and y of type {y.dtype.scalar_type_name} instead"

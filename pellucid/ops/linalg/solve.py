@@ -144,7 +144,8 @@ def solve_triangular(
     """
     name = "linalg.solve_triangular"
     square(A, name, kernel="triangular_solve_cpu", whole=True)
-    same_dtype(A, B, name)
+    if require_tensor(B, "linalg_solve_triangular", "B", 2).dtype is not A.dtype:
+        B = B.to(A.dtype)  # noqa: N806
     matrices(B, name, "B")
     _check_inner(name, A, B, left)
     a, b = broadcast_batches(A, B)

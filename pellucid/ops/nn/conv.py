@@ -329,7 +329,7 @@ def _explained(
     known = facts_of(error)
     if known is None:
         return error
-    if known.hint is None and len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
+    if known.hint is None and 1 < len(x) == len(w) and x[-1] == w[1] and x[1] != w[1]:
         known.hint = (
             "the channels look last: convolutions want (N, C, H, W); use permute(0, 3, 1, 2)"
         )

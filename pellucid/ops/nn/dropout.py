@@ -323,6 +323,7 @@ def alpha_dropout(
     tensor([-0.7792, -0.7792,  0.7792, -0.7792])
     """
     _check_p(p)
+    p = float(p)  # also of a tensor
     x = require_tensor(input, "alpha_dropout")
     result = _alpha(x, p, training, False)
     return _in_place(x, result, "alpha_dropout_") if inplace else result
@@ -342,6 +343,7 @@ def feature_alpha_dropout(
              [ 0.7792,  0.7792]]])
     """
     _check_p(p)
+    p = float(p)
     x = require_tensor(input, "feature_alpha_dropout")
     result = _alpha(x, p, training, True)
     return _in_place(x, result, "feature_alpha_dropout_") if inplace else result

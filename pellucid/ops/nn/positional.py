@@ -109,6 +109,22 @@ def native_layer_norm(
     return (out, *_statistics(input.detach(), dims, eps, True))
 
 
+def _check_groups(x: Tensor, weight: Maybe, n: int, channels: int, size: int) -> None:
+    """What PyTorch's kernel asks of the numbers that say the shape."""
+    if weight is not None and weight.numel() != channels:
+        raise OperationError(
+            "Expected weight to be a vector of size equal to the number of channels in input, but got weight of shape "
+            f"{list(weight.shape)} and input of shape {list(x.shape)}"
+        )
+    if n < 0:
+        raise OperationError(f"Trying to create tensor with negative dimension {n}: [{n}, 1]")
+    if x.numel() != n * channels * size:
+        raise OperationError(
+            "Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error message be improved?  If so, please report an "
+            "enhancement request to PyTorch.)"
+        )
+
+
 @public(out=True)
 def native_group_norm(
     input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
@@ -120,6 +136,7 @@ def native_group_norm(
     >>> torch.native_group_norm(x, None, None, 1, 2, 1, 1, 1e-5)
     (tensor([[-1.0000,  1.0000]]), tensor([[2.]]), tensor([[1.0000]]))
     """
+    _check_groups(input, weight, N, C, HxW)
     out = group_norm(input, group, weight, bias, eps)
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
 
@@ -488,7 +505,7 @@ def convolution(
     """
     n = require_tensor(weight, "convolution", "weight", 2).ndim - 2
     if n not in (1, 2, 3):
-        raise OperationError(f"convolution: expected a weight of 3, 4 or 5 dimensions, got {n + 2}")
+        raise OperationError("weight should have at least three dimensions")
     if transposed:
         function: Any = (
             nn_conv.conv_transpose1d,
@@ -538,6 +555,32 @@ def grid_sampler(
 
 
 # ---- recurrent cells ----------------------------------------------------------------------------
+def _check_cell(
+    gates: int, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, late: bool = False
+) -> None:
+    """Sizes that do not fit each other; `late`: those of the weights come last."""
+    if input.size(1) != w_ih.size(1):
+        raise OperationError(
+            f"input has inconsistent input_size: got {input.size(1)} expected {w_ih.size(1)}"
+        )
+    hidden = w_hh.size(1)
+    for check in ("states", "weights") if late else ("weights", "states"):
+        for k, state in enumerate(states if check == "states" else ()):
+            if input.size(0) != state.size(0):
+                raise OperationError(
+                    f"Input batch size {input.size(0)} doesn't match hidden{k} batch size {state.size(0)}"
+                )
+            if state.size(1) != hidden:
+                raise OperationError(
+                    f"hidden{k} has inconsistent hidden_size: got {state.size(1)}, expected {hidden}"
+                )
+        for name, weight in (("ih", w_ih), ("hh", w_hh)) if check == "weights" else ():
+            if weight.size(0) != gates * hidden:
+                raise OperationError(
+                    f"weight_{name} first dim must be {gates} * hidden_size = {gates * hidden}, but got {weight.size(0)}"
+                )
+
+
 @public()
 def lstm_cell(
     input: Tensor,
@@ -559,6 +602,9 @@ def lstm_cell(
     >>> h, c
     (tensor([[0., 0.]]), tensor([[0., 0.]]))
     """
+    if len(hx) != 2:
+        raise OperationError("lstm_cell expects two hidden states")
+    _check_cell(4, input, hx, w_ih, w_hh)
     gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)
     i, f, g, o = gates.chunk(4, -1)
     c = F.sigmoid(f) * hx[1] + F.sigmoid(i) * F.tanh(g)
@@ -577,6 +623,7 @@ def gru_cell(
     >>> torch.gru_cell(x, h, torch.zeros(6, 3), torch.zeros(6, 2))
     tensor([[0.5000, 0.5000]])
     """
+    _check_cell(3, input, [hx], w_ih, w_hh, late=True)
     r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)
     r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)
     z = F.sigmoid(z_x + z_h)
@@ -595,6 +642,7 @@ def rnn_tanh_cell(
     >>> torch.rnn_tanh_cell(x, h, torch.ones(1, 1), torch.ones(1, 1))
     tensor([[0.7616]])
     """
+    _check_cell(1, input, [hx], w_ih, w_hh)
     return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))
 
 
@@ -609,6 +657,7 @@ def rnn_relu_cell(
     >>> torch.rnn_relu_cell(x, h, torch.ones(1, 1), torch.ones(1, 1))
     tensor([[2.]])
     """
+    _check_cell(1, input, [hx], w_ih, w_hh)
     total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)
     return total.relu()
 

@@ -91,6 +91,7 @@ def without_halves(call: Callable[..., Any], kernel: str) -> Callable[..., Any]:
                 )
         return call(*args, **kwargs)
 
+    run.__dict__.pop("positional", None)  # the call's own, which does not look
     return run
 
 

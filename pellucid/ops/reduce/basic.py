@@ -273,11 +273,15 @@ def nansum(
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
     tensor(3.)
     """
-    input = as_dtype(require_tensor(input, "nansum"), dtype, "nansum")
-    kind = input.dtype
+    kind = require_tensor(input, "nansum").dtype
     if kind.is_complex:
         raise DtypeError("nansum on CPU does not support complex inputs")
-    if not kind.is_floating_point:
+    whole = not kind.is_floating_point
+    input = as_dtype(input, dtype, "nansum")
+    kind = input.dtype
+    if not whole and not kind.is_floating_point:
+        raise UnsupportedError(f"\"nansum_cpu\" not implemented for '{kind.scalar_type_name}'")
+    if whole:
         return as_dtype(sum(input, dim, keepdim), dtype, "nansum")
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 

@@ -13,7 +13,15 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name, warn
+from ...errors import (
+    ArgumentTypeError,
+    DtypeError,
+    OperationError,
+    ShapeError,
+    UnsupportedError,
+    type_name,
+    warn,
+)
 from ...ir import Value
 from ...shapes import broadcast_shapes
 from .._rules import constant, require_tensor, values
@@ -275,6 +283,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise ShapeError(f"pdist only supports 2D tensors, got: {input._array.ndim}D")
     if not input.dtype.is_floating_point:
         raise DtypeError("pdist only supports floating-point dtypes")
+    if input.dtype.itemsize == 2 and input.numel():
+        raise UnsupportedError(f"\"pdist\" not implemented for '{input.dtype.scalar_type_name}'")
     if not p >= 0:
         raise OperationError("pdist only supports non-negative p values")
     n = input._array.shape[0]

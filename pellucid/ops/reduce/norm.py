@@ -316,7 +316,7 @@ def matrix_norm(
         )
     if isinstance(dim, int) or dim is None or len(dim) != 2:
         raise OperationError(
-            f"{name}: dim must be a 2-tuple. Got {'' if dim is None else dim if isinstance(dim, int) else ', '.join(map(str, dim))}"
+            f"{name}: dim must be a 2-tuple. Got {'' if dim is None else dim if isinstance(dim, int) else ' '.join(map(str, dim))}"
         )
     first, second = (normalize_dim(d, ndim) for d in dim)
     if first == second:
@@ -480,7 +480,15 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     >>> torch.frobenius_norm(torch.tensor([3.0, 4.0]), dim=0)
     tensor(5.)
     """
+    _no_whole_numbers(input)
     return vector_norm_of("linalg.vector_norm", input, 2, dim, keepdim, None)
+
+
+def _no_whole_numbers(x: Tensor) -> None:
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        raise DtypeError(
+            f"norm(): input dtype should be either floating point or complex. Got {x.dtype.scalar_type_name} instead."
+        )
 
 
 @public(out="linalg.matrix_norm expected out tensor dtype {wanted} but got: {given}")
@@ -493,6 +501,7 @@ def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> T
     """
     if isinstance(dim, bool):  # without dimensions, it comes second
         dim, keepdim = (-2, -1), dim
+    dim = (dim, dim) if isinstance(dim, int) else dim  # one for a list of two
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
@@ -506,6 +515,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     tensor([[5.]])
     """
     ndim = require_tensor(v, "norm_except_dim", "v")._array.ndim
+    _no_whole_numbers(v)
     if dim == -1:
         return vector_norm_of("linalg.vector_norm", v, pow, None, False, None)
     keep = normalize_dim(dim, ndim)
@@ -572,6 +582,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if ndim <= 1:
         raise ShapeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     keep = normalize_dim(dim, ndim)
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise DtypeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_type_name}"
+        )
     # which `renorm_` does not overwrite
     own = F.clone(input) if input._rg and local.grad else input
     sizes = F.vector_norm(

@@ -122,6 +122,22 @@ _EXAMPLES = {
     )
 }
 
+
+def _narrowed(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`narrow`, in the words of PyTorch's function that copies."""
+    shape = require_tensor(input, "narrow_copy")._array.shape
+    if type(dim) is int and dim >= len(shape) > 0:
+        raise OperationError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    if type(length) is int and length < 0 and type(start) is int and -len(shape) <= dim:
+        raise OperationError(
+            f"start ({start}) + length ({length}) exceeds dimension size ({shape[dim]})."
+        )
+    return view_parts.narrow(input, dim, start, length)
+
+
 _VIEWS: dict[str, Callable[..., Any]] = {
     "view_copy": lambda input, *size, **named: (
         view(input, *size, **named)
@@ -139,7 +155,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "select_copy": view_parts.select,
     "slice_copy": view_parts.slice_dim,
     "diagonal_copy": view_parts.diagonal,
-    "narrow_copy": view_parts.narrow,
+    "narrow_copy": _narrowed,
     "unfold_copy": view_parts.unfold,
     "as_strided_copy": view_storage.as_strided,
     "split_copy": view_parts.split,

@@ -25,6 +25,7 @@ from ...errors import (
     OperationError,
     type_name,
 )
+from .._overloads import checked
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from ._sizes import is_fast
@@ -421,15 +422,25 @@ def split(
     >>> torch.split(torch.arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    require_tensor(tensor, "split")
     sections: Any = split_size_or_sections
+    if not isinstance(tensor, Tensor):
+        return tensor.split(sections, dim)
     if isinstance(sections, Tensor):
         with contextlib.suppress(ValueError):
             sections = int(sections)
     if not isinstance(sections, int):
         return FUNCTIONS["torch"]["split_with_sizes"](tensor, sections, dim)
+    if type(sections) is not int or type(dim) is not int:
+        return _split_checked(tensor, sections, dim)
+    return _split_evenly(tensor, sections, dim)
+
+
+def _split_evenly(tensor: Tensor, sections: int, dim: int) -> tuple[Tensor, ...]:
     number, size = _splittable(tensor, dim, "split")
     return _split(tensor, shapes.split_sizes(size, sections, dim), number)
+
+
+_split_checked = checked(_split_evenly, "_VF.split")
 
 
 @method("split")

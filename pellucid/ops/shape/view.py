@@ -354,6 +354,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     torch.Size([2, 3, 4])
     """
     shape = require_tensor(input, "unflatten")._array.shape
+    if sizes is None:
+        raise OperationError("unflatten: sizes must be non-empty")
     return reshape_to(
         input, shapes.unflatten_shape(shape, dim, sizes_of((sizes,), "unflatten", "sizes"))
     )

@@ -669,7 +669,7 @@ def _shifted(name: str, input: Any, dim: Any, way: int) -> Tensor:
             normalize_dim(d, len(shape)) for d in ((dim,) if isinstance(dim, int) else dim)
         )
     if not dims:
-        return input.clone()
+        raise OperationError("`shifts` required")
     return input.roll([shape[d] // 2 if way > 0 else (shape[d] + 1) // 2 for d in dims], dims)
 
 
