@@ -62,6 +62,9 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     given = (
         (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
+    if run is None and "args__" in frame.f_locals:  # a function that does something else by now
+        first = next(iter(inspect.signature(function).parameters), "")
+        given = (*frame.f_locals["args__"], frame.f_locals["kwargs__"].get(first))[0]
     there = given is not None or sentence.endswith("must be Tensor, not NoneType")
     named = "an invalid combination of arguments" in sentence  # said by what it hands them on to
     if known is None and there and not isinstance(given, Tensor) and not named:
