@@ -14,6 +14,8 @@ from ..errors import forwarding
 
 forwarding.add(__file__)
 
+exchanged: list[FunctionType] = []  # in their order
+
 
 def twin(function: FunctionType) -> FunctionType:
     """Another function that does the same."""
@@ -75,6 +77,7 @@ def exchange(function: FunctionType, make: Callable[[FunctionType], Callable[...
     function.__dict__["__exchanged__"] = made
     constants = {"what it does now": made}
     function.__code__ = code_for(function, _HAND_ON, constants, function.__name__)
+    exchanged.append(function)
 
 
 def done_by(function: Any) -> Any:

@@ -223,7 +223,7 @@ torch.func.vmap(lambda t: {u}, in_dims={d}, out_dims={d})({x}) | torch.func.grad
 
 UNARY = """
 t * 2 | t.sin() | t.tanh() * t | t.sum() | t ** 2 | t.transpose(0, -1) | t.exp().sum(-1) | t.cumsum(0) | t[0] | t.clone().mul_(2) | t.softmax(-1) | t.mean()
-t.relu() | t @ t | (t * t).sum(-1, keepdim=True) | t.flip(0) | torch.where(t > 0, t, -t) | t.reshape(-1) | t.float().sigmoid() | t.unsqueeze(0) | t.max() * t | t.detach() * t
+t.relu() | t @ t | (t * t).sum(-1, keepdim=True) | (t.flip(0) if t.dim() else t) | torch.where(t > 0, t, -t) | (t.reshape(-1) if t.numel() else t) | t.float().sigmoid() | t.unsqueeze(0) | t.max() * t | t.detach() * t
 torch.cat([t, t]) | F.dropout(t, 0.2) | t.sort().values | t.norm() | t[..., 0] | t.expand(2, *t.shape) | t.abs().sqrt() | t - t.mean(-1, keepdim=True) | t * torch.ones(4)
 """
 
@@ -234,7 +234,7 @@ WRITES = """
 {n}.index_copy_({d}, {ids}, {x}) | {n}.scatter_({d}, {zeros}, {k}) | {n}.scatter_add_({d}, {zeros}, {y}) | {n}.index_put_(({ids},), {y}, accumulate=True) | {n}.masked_scatter_({b}, {y})
 {n}[{ix}] = {k} | {n}[{ix}] = {k} | {n}[{ix}] = {y} | {n}[{ix}] = {x} | {n}[{ix}] += {k} | {n}[{ix}] *= {k} | {n}[{ix}] -= {y} | {n}[{ix}] /= 2 | {n}[{ix}].add_({k}) | {n}[{ix}].mul_({y})
 {n}[{ix}][{ix}] = {k} | {n} += {k} | {n} *= {y} | {n} -= {y} | {n} /= {k} | {n} **= 2 | {n} //= 2 | {n} %= 3 | {n} += {x} | {n}.transpose({d}, {d}).add_({y}) | {n}.mT.mul_({k})
-{n}.t_() | {n}.transpose_({d}, {d}) | {n}.unsqueeze_({d}) | {n}.squeeze_() | {n}.resize_({shape}) | {n}.requires_grad_() | {n}.detach_() | {n}.fill_diagonal_({k}) | {n}.diagonal().add_({k})
+{n}.t_() | {n}.transpose_({d}, {d}) | {n}.unsqueeze_({d}) | {n}.squeeze_() | {n}.resize_({shape}).fill_({k}) | {n}.requires_grad_() | {n}.detach_() | {n}.fill_diagonal_({k}) | {n}.diagonal().add_({k})
 {n}.view(-1)[{j}] = {k} | {n}.view(-1).mul_({k}) | {n}.unsqueeze(0).add_({k}) | {n}.select({d}, 0).copy_({y}) | {n}.narrow({d}, 0, 1).zero_() | {n}.chunk(2, {d})[0].mul_({k}) | {n}.unbind({d})[0].add_({k})
 {n}.unfold({d}, 1, 1).add_({k}) | {n}.as_strided({strided}).add_({k}) | {n}.expand({1}.shape).mul_({k}) | {n}.real.mul_({k}) | {n}.detach().mul_({k}) | {n}.data.add_({k}) | {n}.data = {s}
 {n}.uniform_(generator=g) | {n}.normal_(generator=g) | {n}.bernoulli_(0.5, generator=g) | {n}.random_(0, 5, generator=g) | {n}.exponential_(generator=g) | {n}.cumsum_({d}) | {n}.tril_() | {n}.triu_(1)
@@ -242,7 +242,7 @@ torch.add({x}, {y}, out={n}) | torch.mul({x}, {k}, out={n}) | torch.sum({x}, {d}
 torch.where({x} > 0, {x}, {y}, out={n}) | torch.clamp({x}, -1, 1, out={n}) | torch.cumsum({x}, {d}, out={n}) | torch.stack([{x}, {x}], out={n}) | torch.abs({x}, out={n}) | {n}.swapaxes_(0, -1)
 {n}.add_({1}) | {n}.add_({1}.mT) | {n}.mul_({1}.flip(0)) | {n}[1:] = {1}[:-1] | {n}[:-1] += {1}[1:] | {n}.copy_({1}.clone()) | {n}.view(-1)[1:].copy_({1}.view(-1)[:-1].clone()) | {n}.index_add_(0, {ids}, {1})
 nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | {n}.map_({s}, lambda a, b: a + b)
-{n}.addmm_({x}, {y}) | {n}.baddbmm_({x}, {y}) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
+{n}.addmm_({x}.clone(), {y}.clone()) | {n}.baddbmm_({x}.clone(), {y}.clone()) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
 """
 
 GRADIENTS = """

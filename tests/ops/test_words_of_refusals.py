@@ -1,5 +1,8 @@
 """Words of single refusals, which are PyTorch's."""
 
+import subprocess
+import sys
+
 import pytest
 
 import pellucid as torch
@@ -72,3 +75,20 @@ def test_counts_and_histograms_of_other_types(call, kind, text):
     with pytest.raises(kind) as info:
         call()
     assert str(info.value) == text
+
+
+def test_words_stay_when_a_kind_of_tensor_is_loaded_after_the_first_error():
+    code = """
+import warnings
+import pellucid as torch
+for _ in range(2):
+    try:
+        torch.nn.functional.relu(None)
+    except TypeError as error:
+        print(error)
+    warnings.simplefilter("ignore")
+    torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == second == "relu(): argument 'input' (position 1) must be Tensor, not NoneType"

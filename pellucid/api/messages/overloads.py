@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from functools import cache
+from functools import lru_cache
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -19,6 +19,7 @@ from ...core.tensor import Tensor
 from ...errors import type_name
 from ...ops._overloads import PREFIXED, Called, overloads
 from ...ops._overloads import called as called_by
+from ..exchange import exchanged
 from .first import refused as first_refused
 from .signatures import Slot, failure, fits, handed, in_python, refused
 from .written import call_at
@@ -161,11 +162,15 @@ def _tables() -> list[tuple[str, dict[str, Any]]]:
 
 
 # ---- what the user called, and with what -------------------------------------------------------
-@cache
 def _public() -> dict[Any, list[tuple[str, str, Any]]]:
     """{code: [(space, name, function)]} of the public functions; those with `out=` by the function
     within.
     """
+    return _public_after(len(exchanged))
+
+
+@lru_cache(maxsize=1)
+def _public_after(exchanges: int) -> dict[Any, list[tuple[str, str, Any]]]:
     found: dict[Any, list[tuple[str, str, Any]]] = {}
     for space, table in _tables():
         for name, function in table.items():
