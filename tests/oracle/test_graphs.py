@@ -110,7 +110,8 @@ def graph_of(t, leaves):
 def graphs(op):
     """The graphs of a few samples: PyTorch's, Pellucid's."""
     kinds = op.supported_backward_dtypes("cpu")
-    kind = next(k for k in (torch.float64, torch.float32, torch.complex128) if k in kinds)
+    choice = (torch.float64, torch.float32, torch.complex128)
+    kind = next((k for k in choice if k in kinds), torch.float32)
     function = counterpart(op)
     for k, sample in enumerate(op.sample_inputs("cpu", kind, requires_grad=True)):
         if k == SAMPLES:

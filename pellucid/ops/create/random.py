@@ -22,6 +22,7 @@ from ...core.streams import fill as random_fill
 from ...core.streams import generator as random
 from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, type_name
 from ...shapes import broadcast_shapes
@@ -510,9 +511,12 @@ def normal(
             source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)]
         )
         made = make_tensor(values)
-        for parameter in (mean, std):
-            if isinstance(parameter, Tensor) and parameter._rg:
+        given = [x for x in (mean, std) if isinstance(x, Tensor)]
+        for parameter in given:
+            if parameter._rg:
                 made = sample_op.call(parameter, made)
+        overload = 3 if len(given) == 2 else 1 if isinstance(mean, Tensor) else 2
+        titled(made, f"NormalBackward{overload}", of=tuple(given))
         made = _drawn("normal", (mean, std), made)
         return made if out is None else into(out, made, "normal")
     check_memory(layout, pin_memory)
@@ -553,7 +557,7 @@ def bernoulli(
         raise ArgumentTypeError("bernoulli(): argument 'p' (position 2) must be float, not Tensor")
     else:
         values = random_distributions.bernoulli(source, a.shape, float(p), a.dtype)
-    return deliver(sampled(input, values), out, "bernoulli")
+    return deliver(sampled(input, values, "Bernoulli"), out, "bernoulli")
 
 
 METHODS["bernoulli"] = bernoulli
@@ -609,7 +613,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     tensor([0., 0.])
     """
     a = require_tensor(input, "poisson")._array
-    return sampled(input, random_reject.poisson(pick_generator(generator), a))
+    return sampled(input, random_reject.poisson(pick_generator(generator), a), "Poisson")
 
 
 @public()
@@ -628,7 +632,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
                 f"binomial only supports floating-point dtypes for {name}, got: {t.dtype.scalar_type_name}"
             )
     broadcast_shapes(a.shape, b.shape)
-    return sampled(count, random_reject.binomial(pick_generator(generator), a, b))
+    return sampled(count, random_reject.binomial(pick_generator(generator), a, b), "Binomial")
 
 
 sample_op = defop(
@@ -641,13 +645,11 @@ sample_op = defop(
 )
 
 
-def sampled(input: Tensor, values: np.ndarray) -> Tensor:
+def sampled(input: Tensor, values: np.ndarray, title: str) -> Tensor:
     """Random values drawn from the parameters `input`: part of the graph, with a gradient of zero,
     as in PyTorch.
     """
     made = make_tensor(np.asarray(values))
-    return (
-        sample_op.call(input, made)
-        if input._rg and made._array.shape == input._array.shape
-        else made
-    )
+    if not input._rg or made._array.shape != input._array.shape:
+        return made
+    return titled(sample_op.call(input, made), title, of=(input,))

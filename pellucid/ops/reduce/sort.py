@@ -81,6 +81,7 @@ defop(
         )
     ),
     overload="sort.stable",
+    variant=lambda n: f"SortBackward{int(n.params['how'] == 'stable')}",
 )
 
 
@@ -207,7 +208,7 @@ def msort(input: Tensor) -> Tensor:
     >>> torch.msort(torch.tensor([3.0, 1.0, 2.0]))
     tensor([1., 2., 3.])
     """
-    return F.sort(input, dim=_dim(input, "msort", 0), descending=False, how="stable")[0]
+    return F.sort(input, dim=_dim(input, "msort", 0), descending=False, how="sort")[0]
 
 
 @public(methods="=", out="same")

@@ -10,6 +10,7 @@ from ... import shapes
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import OperationError, ShapeError
 from .._rules import require_tensor
@@ -135,7 +136,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
         raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
     if ndim == 1:
         return diag_embed(input, diagonal)
-    return F.clone(F.diagonal(input, offset=diagonal, dim1=0, dim2=1))
+    made = F.clone(F.diagonal(input, offset=diagonal, dim1=0, dim2=1))
+    return titled(made, "DiagonalBackward0_copy", of=(input,))
 
 
 @public(methods="=")

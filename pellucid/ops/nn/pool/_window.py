@@ -11,7 +11,7 @@ import numpy as np
 from .... import dtypes, shapes
 from ....core.primitive import TENSORS as F
 from ....core.primitive import BackwardPlan
-from ....core.tape import named_type, value_at
+from ....core.tape import named_type, titled, value_at
 from ....core.tensor import Tensor
 from ....core.transforms.arranging import become, moved_before, node_before
 from ....errors import UnsupportedError
@@ -105,8 +105,12 @@ def as_planes(stem: str, rest: str = "") -> Any:
     return nodes
 
 
-def unbatched(x: Tensor, lead: int) -> Tensor:
-    return F.squeeze(x, dims=(0,)) if lead == 1 else x
+def unbatched(x: Tensor, lead: int, of: Tensor | None = None) -> Tensor:
+    """The result for an image without a batch; its node is the pool's own, of the image `of`."""
+    if lead != 1:
+        return x
+    made = F.squeeze(x, dims=(0,))
+    return made if of is None or x._node is None else titled(made, type(x._node).__name__, of=(of,))
 
 
 def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:

@@ -237,7 +237,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
         return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     out = adaptive_avg_op.call(x, output_size=size)
-    return unbatched(in_format(out, x) if n < 3 else out, lead)
+    return unbatched(in_format(out, x) if n < 3 else out, lead, input if n > 1 else None)
 
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
@@ -245,10 +245,11 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     out = adaptive_max_op.call(x, output_size=size)
     out = in_format(out, x) if n < 3 else out
     if not return_indices:
-        return unbatched(out, lead)
+        return unbatched(out, lead, input if n > 1 else None)
     places = wrap(tracing.effect(_adaptive_maxima, x._array, size))
     places = in_format(places, x) if n < 3 else places
-    return unbatched(reads_later(out, places), lead), unbatched(places, lead)
+    made = unbatched(reads_later(out, places), lead, input if n > 1 else None)
+    return made, unbatched(places, lead)
 
 
 def _adaptive_maxima(x: Any, size: tuple[int, ...]) -> Any:

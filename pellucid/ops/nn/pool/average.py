@@ -182,7 +182,7 @@ def _avg(
         include_pad=bool(include_pad),
         divisor=divisor,
     )
-    return unbatched(in_format(out, x) if n < 3 else out, lead)
+    return unbatched(in_format(out, x) if n < 3 else out, lead, input if n > 1 else None)
 
 
 @public(namespace="nn.functional torch")

@@ -165,7 +165,7 @@ def _max(
         x,
     )
     if not return_indices:
-        return unbatched(out, lead)
+        return unbatched(out, lead, input if n > 1 else None)
     index = tracing.effect(
         _maxima,
         x._array,
@@ -176,7 +176,8 @@ def _max(
         bool(ceil_mode),
     )
     places = in_format(wrap(index), x)
-    return unbatched(reads_later(out, places), lead), unbatched(places, lead)
+    made = unbatched(reads_later(out, places), lead, input if n > 1 else None)
+    return made, unbatched(places, lead)
 
 
 def _maxima(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
