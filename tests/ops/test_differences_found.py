@@ -1030,6 +1030,28 @@ def test_parts_of_complex_numbers_are_selected_from_the_view_as_pairs():
         assert torch.autograd.grad(part.sum(), x)[0].tolist() == [(1, 1j)[k]] * 3
 
 
+@pytest.mark.parametrize("name", ["max", "min", "median"])
+@pytest.mark.parametrize("values", [[1.0, float("nan"), 2.0], [3.0, 3.0, 1.0], 2.0, float("nan")])
+def test_gradients_of_whole_extremes_go_to_nan_in_compiled_steps_too(name, values):
+    def step(x):
+        x = x.detach().requires_grad_()
+        getattr(x, name)().backward()
+        return x.grad
+
+    compiled = torch.compile(step)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.tensor(values)), step(torch.tensor(values)))
+    assert step(torch.tensor(values)).sum() == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_query_whose_scores_are_all_minus_infinity_gives_zeros(dtype):
+    q, v = torch.tensor([[1.0], [-1.0]], dtype=dtype), torch.ones(2, 3, dtype=dtype)
+    k = torch.full((2, 1), -torch.inf, dtype=dtype)
+    made = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    assert (made[0] == 0).all() and made[1].isnan().all()
+
+
 def test_autocast_does_not_reach_functions_with_out():
     x, out = torch.full((2, 2), 1.001), torch.empty(2, 2)
     with torch.autocast("cpu", dtype=torch.bfloat16):

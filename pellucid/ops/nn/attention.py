@@ -54,15 +54,15 @@ def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scal
             return out, ("kernel", kept)
     s = _scores(xp, q, k, bias, causal, scale)
     p = xp.softmax(s, -1)
-    if (causal or bias is not None) and s.size:  # a query that sees no key has no weights
+    if s.size:  # a query that sees no key has no weights
         p = xp.where(xp.max(s, -1, keepdims=True) == -xp.inf, xp.zeros((), p.dtype), p)
     return xp.matmul(p, v), ("plain", p)
 
 
-def _weights(F: Any, s: Any, masked: bool) -> Any:
+def _weights(F: Any, s: Any) -> Any:
     """The softmax of scores; zeros for a query that sees no key."""
     last = len(s.shape) - 1
-    if not masked or not s.shape[last]:
+    if not s.shape[last]:
         return F.softmax(s, dim=last)
     blind = F.eq(F.amax(s, dim=(last,), keepdim=True), -math.inf)
     return F.where(blind, 0.0, F.softmax(F.where(blind, 0.0, s), dim=last))
@@ -112,7 +112,7 @@ def _attention_vjp(
             s = F.where(mask if F.raw else wrap(mask), s, -math.inf)
         if bias is not None:
             s = s + bias
-        p = _weights(F, s, causal or bias is not None)
+        p = _weights(F, s)
     gv = F.matmul(_t(F, p), g) if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, gv, None
@@ -272,7 +272,7 @@ def scaled_dot_product_attention(
         scores = F.where(wrap(mask), scores, -math.inf)
     if bias is not None:
         scores = scores + bias
-    p = _weights(F, scores, is_causal or bias is not None)
+    p = _weights(F, scores)
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
     made = F.matmul(p, v)

@@ -490,6 +490,11 @@ amin_op = defop(
 
 def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
     value = out if F.raw else out._array
+    if F.raw and type(value) is not np.ndarray:  # traced
+        same = F.where(out == out, input == out, input != input)
+        mask = F.cast(same, dtype=out.dtype)
+        dims = tuple(range(len(input_shape)))
+        return g * (mask / F.sum(mask, dim=dims, keepdim=True)) if dims else g * mask
     if type(value) is np.ndarray and np.isnan(value):  # NaN shares it, too
         return F.where(
             input == input, 0.0, g / float(np.isnan(input if F.raw else input._array).sum())
