@@ -31,6 +31,8 @@ NEEDS_TORCH = False
 KNOWN: dict[str, str] = {
     "result value, searchsorted": "boundaries that are not sorted",
     "result value, bucketize": "boundaries that are not sorted",
+    "gradient error, nn.functional.group_norm": "a program keeps other values of a norm than an operation, and refuses other writes",
+    "gradient error, nn.functional.batch_norm": "a program keeps other values of a norm than an operation, and refuses other writes",
 }
 DIGITS = {
     "float32": 24,
