@@ -35,8 +35,9 @@ def test_reading(tmp_path):
         reader.get_storage_from_record("data/0", 5, torch.float32)
     with pytest.raises(RuntimeError, match="errno 2 on fopen: No such file"):
         torch.PyTorchFileReader(str(tmp_path / "none"))
-    with pytest.raises(RuntimeError, match="failed finding central directory"):
-        torch.PyTorchFileReader(io.BytesIO(b"text"))
+    for text, why in ((b"text", "not a ZIP archive"), (b"t" * 99, "failed finding central")):
+        with pytest.raises(RuntimeError, match=why):
+            torch.PyTorchFileReader(io.BytesIO(text))
 
 
 def test_writing(tmp_path):

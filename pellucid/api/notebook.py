@@ -100,7 +100,7 @@ def module_html(module: Any) -> str:
     def own(m: Any) -> int:
         found = [p for p in m._parameters.values() if p is not None and id(p) not in seen]
         seen.update(id(p) for p in found)
-        return sum(p.numel() for p in {id(p): p for p in found}.values())
+        return sum(p._array.size for p in {id(p): p for p in found}.values())
 
     def part(name: str, m: Any, around: tuple[int, ...]) -> tuple[str, int]:
         count = own(m)

@@ -349,8 +349,8 @@ def summary(
                 type(module).__name__,
                 level,
                 shapes[-1] if shapes else "",
-                sum(p.numel() for p in own),
-                sum(p.numel() for p in own if p.requires_grad),
+                sum(p._array.size for p in own),
+                sum(p._array.size for p in own if p.requires_grad),
                 work,
                 len(shapes),
                 again,
@@ -360,10 +360,10 @@ def summary(
         )
     parameters = list(model.parameters())
     totals = {
-        "params": sum(p.numel() for p in parameters),
-        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
-        "buffers": sum(b.numel() for b in model.buffers()),
-        "bytes": sum(p.numel() * p._array.dtype.itemsize for p in parameters),
+        "params": sum(p._array.size for p in parameters),
+        "trainable": sum(p._array.size for p in parameters if p.requires_grad),
+        "buffers": sum(b._array.size for b in model.buffers()),
+        "bytes": sum(p._array.size * p._array.dtype.itemsize for p in parameters),
         "mult_adds": trace.total,
         "inputs": _size(given),
         "outputs": sum(

@@ -6,7 +6,7 @@ Source: the array API standard, version 2024.12, extension "linalg".
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
@@ -132,5 +132,6 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Sum of conj(x1) * x2 along an axis."""
     x1, x2 = together(x1, x2)
-    result: Tensor = METHODS["to"](_L["vecdot"](x1, x2, dim=axis), x1.dtype)
-    return result
+    if x1.is_floating_point() or x1.is_complex():
+        return cast(Tensor, _L["vecdot"](x1, x2, dim=axis))
+    return cast(Tensor, METHODS["sum"](x1 * x2, axis, dtype=x1.dtype))

@@ -164,7 +164,7 @@ def matched(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | 
 
 
 def unpacking(shown: str, signature: str, args: list[Any], kwargs: dict[str, Any]) -> str | None:
-    """What PyTorch says of a list of integers with something else behind the first item, where the
+    r"""What PyTorch says of a list of integers with something else behind the first item, where the
     arguments fit the signature; None where they are integers.
 
     Example:

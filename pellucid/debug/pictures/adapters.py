@@ -450,7 +450,7 @@ class ModuleTree:
 
     def nodes(self) -> Iterator[GraphNode]:
         for path, m, _ in self._found:
-            own = sum(p.numel() for p in m._parameters.values() if p is not None)
+            own = sum(p._array.size for p in m._parameters.values() if p is not None)
             extra = m.extra_repr() if callable(getattr(m, "extra_repr", None)) else ""
             # at commas that stand in no parentheses
             settings = re.split(r",\s+(?![^()]*\))", extra) if extra else []
@@ -469,7 +469,7 @@ class ModuleTree:
         return (GraphEdge(parent, path) for path, _, parent in self._found if parent is not None)
 
     def about(self) -> str:
-        total = sum(p.numel() for p in self.module.parameters())
+        total = sum(p._array.size for p in self.module.parameters())
         return f"{type(self.module).__name__}: {len(self._found)} modules, {total:,} parameters"
 
     def text(self) -> str:

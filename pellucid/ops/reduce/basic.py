@@ -276,12 +276,11 @@ def nansum(
     kind = require_tensor(input, "nansum").dtype
     if kind.is_complex:
         raise DtypeError("nansum on CPU does not support complex inputs")
-    whole = not kind.is_floating_point
+    wanted = dtypes.check_dtype(dtype, "nansum") or kind
+    if kind.is_floating_point and not (wanted.is_floating_point or wanted.is_complex):
+        input = F.where(input == input, input, 0.0)
     input = as_dtype(input, dtype, "nansum")
-    kind = input.dtype
-    if not whole and not kind.is_floating_point:
-        raise UnsupportedError(f"\"nansum_cpu\" not implemented for '{kind.scalar_type_name}'")
-    if whole:
+    if not input.dtype.is_floating_point:
         return as_dtype(sum(input, dim, keepdim), dtype, "nansum")
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 

@@ -29,6 +29,8 @@ class SamplesMissing(Rule):
         """A pass begins: through how much of the data?"""
         loader = event.loader
         sampler = getattr(loader, "sampler", None)
+        if not hasattr(sampler, "num_replicas"):  # it may be inside a sampler of batches
+            sampler = getattr(getattr(loader, "batch_sampler", None), "sampler", sampler)
         shares = getattr(sampler, "num_replicas", None)
         if not isinstance(shares, int) or shares < 2 or len(self._shares) > 16:
             return

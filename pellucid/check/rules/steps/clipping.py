@@ -102,6 +102,9 @@ class ClippingWithoutEffect(Rule):
     def on_clear(self, event: Cleared) -> None:
         """Gradients are gone."""
         self._fresh -= {v.id for v in event.values}
+        if not self._fresh:
+            self._since.clear()
+            self._added = False
 
     def finish(self) -> None:
         """Places that never had anything to clip, or clip what is still scaled."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, ModuleCall, Op, Site, Value, lineage
+from ...events import VIEWS, ModuleCall, Op, Site, Value, ancestors, lineage
 
 COMPARISONS = ("gt", "ge", "lt", "le", "eq", "ne")
 MAKES = ("from_numpy", "tensor", "as_tensor")
@@ -58,6 +58,9 @@ class Alike:
             return
         held = self._rows.setdefault(call.path, [0, -1, None])
         if held[1] is None or held[0] >= _LOOKS or value.numel > _LARGEST:
+            return
+        if any(op.module is not None for op in ancestors([value], 60)):  # no batch of the data
+            held[1] = None
             return
         rows = value.numpy()
         if rows is None:

@@ -62,6 +62,7 @@ erfinv = unary(
     namespace="torch special",
     domain=UNIT,
     kernel="erfinv_vml_cpu",
+    check=real,
     doc="The inverse of the error function; NaN outside [-1, 1].",
     example="torch.erfinv(torch.tensor([0.0, 0.5]))",
     shows="tensor([0.0000, 0.4769])",
