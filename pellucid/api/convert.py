@@ -180,7 +180,7 @@ def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
         return MetaArray(array.shape, array.dtype, array.strides)
     if type(array) is WithoutData:
         return without_data(array.shape, array.dtype, array.strides, array.device)
-    root = owner(array)
+    root = owner(tracing.seen(array, "copy.deepcopy copies a tensor past the operations"))
     fresh = copied(root, memo)
     if root is array:
         return fresh

@@ -2,6 +2,7 @@
 there is what eager operations leave.
 """
 
+import copy
 import warnings
 
 import pytest
@@ -139,3 +140,25 @@ def test_an_out_that_is_resized_in_the_memory_of_a_tensor_from_outside(of):
     for k in range(4):
         step(torch.full((3,), float(k)))
         assert (held == k + 1).sum() == 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda held: copy.deepcopy(held),
+        lambda held: torch.from_numpy(held.numpy().copy()),
+        lambda held: torch.tensor(held.tolist()),
+    ],
+)
+def test_rows_of_a_new_table_are_shrunk_from_its_own_numbers(make):
+    held, rows = torch.tensor([[3.0, 4.0], [0.0, 0.5]]), torch.tensor([0, 1])
+
+    @torch.compile
+    def step(x):
+        return torch.nn.functional.embedding(rows, make(held), max_norm=1.0) + x
+
+    for k in range(4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = step(torch.full((2,), float(k)))
+        torch.testing.assert_close(made, torch.tensor([[0.6, 0.8], [0.0, 0.5]]) + k)

@@ -521,9 +521,7 @@ class Tracer(ControlFlow, Events, Communication):
             # what is left there depends on the order, which eager operations choose
             raise Refusal("the step writes to a tensor whose elements share memory")
         origin = self.value(array, "a write")
-        known = self.lookup(target)
-        new = known is None and id(owner(target)) not in self._fresh
-        if new and self.resolve(target) is None and self.holder(target) is None:
+        if self._nobodys(target):
             made, _ = self.define(target)
             self.program.add(
                 "copy", (origin,), (made,), kind="copy", phase=self.phase, site=self.site()
@@ -534,6 +532,18 @@ class Tracer(ControlFlow, Events, Communication):
             place = self.own(place, target)
         self.program.add(
             "copy", (origin,), (), kind="copy", writes=(place,), phase=self.phase, site=self.site()
+        )
+
+    def _nobodys(self, array: ndarray) -> bool:
+        """Whether an array that is written to is memory without contents that matter: none that is
+        known, a constant of the step's, or that of a tensor from outside.
+        """
+        return (
+            self.lookup(array) is None
+            and id(array) not in self._fresh
+            and id(owner(array)) not in self._fresh
+            and self.resolve(array) is None
+            and self.holder(array) is None
         )
 
     def copied(self, array: ndarray, made: ndarray) -> None:
@@ -602,9 +612,7 @@ class Tracer(ControlFlow, Events, Communication):
             before = set(map(id, self.program.buffers))
             for k, arg in enumerate(args):
                 for a in arrays_in(arg):
-                    if k in writes and self.lookup(a) is None and self.resolve(a) is None:
-                        outputs.append(self.define(a)[0])
-                    elif k in writes:
+                    if k in writes:
                         place = self.value(a, function.__name__)
                         written.append(
                             self.own(place, a) if place.buffer.kind == "constant" else place
