@@ -60,6 +60,8 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
             return f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
     known = overloads(f"{space}.{name}")
     first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
+    if run is None and frame.f_code.co_argcount:  # not those of what it has been exchanged for
+        first = frame.f_code.co_varnames[0]
     given = (
         (args[0] if args else kwargs.get(first)) if run is not None else frame.f_locals.get(first)
     )
