@@ -199,14 +199,14 @@ def repeatable(function: Callable[P, R]) -> Callable[P, R]:
     `target`, or returns one.
     """
     names = list(signature(function).parameters)
-    writes = (names.index("target"),) if "target" in names else ()
+    fills = (names.index("target"),) if "target" in names else ()
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if state.slow and tracer():
-            return tracer().effect(function, args, kwargs, writes)
+            return tracer().effect(function, args, kwargs, fills=fills)
         if len(NAMESPACES) > 1:
-            return _apply(partial(function, **kwargs), args, writes)
+            return _apply(partial(function, **kwargs), args, fills)
         return function(*args, **kwargs)
 
     return call

@@ -585,14 +585,19 @@ class Tracer(ControlFlow, Events, Communication):
         function: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        writes: tuple[int, ...],
+        writes: tuple[int, ...] = (),
+        fills: tuple[int, ...] = (),
     ) -> Any:
-        """Call a function that computes on arrays by itself; the program repeats the call."""
+        """Call a function that computes on arrays by itself; the program repeats the call.
+
+        The arguments at the positions `writes` are read and changed. Those at `fills` are
+        overwritten as a whole, so memory without contents will do.
+        """
         # Dictionaries (an optimizer's options) are read anew by each call, and are the same objects
         # then.
         args = tuple([a if isinstance(a, dict) else observed(a) for a in args])
         with unwatched([a for a in args if isinstance(a, dict)]):
-            return self._effect(function, args, observed(kwargs), writes)
+            return self._effect(function, args, observed(kwargs), writes, fills)
 
     def _effect(
         self,
@@ -600,6 +605,7 @@ class Tracer(ControlFlow, Events, Communication):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         writes: tuple[int, ...],
+        fills: tuple[int, ...],
     ) -> Any:
         if threading.get_ident() != self.thread:
             return function(*args, **kwargs)
@@ -612,7 +618,9 @@ class Tracer(ControlFlow, Events, Communication):
             before = set(map(id, self.program.buffers))
             for k, arg in enumerate(args):
                 for a in arrays_in(arg):
-                    if k in writes:
+                    if k in fills and self._nobodys(a):
+                        outputs.append(self.define(a)[0])
+                    elif k in writes or k in fills:
                         place = self.value(a, function.__name__)
                         written.append(
                             self.own(place, a) if place.buffer.kind == "constant" else place
@@ -661,7 +669,7 @@ class Tracer(ControlFlow, Events, Communication):
                 function(*args)
         else:
             self.checks.add(function)
-            self.effect(function, args, {}, ())
+            self.effect(function, args, {})
             if self.recording:
                 self.program.instructions[-1].noted = hidden(call_in_progress)()
 
