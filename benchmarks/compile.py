@@ -118,23 +118,12 @@ def gpt(lib):
 
 
 def resnet(lib):
-    from models import residual
+    from models import residual_network
 
-    nn = lib.nn
-    model = nn.Sequential(
-        nn.Conv2d(3, 32, 3, 1, 1, bias=False),
-        nn.BatchNorm2d(32),
-        nn.ReLU(),
-        residual(lib, 32, 32, 1),
-        residual(lib, 32, 64, 2),
-        residual(lib, 64, 128, 2),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(128, 10),
-    )
+    model = residual_network(lib)
     x, y = rng.standard_normal((32, 3, 32, 32), np.float32), rng.integers(0, 10, 32)
     optimizer = lib.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    return model, optimizer, nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
+    return model, optimizer, lib.nn.functional.cross_entropy, lib.from_numpy(x), lib.from_numpy(y)
 
 
 def lstm(lib):

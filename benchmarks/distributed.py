@@ -27,8 +27,11 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+import models
+
 SIZES = [8, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 25 << 20, 100 << 20]
-STEPS = {"digits": 50, "residual": 20, "gpt": 20}  # and how many steps each has in a round
+# what is trained, and how many steps a round has; the last two are those of models.py
+STEPS = {"digits": 50, "residual": 20, "gpt": 20, "resnet 32x3x32x32": 4, "gpt 12x64": 8}
 
 
 # ---- a rank ------------------------------------------------------------------------------------------
@@ -41,6 +44,12 @@ def model_of(name, torch):
             nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)
         )
         return model, torch.randn(64, 64), torch.randint(0, 10, (64,)), functional.cross_entropy
+    if name == "resnet 32x3x32x32":
+        model, x = models.residual_network(torch), torch.randn(32, 3, 32, 32)
+        return model, x, torch.randint(0, 10, (32,)), functional.cross_entropy
+    if name == "gpt 12x64":
+        model, x = models.transformer(torch, 65, 128, 4, 4, 64), torch.randint(0, 65, (12, 64))
+        return model, x, torch.randint(0, 65, (12 * 64,)), functional.cross_entropy
     if name == "residual":
 
         class Block(nn.Module):

@@ -83,11 +83,10 @@ def residual(lib, before, after, stride):
     return Block()
 
 
-@suite.case("residual CNN 32x3x32x32, BatchNorm, SGD momentum", target=1.0)
-def resnet(lib):
+def residual_network(lib):
+    """Three residual blocks, of 32, 64 and 128 channels: images of 3 channels to 10 classes."""
     nn = lib.nn
-    lib.manual_seed(0)
-    model = nn.Sequential(
+    return nn.Sequential(
         nn.Conv2d(3, 32, 3, 1, 1, bias=False),
         nn.BatchNorm2d(32),
         nn.ReLU(),
@@ -98,6 +97,12 @@ def resnet(lib):
         nn.Flatten(),
         nn.Linear(128, 10),
     )
+
+
+@suite.case("residual CNN 32x3x32x32, BatchNorm, SGD momentum", target=1.0)
+def resnet(lib):
+    lib.manual_seed(0)
+    model = residual_network(lib)
     optimizer = lib.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     return training(lib, model, lib.randn(32, 3, 32, 32), lib.randint(0, 10, (32,)), optimizer)
 
