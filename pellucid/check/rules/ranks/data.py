@@ -4,10 +4,12 @@ numbers, metrics.
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
-from ...ranks.job import Job, Rank, listed
+from ...ranks.job import Job, Rank, RankLine, listed
 from ...ranks.rule import RankRule
+from ..source.places import tree, walk
 
 
 def _batches(rank: Rank) -> dict[tuple[int, int], list[dict[str, Any]]]:
@@ -21,6 +23,17 @@ def _batches(rank: Rank) -> dict[tuple[int, int], list[dict[str, Any]]]:
 def _trains(batches: list[dict[str, Any]]) -> bool:
     """Whether optimizer steps were made between the batches of a pass."""
     return len(batches) > 1 and batches[-1]["step"] > batches[0]["step"]
+
+
+def _sampler_made(loader: RankLine | None) -> RankLine | None:
+    """Where the file that makes a loader makes its only DistributedSampler."""
+    root = tree(loader.file) if loader is not None else None
+    lines = [
+        node.lineno
+        for node in (walk(root) if root is not None else ())
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("DistributedSampler")
+    ]
+    return RankLine(loader.file, lines[0]) if loader is not None and len(lines) == 1 else None
 
 
 class SameData(RankRule):
@@ -53,11 +66,18 @@ class SameData(RankRule):
                     None,
                 )
                 place = a.place(made["s"]) if made is not None else a.place(first["s"])
-                has = (
-                    f"The loader has a {made['sampler']} and no DistributedSampler."
-                    if made is not None
-                    else "Each rank draws the same ones."
-                )
+                fix = "give the DataLoader sampler=DistributedSampler(dataset) instead of shuffle=True"
+                if made is None:
+                    has = "Each rank draws the same ones."
+                    fix = "give each rank another part of the data, or seed its generator with the rank"
+                elif "of" in made:
+                    place = _sampler_made(place) or place
+                    has = f"On each of them, the DistributedSampler takes the part of rank {made['of']} of {made['replicas']}."
+                    fix = (
+                        "leave out the sampler's num_replicas= and rank=: it asks the process group"
+                    )
+                else:
+                    has = f"The loader has a {made['sampler']} and no DistributedSampler."
                 ranks = [
                     r.rank
                     for r in job.ranks
@@ -74,9 +94,7 @@ class SameData(RankRule):
                         "equal batches": same,
                         "first used at": str(a.place(first["s"])),
                     },
-                    fix="give the DataLoader sampler=DistributedSampler(dataset) instead of shuffle=True"
-                    if made is not None
-                    else "give each rank another part of the data, or seed its generator with the rank",
+                    fix=fix,
                 )
                 return
 

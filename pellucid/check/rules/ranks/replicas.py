@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...ranks.job import Job, Rank, listed
+from ...ranks.job import Job, Rank, RankLine, listed
 from ...ranks.rule import RankRule
+from ..schedules.units import rates_set
 
 
 def _weights(rank: Rank) -> dict[tuple[int, int], dict[str, Any]]:
@@ -227,8 +228,13 @@ class LearningRatesDiffer(RankRule):
                 odd = job.rank(min(values.values(), key=lambda ranks: (len(ranks), -min(ranks)))[0])
                 assert odd is not None
                 made = by[job.ranks.index(odd)][key]
+                place = odd.place(made["made"]) if key[0] == 0 else odd.place(made["s"])
+                stepped = odd.place(made["s"])
+                lines = rates_set(stepped.file) if stepped is not None else []
+                if stepped is not None and len(lines) == 1:
+                    place = RankLine(stepped.file, lines[0][0])
                 self.report(
-                    odd.place(made["made"]) if key[0] == 0 else odd.place(made["s"]),
+                    place,
                     "at step {} the ranks step with different learning rates: {}. Their replicas drift apart.".format(
                         key[0],
                         "; ".join(

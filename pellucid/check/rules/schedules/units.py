@@ -174,17 +174,23 @@ def first_group(site: Site | None) -> Place | None:
     """The line that sets the rate of the first group of parameters, when no other group's is set:
     `optimizer.param_groups[0]["lr"] = rate`.
     """
-    root = tree(site.file) if site is not None else None
-    found, others = [], 0
+    lines = rates_set(site.file) if site is not None else []
+    if site is None or not lines or not all(text.endswith("param_groups[0]") for _, text in lines):
+        return None
+    return Place(site.file, lines[0][0])
+
+
+def rates_set(file: str) -> list[tuple[int, str]]:
+    """The lines that set a learning rate (`group["lr"] = rate`), each with the text of the group."""
+    root = tree(file)
+    found = []
     for node in walk(root) if root is not None else ():
         if not isinstance(node, (ast.Assign, ast.AugAssign)):
             continue
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if isinstance(target, ast.Subscript) and ast.unparse(target.slice) == "'lr'":
-                first = ast.unparse(target.value).endswith("param_groups[0]")
-                found += [node.lineno] if first else []
-                others += not first
-    return Place(site.file, found[0]) if site is not None and found and not others else None
+                found.append((node.lineno, ast.unparse(target.value)))
+    return found
 
 
 def _steps_taken(info: OptimizerInfo) -> int:
