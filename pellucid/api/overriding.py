@@ -460,8 +460,13 @@ _saved: dict[str, Any] = {}
 _lock = threading.RLock()  # the last holder of an `Asked` may go away in any thread
 
 
-def _init_subclass(cls: Any, **kwargs: Any) -> None:
+# classes that functions need not ask before there is an object of them
+_without_objects: set[type] = set()
+
+
+def _init_subclass(cls: Any, asked_from_first_object: bool = False, **kwargs: Any) -> None:
     super(Tensor, cls).__init_subclass__(**kwargs)
+    first_object(cls)  # of a base that waits: a class of a program may make its objects in any way
     operators = "__torch_dispatch__" in vars(cls)
     if operators:
         on_operators(cls)
@@ -470,7 +475,19 @@ def _init_subclass(cls: Any, **kwargs: Any) -> None:
     for name, value in _versions().items():
         if not any(name in vars(base) for base in cls.__mro__[: cls.__mro__.index(Tensor)]):
             setattr(cls, name, value)
-    ask_for(cls)
+    if asked_from_first_object:
+        _without_objects.add(cls)
+    else:
+        ask_for(cls)
+
+
+def first_object(cls: type) -> None:
+    """Have functions ask, since there will be an object of a class that was made with
+    `asked_from_first_object`. Later objects change nothing.
+    """
+    for kind in _without_objects.intersection(cls.__mro__):
+        _without_objects.discard(kind)
+        ask_for(kind)
 
 
 def ask_for(cls: type) -> None:

@@ -17,7 +17,7 @@ from numpy import ndarray
 from .. import dtypes
 from ..arrays import layout, numpy_cpu
 from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
-from ..arrays.halves import converted
+from ..arrays.halves import HALVES, converted
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import address, as_array, namespace_of
 from ..errors import ArgumentTypeError, facts_of, foreign, pass_on, type_name
@@ -84,7 +84,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     # Dtypes that the general path must see: it checks, and turns integers into floats.
     aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
     mixes = op.promote == "common" and op.check is None
-    usual = "fdFD" if op.check is None else "fd"
+    usual = "fdeEFD" if op.check is None else "fdeE"
     recorders: dict[tuple[bool | None, bool | None], Any] = {}
 
     def call(x: Any, y: Any) -> Any:
@@ -106,18 +106,17 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                         if mixes and not rg and type(a) is ndarray is type(b):
                             return _mixed(op, x, y)
                         b = None
-                elif (
-                    promotes
-                    and (ty is float or ty is int)
-                    and (kind.char in "fdFD" or (ty is int and kind is _INT64))
-                ):
-                    b = y
+                elif promotes and (ty is float or ty is int):
+                    if kind.char in "fdFD" or (ty is int and kind is _INT64):
+                        b = y
+                    elif kind in HALVES:
+                        b = number_array(op, y, kind)
                     rg = x._rg
             elif promotes and (ty is Tensor or ty is Parameter) and (tx is float or tx is int):
                 b = y._array
                 kind = b.dtype
                 if kind.char in usual and (not rule or type(b) is ndarray):
-                    a = x
+                    a = number_array(op, x, kind) if kind in HALVES else x
                     rg = y._rg
             if a is not None and b is not None:
                 try:
@@ -143,7 +142,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 ):
                     r = layout.laid(r, (a, b))
                 if rg and differentiable and local.grad:
-                    needs = (None if a is x else x._rg, None if b is y else y._rg)
+                    needs = getattr(x, "_rg", None), getattr(y, "_rg", None)
                     recorder = recorders.get(needs)
                     if recorder is None:
                         recorder = recorders[needs] = make_recorder(op, needs)
@@ -414,7 +413,7 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
         common = None
     arrays = [x._array if isinstance(x, Tensor) else x for x in tensors]
     if common is not None:
-        arrays = [a if not isinstance(a, NUMBERS) else _number_array(op, a, common) for a in arrays]
+        arrays = [a if not isinstance(a, NUMBERS) else number_array(op, a, common) for a in arrays]
     kinds = {type(a) for a in arrays}
     if not kinds <= HOST and (together := _on_one_device(tensors)):
         return execute(op, together, params)
@@ -480,10 +479,9 @@ def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
     )
 
 
-def _number_array(op: Primitive, value: Any, kind: Any) -> Any:
+def number_array(op: Primitive, value: Any, kind: Any) -> Any:
     """A Python number as an array; integers wrap around, as in PyTorch."""
-    if op.wide_numbers and kind.itemsize == 2 and dtypes.BY_NUMPY[kind].is_floating_point:
-        kind = np.float32
+    kind = np.float32 if op.wide_numbers and kind in HALVES else kind
     try:
         return asarray(value, kind)
     except OverflowError:

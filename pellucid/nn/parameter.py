@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.overriding import DisableTorchFunctionSubclass
+from ..api.overriding import DisableTorchFunctionSubclass, first_object
 from ..core.tensor import Parameter as Parameter
 from ..core.tensor import Tensor, make_tensor, set_requires_grad
 from ..dtypes import get_default_dtype
@@ -155,7 +155,7 @@ class _Uninitialized:
         return True
 
 
-class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
+class UninitializedParameter(_Uninitialized, Parameter, asked_from_first_object=True):  # type: ignore[misc]
     """A parameter whose shape is inferred at the first call of its lazy module.
 
     >>> import pellucid as torch
@@ -171,6 +171,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
     __torch_function__ = classmethod(_refused)
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        first_object(cls)
         self = make_tensor(np.empty(0, (dtype or get_default_dtype()).numpy), cls)
         set_requires_grad(self, requires_grad)
         return self
@@ -179,7 +180,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
         super().__init__()
 
 
-class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
+class UninitializedBuffer(_Uninitialized, Tensor, asked_from_first_object=True):  # type: ignore[misc, call-arg]
     """A buffer whose shape is inferred at the first call of its lazy module.
 
     >>> import pellucid as torch
@@ -201,6 +202,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]
         persistent: bool = True,
         **_: Any,
     ) -> Any:
+        first_object(cls)
         self = make_tensor(np.empty(0, (dtype or get_default_dtype()).numpy), cls)
         self.persistent = persistent
         self._is_buffer = True

@@ -198,6 +198,17 @@ def test_lazy_modules_become_ordinary_ones():
     assert net.in_features == 5
 
 
+def test_a_class_made_from_a_lazy_parameter_refuses_functions_however_its_object_was_made():
+    class Mine(nn.UninitializedParameter):
+        def __new__(cls, requires_grad=True):
+            return torch.Tensor._make_subclass(cls, torch.empty(0), requires_grad)
+
+    with pytest.raises(
+        ValueError, match="Attempted to use an uninitialized parameter in <built-in"
+    ):
+        torch.exp(Mine())
+
+
 def test_reparametrised_and_pruned_layers_still_compute():
     x = torch.randn(2, 3)
     normed = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))

@@ -108,7 +108,7 @@ class ControlFlow(Recording):
             return number.observe()
         known = self._operands.get((id(number), kind))
         if known is None or known[0]() is not number:  # identities are used again
-            array = bind._number_array(op, number.plain, kind)
+            array = bind.number_array(op, number.plain, kind)
             place = self.declare(array, "input", f"n{len(self.computed)}")
             positions = [self.given[v.buffer] for v, _ in number.terms]
             self.computed.append(NumberInput(place.buffer, number.compute, positions, array.dtype))

@@ -446,7 +446,7 @@ class Tracer(ControlFlow, Events, Communication):
                     inputs.append(None)
                 else:
                     inputs.append(
-                        self.value(self.constant(bind._number_array(op, t, kind)), op.name)
+                        self.value(self.constant(bind.number_array(op, t, kind)), op.name)
                     )
             self.emit(
                 op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays.native import ufuncs
+from ...core.bind import number_array
 from ...core.inplace import bump
 from ...core.modes import local, state
+from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import FAST_TYPES, Tensor
 
@@ -30,6 +32,7 @@ def direct_form(
     name: str,
     numbers: tuple[type, ...] = (float, int),
     counts: bool = False,
+    chars: str = "fd",
 ) -> Callable[..., Tensor]:
     """The in-place form `slow` with a short way for its common case: no gradient to record, no
     view, one floating-point dtype.
@@ -37,7 +40,8 @@ def direct_form(
     `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last
     argument and refuses, before it writes anything, what does not fit; then, and in every other
     case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor;
-    with `counts` int64 takes the short way with whole numbers.
+    with `counts` int64 takes the short way with whole numbers; `chars` are the characters of the
+    dtypes that take it.
     """
     alone = getattr(write, "nin", 1) == 1
     numpys = getattr(np, getattr(write, "__name__", ""), None) is write
@@ -53,7 +57,7 @@ def direct_form(
             # no variable for the counter: `bump` looks at how many have it
             and (self._ver is None or self._ver.borrowers is None)
             and (
-                (a := self._array).dtype.char in "fd"
+                (a := self._array).dtype.char in chars
                 or counts
                 and a.dtype is _INT64
                 and args
@@ -94,12 +98,24 @@ def direct_form(
     return method
 
 
-def write_directly(names: str, write: Callable[..., Any], counts: bool = False) -> None:
+def write_directly(
+    names: str, write: Callable[..., Any], op: Primitive | None = None, counts: bool = False
+) -> None:
     """Give registered in-place methods (and functions of their names) the short way; see
-    `direct_form`.
+    `direct_form`. That of two-byte floats is the forward rule of `op`, beside another operand.
     """
     for name in names.split():
-        form = direct_form(METHODS[name], write, name, counts=counts)
-        METHODS[name] = form
+        form = METHODS[name]
+        if op is not None:
+            form = direct_form(form, _of_halves(op), name, chars="eE")
+        form = METHODS[name] = direct_form(form, write, name, counts=counts)
         if name in FUNCTIONS["torch"]:
             FUNCTIONS["torch"][name] = form
+
+
+def _of_halves(op: Primitive) -> Callable[..., None]:
+    def write(a: np.ndarray, other: Any, out: np.ndarray) -> None:
+        number = type(other) is not np.ndarray
+        op.numpy_forward(a, number_array(op, other, a.dtype) if number else other, out)
+
+    return write

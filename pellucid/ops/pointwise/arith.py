@@ -404,6 +404,6 @@ reciprocal = unary(
 )
 
 
-write_directly("add_ __iadd__", np.add, counts=True)
-write_directly("sub_ subtract_ __isub__", np.subtract, counts=True)
-write_directly("mul_ multiply_ __imul__", np.multiply, counts=True)
+write_directly("add_ __iadd__", np.add, add_op, counts=True)
+write_directly("sub_ subtract_ __isub__", np.subtract, sub_op, counts=True)
+write_directly("mul_ multiply_ __imul__", np.multiply, mul_op, counts=True)

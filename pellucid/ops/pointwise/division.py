@@ -262,4 +262,4 @@ METHODS["__floordiv__"], METHODS["__rfloordiv__"] = map(
 METHODS["__mod__"], METHODS["__rmod__"] = make_operators(remainder_op, "mod")
 
 
-write_directly("div_ divide_ true_divide_ __itruediv__ __idiv__", np.true_divide)
+write_directly("div_ divide_ true_divide_ __itruediv__ __idiv__", np.true_divide, div_op)
