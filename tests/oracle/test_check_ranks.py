@@ -23,6 +23,7 @@ APART = {
     "collectives-differ/buggy",
     "rank-missing/buggy",
     "collective-under-rank-condition/buggy",
+    "collective-under-rank-condition/buggy_before_backward",
     "unequal-batches/buggy",
     *ranks.ALONE,
 }
@@ -51,12 +52,20 @@ def test_script(path, batch):
         assert result.failure is None
 
 
-@pytest.mark.parametrize("name", ["collective-under-rank-condition", "rank-failed"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "collective-under-rank-condition/buggy",
+        # what rank 0 sends meets the gradients of rank 1, and gloo ends rank 0
+        "collective-under-rank-condition/buggy_before_backward",
+        "rank-failed/buggy",
+    ],
+)
 def test_the_command_on_pytorch(name):
     """Calls that do not fit make PyTorch's ranks hang or fail; the check ends them and finds the
     line.
     """
-    script = RANKS / "scripts" / name / "buggy.py"
+    script = RANKS / "scripts" / f"{name}.py"
     environment = {**os.environ, "PYTHONPATH": str(ranks.ROOT), "OMP_NUM_THREADS": "1"}
     command = [
         sys.executable,

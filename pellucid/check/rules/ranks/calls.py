@@ -193,7 +193,7 @@ class RankFailed(RankRule):
             else:
                 continue
             others = [r.rank for r in job.ranks if r is not rank]
-            waited = next((c for r in told for c in r.calls[-1:]), None)
+            waited = next((c for r in told for c in r.calls[-1:] if c.end is None or c.error), None)
             where = (
                 f" while {listed({r.rank for r in told})} waited in {waited.name} at {waited.place}"
                 if waited is not None
@@ -212,7 +212,7 @@ def _echo(rank: Rank) -> bool:
     text = rank.error["text"] if rank.error is not None else ""
     return bool(
         re.search(
-            r"is gone|has left|closed by peer|Detected mismatch|Timed out|timed out|in which an earlier collective failed",
+            r"is gone|has left|closed by peer|reset by peer|Broken pipe|Detected mismatch|Timed out|timed out|in which an earlier collective failed",
             text,
         )
     )
