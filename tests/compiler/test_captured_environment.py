@@ -27,6 +27,8 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
+from pellucid._names import Calls
+from pellucid.ops._overloads import checked
 
 X = torch.arange(6.0).reshape(2, 3) + 1
 CASES: dict[str, Callable[..., Any]] = {}
@@ -870,3 +872,16 @@ def test_the_short_check_serves_steps_that_read_the_shape_of_a_buffer() -> None:
     assert version.admission.forms and version.admission.check((X,)) is not None
     model.table = torch.ones(5)
     torch.testing.assert_close(f(X), X * 5 + 2)
+
+
+def test_counters_of_this_library_are_not_watched_when_its_classes_name_pytorchs_modules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As under `pellucid run` (interop.class_names): every eager call in between moves them."""
+    for kind, name in ((Calls, "torch._names"), (nn.Linear, "torch.nn.modules.linear")):
+        monkeypatch.setattr(kind, "__module__", name)
+    model, counted = nn.Linear(3, 3), checked(nn.functional.relu, "nn.functional.relu")
+    f = torch.compile(lambda v: counted(model(v)))
+    for _ in range(4):
+        torch.testing.assert_close(f(X), counted(model(X)))
+    assert [v.hits for v in f.versions] == [3]

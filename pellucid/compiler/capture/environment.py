@@ -37,7 +37,7 @@ from ...nn.modules._tables import HOOKS, MEMBERS
 from ...nn.modules.module import Module
 from ...optim.optimizer import HOOK_TABLES, Optimizer
 from ..trace.arrays import bounds, memory_of
-from ..trace.watch import module_of
+from ..trace.watch import OWN, is_ours, module_of
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
 from .witness import GLOBAL, OPTION, Witness, loaded
 
@@ -57,7 +57,7 @@ _FIXED = (
     Generator,
     tracing.Fixed,
 )
-_LIBRARIES = sys.stdlib_module_names | {"pellucid", "numpy"}
+_LIBRARIES = sys.stdlib_module_names | {*OWN, "numpy"}
 
 
 class Edge(NamedTuple):
@@ -404,7 +404,7 @@ class CapturedEnvironment:
 
     def _object(self, value: Any, path: str) -> None:
         held: Any = getattr(value, "__dict__", None)
-        mine = module_of(type(value)).partition(".")[0] not in ("pellucid", "builtins", "numpy")
+        mine = module_of(type(value)).partition(".")[0] not in (*OWN, "builtins", "numpy")
         # its dictionary is this thread's, and calls may be another's
         if isinstance(value, threading.local):
             for name, v in list(held.items()):
@@ -500,7 +500,7 @@ class CapturedEnvironment:
         """Options are read at each call by this library's optimizers; which parameters and which
         state there is needs a guard.
         """
-        if module_of(type(o)).partition(".")[0] != "pellucid":
+        if not is_ours(type(o)):
             for name, value in list(o.__dict__.items()):
                 if name not in _OPTIMIZER_PARTS:
                     self._slot("item", o.__dict__, name, value, f"{path}.{name}", name)
@@ -578,7 +578,7 @@ class CapturedEnvironment:
         into, may have another: LBFGS changes its own between two calls of a closure.
         """
         for o, _, guards in self._optimizers.values():
-            if id(o) not in stepped and module_of(type(o)).partition(".")[0] == "pellucid":
+            if id(o) not in stepped and is_ours(type(o)):
                 edges = self._edges[id(o)]
                 self._edges[id(o)] = [e for e in edges if all(e.guard is not g for g in guards)]
 

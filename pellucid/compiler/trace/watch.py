@@ -27,6 +27,15 @@ def module_of(thing: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
+# While `torch` means this library, its classes name PyTorch's modules (`interop.class_names`).
+OWN = ("pellucid", "torch")
+
+
+def is_ours(kind: type) -> bool:
+    """Whether a class is this library's."""
+    return module_of(kind).partition(".")[0] in OWN
+
+
 class _Watch(threading.local):
     """The profile function with which this thread's calls are watched while a step is traced."""
 
