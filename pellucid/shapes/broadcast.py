@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from operator import index as as_index
+from collections.abc import Sequence
 
-from ..errors import ArgumentValueError, ShapeError
+from ..errors import ArgumentValueError, OperationError, ShapeError
 from .dims import Shape, text
 
 
@@ -64,19 +63,23 @@ def broadcast_shapes_api(*shapes: int | Sequence[int]) -> Shape:
     Raises:
         RuntimeError: sizes differ. ValueError: a size is negative.
     """
-    given = [
-        (as_index(s),) if not isinstance(s, Iterable) else tuple(as_index(size) for size in s)
-        for s in shapes
-    ]
+    given = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
+    for shape in given:
+        if not isinstance(shape, Sequence):
+            raise OperationError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}"
+            )
     result = [1] * max((len(shape) for shape in given), default=0)
     for position, shape in enumerate(given):
         for k in range(1, len(shape) + 1):
             size = shape[-k]
-            if size < 0:
+            if size == result[-k]:
+                continue
+            if result[-k] == 1 and size < 0:
                 raise ArgumentValueError(
                     "Attempting to broadcast a dimension with negative length!"
                 )
-            if size in (1, result[-k]):
+            if size == 1:
                 continue
             if result[-k] != 1:
                 raise ShapeError(

@@ -68,7 +68,8 @@ def _conv_shape(
     dilation: Sizes,
     groups: int,
 ) -> Shape:
-    x, weight, batched = _conv_operands(f"conv{n}d", n, x, weight, stride, groups, padding)
+    numbers = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": 0}
+    x, weight, batched = _conv_operands(f"conv{n}d", n, x, weight, numbers, groups)
     n = len(weight) - 2
     steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
     if isinstance(padding, str):
@@ -141,7 +142,9 @@ def conv_transpose_shape(
         >>> conv_transpose_shape(2, (8, 16, 14, 14), (16, 3, 5, 5), stride=2, output_padding=1)
         (8, 3, 32, 32)
     """
-    x, weight, batched = _conv_operands(f"conv_transpose{n}d", n, x, weight, stride, groups)
+    numbers = {"stride": stride, "padding": padding}
+    numbers |= {"dilation": dilation, "output_padding": output_padding}
+    x, weight, batched = _conv_operands(f"conv_transpose{n}d", n, x, weight, numbers, groups)
     n = len(weight) - 2
     steps, dils = per_dim(stride, n, "stride"), per_dim(dilation, n, "dilation")
     pads, extra = per_dim(padding, n, "padding"), per_dim(output_padding, n, "output_padding")
@@ -203,14 +206,14 @@ def _conv_operands(
     n: int,
     x: Sequence[int],
     weight: Sequence[int],
-    stride: Sizes,
+    numbers: dict[str, Any],
     groups: int,
-    padding: Sizes | str = 0,
 ) -> tuple[Shape, Shape, bool]:
     if len(x) not in (n + 1, n + 2):
         raise ShapeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {text(x)}"
         )
+    padding = numbers["padding"]
     if isinstance(padding, str) and padding not in ("same", "valid"):
         raise ShapeError(f"Invalid padding string: '{padding}'")
     if len(weight) < 3:
@@ -218,15 +221,38 @@ def _conv_operands(
             "weight should have at least three dimensions", found=f"weight of shape {text(weight)}"
         )
     _check_conv_numbers(groups=groups)
-    if len(weight) != n + 2:
-        raise ShapeError(
-            f"expected stride to be a single integer value or a list of {len(weight) - 2} values to match the "
-            f"convolution dimensions, but got stride={text(stride if isinstance(stride, Iterable) else (stride,) * n)}",
-            expected=f"a weight of {n + 2} dimensions for {name}",
-            found=f"a weight of shape {text(weight)}",
-        )
     batched = len(x) == n + 2
-    return (tuple(x) if batched else (1, *x)), tuple(weight), batched
+    x = tuple(x) if batched else (1, *x)
+    if len(weight) != n + 2:
+        raise _other_dimensions(name, n, x, weight, numbers)
+    return x, tuple(weight), batched
+
+
+def _other_dimensions(
+    name: str, n: int, x: Shape, weight: Sequence[int], numbers: dict[str, Any]
+) -> Exception:
+    """The error for a weight of another number of dimensions: PyTorch meets it where a list of `n`
+    numbers does not fit the weight, or else at the input.
+    """
+    wanted, same = len(weight) - 2, numbers["padding"] == "same"
+    sentence = (
+        f"Expected {wanted + 2}-dimensional input for {wanted + 2}-dimensional weight{'' if same else ' '}{text(weight)}, "
+        f"but got {n + 2}-dimensional input of size {text(x)} instead"
+    )
+    for label, value in () if same else numbers.items():
+        value = 0 if isinstance(value, str) else value
+        values = tuple(value) if isinstance(value, Iterable) else (value,) * n
+        if len(values) not in (1, wanted):
+            sentence = (
+                f"expected {label} to be a single integer value or a list of {wanted} values to match the "
+                f"convolution dimensions, but got {label}={text(values)}"
+            )
+            break
+    return ShapeError(
+        sentence,
+        expected=f"a weight of {n + 2} dimensions for {name}",
+        found=f"a weight of shape {text(weight)}",
+    )
 
 
 def _check_conv_numbers(**numbers: Shape | int) -> None:
@@ -239,7 +265,10 @@ def _check_conv_numbers(**numbers: Shape | int) -> None:
                 )
         elif any(v < 1 for v in values):
             if name == "dilation":
-                raise ShapeError(f"dilation should be greater than zero, but got {text(values)}")
+                raise ShapeError(
+                    "dilation should be greater than zero"
+                    + (f", but got {text(plane(values))}" if min(values) == 0 else "")
+                )
             raise ShapeError(f"non-positive {name} is not supported", found=f"{name}={value}")
 
 

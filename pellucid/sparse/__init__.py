@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError
+from ..ops._overloads import native as _native
 from ..ops.linalg.matmul import mm as _dense_mm
 from . import _arithmetic, _convert, _create, _display, _products, _shape
 from ._create import check_sparse_tensor_invariants as check_sparse_tensor_invariants
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+@_native("_sparse.mm")
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     """The matrix product of two matrices; the gradient of a sparse one has its places alone.
 
@@ -71,6 +73,7 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
     return _products.mm(mat1, mat2, "SparseAddmm", True)
 
 
+@_native("_sparse.addmm")
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Any:
     """`beta * mat + alpha * mat1 @ mat2` of a sparse `mat1`, whose gradient has its places alone.
 
@@ -82,6 +85,7 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
     return _products.sparse_addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
+@_native("_sparse.sampled_addmm")
 def sampled_addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
 ) -> Any:
@@ -96,6 +100,7 @@ def sampled_addmm(
     return _products.sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
+@_native("_sparse.sum")
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of a tensor in coordinates: of all elements, or over dimensions.
 

@@ -353,14 +353,14 @@ def reduced_mm(a: Any, b: Any, how: str) -> Any:
     """The product of a matrix in compressed rows and a dense one, with another reduction than the
     sum of products.
     """
+    if not is_sparse(a) or a._array.layout != "csr" or is_sparse(b):
+        raise refuse("_sparse_mm_reduce_impl", a if is_sparse(a) else b)
     if how not in ("sum", "prod", "mean", "amax", "amin"):
         raise OperationError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {how}"
         )
     if how == "prod":
         raise OperationError(f"sparse_mm_reduce: reduce type of {how} has not been enabled.")
-    if not is_sparse(a) or a._array.layout != "csr" or is_sparse(b):
-        raise refuse("_sparse_mm_reduce_impl", a if is_sparse(a) else b)
     _check_matrices(a, b)
     if how == "sum":
         return titled(mm(a, b, "SparseMmReduceImpl", True), "SparseMmReduceImpl")

@@ -50,8 +50,12 @@ def counterpart(op: Any) -> Any:
     return None
 
 
-def carried(value: Any) -> Any:
-    """PyTorch's value as one of Pellucid's; TypeError where there is no such."""
+def carried(value: Any, bases: dict[Any, Any]) -> Any:
+    """PyTorch's value as one of Pellucid's; TypeError where there is no such.
+
+    Args:
+        bases: memory that several arguments share: what stands for it so far, by its address.
+    """
     if isinstance(value, torch.Tensor):
         if (
             value.layout is not torch.strided
@@ -59,7 +63,15 @@ def carried(value: Any) -> Any:
             or value.dtype in (torch.complex32, torch.quint8)
         ):
             raise TypeError("another kind of tensor")
-        plain = value.detach().resolve_conj().resolve_neg()
+        if value.numel() and (key := shared(value)) in bases:
+            if bases[key] is None:
+                whole = value.detach().as_strided((key[1],), (1,), 0)
+                bases[key] = carried(whole, {})
+            return bases[key].as_strided(
+                tuple(value.shape), value.stride(), value.storage_offset()
+            )
+        # a copy: memory that NumPy has seen cannot be resized any more
+        plain = value.detach().clone().resolve_conj().resolve_neg()
         wide = plain.to(torch.float32) if plain.dtype is torch.bfloat16 else plain
         made = pellucid.from_numpy(np.array(wide.numpy())).to(
             getattr(pellucid, str(value.dtype)[6:])
@@ -74,10 +86,33 @@ def carried(value: Any) -> Any:
     if isinstance(value, torch.Size):
         return pellucid.Size(value)
     if type(value) in (list, tuple):
-        return type(value)(map(carried, value))
+        return type(value)(carried(v, bases) for v in value)
     if isinstance(value, (types.FunctionType, torch.nn.Module, torch.Generator, torch.device)):
         raise TypeError("another kind of argument")
     return value
+
+
+def shared(value: torch.Tensor) -> tuple[int, int]:
+    """What names a tensor's memory: its address, and how many elements it holds."""
+    held = value.untyped_storage()
+    return held.data_ptr(), held.nbytes() // value.element_size()
+
+
+def bases_of(value: Any) -> dict[Any, Any]:
+    """The memory that several tensors among the arguments share."""
+    parts: list[torch.Tensor] = []
+
+    def collect(found: Any) -> None:
+        if isinstance(found, torch.Tensor):
+            if found.layout is torch.strided and found.device.type == "cpu" and found.numel():
+                parts.append(found)
+        elif type(found) in (list, tuple):
+            for one in found:
+                collect(one)
+
+    collect(value)
+    seen = [shared(t) for t in parts]
+    return {key: None for key in seen if seen.count(key) > 1}
 
 
 def spoilt(sample: Any) -> Iterator[tuple[Any, tuple[Any, ...], dict[str, Any]]]:
@@ -113,19 +148,20 @@ def compared(pattern: str = "") -> Iterator[tuple[str, tuple[str, str], tuple[st
         ):
             continue
         for input, args, kwargs in calls(op):
+            try:  # before PyTorch's call, which may change `out=` before it fails
+                bases = bases_of((input, tuple(args), [*kwargs.values()]))
+                own, own_args, own_kwargs = (
+                    carried(input, bases),
+                    carried(tuple(args), bases),
+                    {k: carried(v, bases) for k, v in kwargs.items()},
+                )
+            except Exception:  # Pellucid has no such values
+                continue
             try:
                 op.op(input, *args, **kwargs)
                 continue
             except Exception as error:
                 theirs = type(error).__name__, str(error)
-            try:
-                own, own_args, own_kwargs = (
-                    carried(input),
-                    carried(tuple(args)),
-                    {k: carried(v) for k, v in kwargs.items()},
-                )
-            except Exception:  # Pellucid has no such values
-                continue
             try:
                 ours(own, *own_args, **own_kwargs)
                 found = "accepted", ""

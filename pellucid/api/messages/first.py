@@ -15,7 +15,7 @@ _READ = {
     "nn.functional": {
         "size": (
             "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d binary_cross_entropy_with_logits instance_norm "
-            "max_unpool1d max_unpool2d max_unpool3d batch_norm binary_cross_entropy smooth_l1_loss l1_loss mse_loss gaussian_nll_loss huber_loss"
+            "max_unpool1d max_unpool2d max_unpool3d binary_cross_entropy smooth_l1_loss l1_loss mse_loss gaussian_nll_loss huber_loss"
         ),
         "dim": "linear_cross_entropy group_norm local_response_norm interpolate margin_ranking_loss glu fractional_max_pool2d fractional_max_pool3d",
         "norm": "normalize",
@@ -33,7 +33,7 @@ _READ = {
             "cumsum cumprod amax amin argmax argmin mean median norm var std softmax log_softmax softmin normalize logaddexp logsumexp"
         ),
     },
-    "torch": {"layout": "norm", "is_complex": "unravel_index", "dim": "stft", "split": "split"},
+    "torch": {"layout": "norm", "is_complex": "unravel_index", "split": "split"},
 }
 ATTRIBUTES = {
     f"{space}.{name}": attribute

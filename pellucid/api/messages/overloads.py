@@ -21,7 +21,7 @@ from ...ops._overloads import PREFIXED, Called, overloads
 from ...ops._overloads import called as called_by
 from ..exchange import exchanged
 from .first import refused as first_refused
-from .signatures import Slot, failure, fits, handed, in_python, refused
+from .signatures import Slot, chosen, failure, fits, handed, in_python, refused
 from .written import call_at
 
 _SPACES = ("Tensor", *FUNCTIONS)
@@ -58,7 +58,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         if owner and not isinstance(owner[0], Tensor):
             kind = type(owner[0]).__name__
             return f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a '{kind}' object"
-    known = overloads(f"{space}.{name}")
+    known = overloads(chosen(f"{space}.{name}", args, kwargs))
     first = next(iter(inspect.signature(function, follow_wrapped=False).parameters), "")
     if run is None and frame.f_code.co_argcount:  # not those of what it has been exchanged for
         first = frame.f_code.co_varnames[0]
@@ -88,7 +88,9 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         early = handed(known.inner, known.every[0], args, kwargs)
         if isinstance(early, Exception):
             return early
-        return sentence if space == "Tensor" else _renamed(sentence, function, known.written)
+        if space == "Tensor":
+            return sentence
+        return _renamed(sentence, function, known.written, args, kwargs)
     if known is not None and not unsure:
         text = refused(known, args, kwargs) or sentence
         if (
@@ -100,8 +102,9 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         ):  # what the class has, not a method that was taken from the object before
             text = text.replace("Tensor.", "TensorBase.", 1)
         return text
-    if space == "nn.functional":  # functions in Python, which pass the arguments on
-        return _renamed(sentence, function, name)
+    if space == "nn.functional" or f"{space}.{name}" in ("torch.unique", "torch.lu"):
+        # functions in Python, which pass the arguments on
+        return _renamed(sentence, function, name, args, kwargs)
     shown = f"{space}_{name}" if space in PREFIXED else name
     if not unsure and (match is None or match[1] is None):
         signature = _derived(function, space == "Tensor")
@@ -124,13 +127,15 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
     return f"{shown}(): argument '{argument}'{place} {match[4]}"
 
 
-def _renamed(sentence: str, function: Any, name: str) -> str:
+def _renamed(
+    sentence: str, function: Any, name: str, args: list[Any], kwargs: dict[str, Any]
+) -> str:
     """Python's words for what a function does not take, under the name that it has in PyTorch."""
     own = function.__qualname__
     if not sentence.startswith(f"{own}() "):
         return sentence
     parameters = inspect.signature(function).parameters
-    return in_python(name, parameters) + sentence.removeprefix(own)
+    return in_python(name, parameters, args, kwargs) + sentence.removeprefix(own)
 
 
 _KINDS = {"Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -126,11 +126,39 @@ def _signature(path: str) -> inspect.Signature:
     return inspect.signature(METHODS[name] if space == "Tensor" else FUNCTIONS[space][name])
 
 
-def in_python(name: str, parameters: Any) -> str:
-    """What Python calls a function: with an underscore where another one is returned that gives
-    indices, too.
+def in_python(
+    name: str, parameters: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+) -> str:
+    """What Python calls the function that does a call: PyTorch has one for each kind of result.
+
+    Example:
+        >>> in_python("unique", ["input", "return_inverse", "return_counts"], [], {"return_counts": True})
+        '_return_counts'
     """
-    return f"{'_' * ('return_indices' in parameters and not name.endswith('_indices'))}{name}"
+    flags = {n: asks(n, parameters, args, kwargs or {}) for n in parameters}
+    if "return_inverse" in parameters:
+        asked = [n[7:] for n in ("return_inverse", "return_counts") if flags[n]] or ["output"]
+        return f"{'_consecutive' * name.endswith('_consecutive')}_return_{'_and_'.join(asked)}"
+    if "get_infos" in parameters:
+        return f"_lu_{'with' if flags['get_infos'] else 'no'}_infos"
+    if "return_indices" in parameters and not name.endswith("_indices"):
+        return f"{name}_with_indices" if flags["return_indices"] else f"_{name}"
+    return name
+
+
+def asks(name: str, parameters: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether a call sets a flag."""
+    place = list(parameters).index(name)
+    value = kwargs.get(name, args[place] if place < len(args) else False)
+    return isinstance(value, (bool, int)) and bool(value)
+
+
+def chosen(path: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """The path of what does a call: the function, or the one that gives indices, too."""
+    if not path.startswith("nn.functional.max_pool") or path.endswith("_indices"):
+        return path
+    asked = asks("return_indices", _signature(path).parameters, args, kwargs)
+    return f"{path}_with_indices" if asked else path
 
 
 def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | None:
@@ -145,7 +173,7 @@ def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | No
         wrong = next((n for n in kwargs if n in NUMPY_NAMES and n not in own), None)
         if wrong is None:
             return None
-        shown = "Tensor." * known.inner.startswith("Tensor.") + in_python(known.written, own)
+        shown = "Tensor." * known.inner.startswith("Tensor.") + in_python(known.written, own, args, kwargs)
         return f"{shown}() got an unexpected keyword argument '{wrong}'"
     places = [value for slot, value in values.items() if not slot.keyword]
     named = {slot.name: value for slot, value in values.items() if slot.keyword}
@@ -524,7 +552,7 @@ def refused_call(
     """What PyTorch says of a call of the function at a path; None where it takes the arguments.
     And whether it would say the same of all arguments of these classes.
     """
-    known = overloads(path)
+    known = overloads(chosen(path, args, kwargs))
     if known is None:
         return None, True
     own = list(args[path.startswith("Tensor.") :])

@@ -14,7 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant, independent
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name, warn
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError, type_name, warn
 from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -140,6 +140,8 @@ def arange(
     if any(isinstance(v, complex) for v in (start, end, step)):
         raise OperationError("value cannot be converted to type double without overflow")
     if kind is dtypes.int64 and not whole and all(map(math.isfinite, (start, end, step))):
+        if step and not int(step):
+            raise ArgumentValueError("step must be nonzero")
         start, end, step = int(start), int(end), int(step)
     if (
         kind is dtypes.int64

@@ -213,12 +213,12 @@ def ormqr(
             else f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(st[:-1])}"
         )
     where = -2 if left else -1
-    if so[where] < st[-1]:
-        raise ShapeError(
-            f"{name}: other.shape[{where}] must be greater than or equal to tau.shape[-1]"
-        )
     if so[where] != sa[-2]:
         raise ShapeError(f"{name}: other.shape[{where}] must be equal to input.shape[-2]")
+    if st[-1] != min(so[where], sa[-1]):
+        raise ShapeError(
+            f"{name}: tau.shape[-1] must be equal to min(other.shape[{where}], input.shape[-1])"
+        )
     if len(so) != len(sa) or so[:-2] != sa[:-2]:
         raise ShapeError(
             f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to {len(so)} and "

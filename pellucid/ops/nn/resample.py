@@ -33,7 +33,7 @@ from ...errors import (
 )
 from ...shapes import adaptive_pool_shape
 from .._format import in_format
-from .._rules import require_tensor
+from .._rules import asked_for, require_tensor
 from .._samples import cases
 from .pool.adaptive import check_fits
 
@@ -478,6 +478,7 @@ def _deprecated(name: str, **fixed: Any) -> None:
             f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
             UserWarning,
         )
+        asked_for("dim", input)
         return interpolate(
             input, size, scale_factor, **({"mode": mode, "align_corners": align_corners} | fixed)
         )

@@ -12,8 +12,8 @@ from ...core.modes import state
 from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor
-from ...errors import OperationError, foreign
-from .._rules import mismatch, overloads, zero_gradient
+from ...errors import OperationError
+from .._rules import asked_for, mismatch, overloads, zero_gradient
 from .._samples import POSITIVE, REAL, elementwise
 from ._direct import write_directly
 from .arith import Number, reciprocal
@@ -150,8 +150,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 def _divided_by(self: Tensor, other: Any) -> Any:
     """`other / self`: the reciprocal times the number, each rounded, as PyTorch computes it."""
-    if not isinstance(self, Tensor):
-        raise foreign("__rtruediv__", self)
+    asked_for("reciprocal", self)
     if not isinstance(other, OPERANDS):
         return NotImplemented
     inverse = reciprocal(self)

@@ -279,14 +279,11 @@ def gradient(
     (tensor([3., 4., 5.]),)
     """
     shape = require_tensor(input, "gradient")._array.shape
-    dims = (
-        tuple(range(len(shape)))
-        if dim is None
-        else normalize_dims((dim,) if isinstance(dim, int) else dim, len(shape))
-    )
+    asked = range(len(shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    steps = _steps(input, spacing, dim, tuple(asked))
+    dims = normalize_dims(asked, len(shape))
     if edge_order not in (1, 2):
         raise OperationError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    steps = _steps(input, spacing, dim, dims)
     if any(shape[d] < edge_order + 1 for d in dims):
         raise ShapeError("torch.gradient expected each dimension size to be at least edge_order+1")
     if input.dtype is dtypes.bool_:

@@ -16,7 +16,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import DtypeError, UnsupportedError
+from ...errors import DimensionError, DtypeError, UnsupportedError
 from ...shapes import normalize_dim
 from .. import return_types
 from .._rules import constant, require_tensor
@@ -267,6 +267,8 @@ def _real_dim(input: Any, name: str, dim: int) -> int:
         raise UnsupportedError(
             f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'"
         )
+    if not input._array.ndim:
+        raise DimensionError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
     return normalize_dim(dim, input._array.ndim)
 
 

@@ -293,7 +293,8 @@ def _answer(parts: tuple[Any, Any, Any], return_inverse: bool, return_counts: bo
 def _unique(
     name: str, input: Any, dim: Any, return_inverse: bool, return_counts: bool, ordered: bool
 ) -> Any:
-    x = require_tensor(input, name)._array
+    what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
+    x = require_tensor(input, what)._array
     if input.is_meta:
         raise UnsupportedError(
             f"{name} on a meta tensor: the shape of its result depends on the values"
@@ -314,7 +315,6 @@ def _unique(
             )
     made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
     first, *rest = made if isinstance(made, tuple) else (made,)
-    what = "_unique2" if name == "unique" and dim is None else name if dim is None else "unique_dim"
     first = underivable(first, (input,), what)
     return (first, *rest) if rest else first
 

@@ -14,7 +14,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import DimensionError, OperationError, ShapeError, warn, warn_once
 from .._overloads import native
-from .._rules import require_tensor
+from .._rules import asked_for, require_tensor
 
 
 def _described(x: Any, name: str, **rest: Any) -> str:
@@ -81,6 +81,7 @@ def stft(
         raise OperationError("stft align_to_window should only be set when center = false")
     x: Any = input
     if center:
+        asked_for("dim", input)
         amount, shape = int(n_fft // 2), tuple(x.shape)
         x = x.view((1,) * (3 - len(shape)) + shape)
         x = FUNCTIONS["nn.functional"]["pad"](x, [amount, amount], pad_mode)

@@ -573,6 +573,8 @@ def linear_cross_entropy(
     tensor(1.3863)
     """
     _check_linear_loss(input, linear_weight, linear_bias)
+    if ignore_index is not None and isinstance(target, Tensor) and target.is_floating_point():
+        raise OperationError("ignore_index cannot be specified when target contains probabilities")
     classes = linear_weight._array.shape[:-1]
     if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
         flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])

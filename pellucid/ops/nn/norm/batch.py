@@ -24,8 +24,8 @@ from ....core.tape import titled
 from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError
 from ....ir import formula
+from ..._rules import asked_for, require_tensor
 from ..._rules import constant as as_constant
-from ..._rules import require_tensor
 from ..._samples import Sample
 from ._common import (
     F32,
@@ -233,6 +233,8 @@ def batch_norm(
     tensor([[-1.0000],
             [ 1.0000]])
     """
+    if training:
+        asked_for("size", input)
     a = require_tensor(input, "batch_norm")._array
     check_tensors("batch_norm", weight, bias, running_mean, running_var)
     if a.ndim == 1 and a.size == 0:
