@@ -67,9 +67,7 @@ def carried(value: Any, bases: dict[Any, Any]) -> Any:
             if bases[key] is None:
                 whole = value.detach().as_strided((key[1],), (1,), 0)
                 bases[key] = carried(whole, {})
-            return bases[key].as_strided(
-                tuple(value.shape), value.stride(), value.storage_offset()
-            )
+            return bases[key].as_strided(tuple(value.shape), value.stride(), value.storage_offset())
         # a copy: memory that NumPy has seen cannot be resized any more
         plain = value.detach().clone().resolve_conj().resolve_neg()
         wide = plain.to(torch.float32) if plain.dtype is torch.bfloat16 else plain

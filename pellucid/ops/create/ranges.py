@@ -14,7 +14,14 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant, independent
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, UnsupportedError, type_name, warn
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    OperationError,
+    UnsupportedError,
+    type_name,
+    warn,
+)
 from ...llvm import threads
 from .._numbers import fitting
 from .._rules import require_tensor

@@ -381,7 +381,7 @@ def einsum(*args: Any) -> Tensor:
     >>> torch.einsum("ij,j->i", torch.ones(2, 3), torch.tensor([1.0, 2.0, 3.0]))
     tensor([6., 6.])
     """
-    if len(args) < 2:
+    if len(args) < 2 or len(args) == 2 and type(args[1]) in (list, tuple) and not args[1]:
         raise ArgumentValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
         )

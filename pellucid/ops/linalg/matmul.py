@@ -51,7 +51,7 @@ def check_dtypes(a: Any, b: Any) -> None:
         if b.ndim > 2
         else "addmm_impl_cpu_"
     )
-    if a.dtype != b.dtype:
+    if a.dtype != b.dtype and not (kind == "bmm" and a.dtype.kind == "b"):
         x, y = BY_NUMPY[a.dtype], BY_NUMPY[b.dtype]
         sentence = {
             "dot": f"dot : expected both vectors to have same dtype, but found {x.scalar_type_name} and {y.scalar_type_name}",

@@ -15,7 +15,7 @@ from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import LinAlgError, OperationError, ShapeError
-from ...shapes import broadcast_shapes
+from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
 from .._rules import constant, full_precision, library, require_tensor, values
 from .._samples import cases
@@ -220,6 +220,8 @@ def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noq
     name = name.removeprefix("torch.").removesuffix("_ex")
     if require_tensor(A, name, "A").dtype.is_integral:
         matrices(A, name)
+    if A.dtype.itemsize == 2:  # which a kernel refuses, after the check of one dtype
+        same_dtype(A, B, name)
     square(A, name, kernel="lu_cpu")
     same_dtype(A, B, name)
     sa, sb = A._array.shape, B._array.shape
@@ -544,6 +546,8 @@ def lu_solve(
             [1.]])
     """
     name = "torch.linalg.lu_solve"
+    if require_tensor(LU, "linalg_lu_solve", "LU").is_floating_point():
+        same_dtype(LU, B, "linalg.lu_solve", "LU", "B")
     square(LU, name, "LU")
     same_dtype(LU, B, "linalg.lu_solve", "LU", "B")
     matrices(B, "linalg.lu_solve", "B")
@@ -672,7 +676,9 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
             [1.]])
     """
     name = "torch.linalg.ldl_solve"
-    square(LD, name, "LD")
+    half = require_tensor(LD, "linalg_ldl_solve", "LD").dtype.itemsize == 2
+    if not (half and isinstance(B, Tensor) and B.dtype is not LD.dtype):
+        square(LD, name, "LD")
     if require_tensor(B, "linalg_ldl_solve", "B", 3)._array.ndim < 2:
         raise ShapeError(
             f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead"
@@ -773,7 +779,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:  # noqa: N803
     require_tensor(B, "linalg_tensorsolve", "B", 2)
     if dims is not None:
         ndim = A._array.ndim
-        moved = [d % ndim for d in dims]
+        moved = [normalize_dim(d, ndim) for d in dims]
         A = A.permute([d for d in range(ndim) if d not in moved] + moved)  # noqa: N806
     rest = A._array.shape[B._array.ndim :]
     size = math.prod(rest)

@@ -19,6 +19,7 @@ from ...core.public import public
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import OperationError
+from ...shapes import normalize_dim
 from .._rules import require_tensor
 from .._samples import Sample
 from .dropout import dropout
@@ -240,6 +241,8 @@ def scaled_dot_product_attention(
         raise OperationError(
             f"dropout probability has to be between 0 and 1, but got {dropout_p:g}"
         )
+    if enable_gqa and min(q.ndim, k.ndim) < 3:
+        normalize_dim(-3, min(q.ndim, k.ndim))
     if enable_gqa and k._array.shape[-3] != q._array.shape[-3]:
         times = q._array.shape[-3] // k._array.shape[-3]
         k, v = k.repeat_interleave(times, -3), v.repeat_interleave(times, -3)

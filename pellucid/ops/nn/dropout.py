@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...arrays.halves import HALVES
 from ...arrays.native import fused
 from ...arrays.numpy_cpu import namespace_of, overlaps_itself
@@ -71,9 +72,9 @@ def _mask_of(a: Any, p: float, kind: Any) -> Any:
     return bernoulli(random.default_generator, like, 1.0 - p, kind)
 
 
-def _check_kind(x: Tensor) -> None:
-    """The mask has the type of `x`, and is divided by a number."""
-    kind = x.dtype
+def check_kind(x: Tensor, kind: dtypes.dtype | None = None) -> None:
+    """The mask has the type of `x`, or `kind`, and is multiplied by a number."""
+    kind = kind or x.dtype
     if kind.is_complex:
         raise UnsupportedError(
             f"\"bernoulli_scalar_cpu_\" not implemented for '{kind.scalar_type_name}'"
@@ -92,7 +93,7 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
         return x
     if p == 1.0:
         return x * wrap(constant(np.zeros((), x._array.dtype)))
-    _check_kind(x)
+    check_kind(x)
     if channels and x.ndim > 1:
         shape = x._array.shape
         keep = bernoulli(
@@ -288,7 +289,8 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
         return x * wrap(constant(np.zeros((), x._array.dtype)))
     if channels and x.ndim < 2:
         raise OperationError("Feature dropout requires at least 2 dimensions in the input")
-    _check_kind(x)
+    # the mask less one
+    check_kind(x, dtypes.int64 if x.dtype is dtypes.bool_ else None)
     if x.is_meta:
         return x.clone()
     if channels:

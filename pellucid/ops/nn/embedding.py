@@ -274,9 +274,9 @@ def embedding(
         raise OperationError("'weight' must be 2-D")
     rows = w._array.shape[0]
     if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
+        if padding_idx > 0 and padding_idx >= rows or padding_idx < 0 and padding_idx < -rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= rows
+        padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
     index = _indices("embedding", input, rows)
     if max_norm is not None:
         _renormalise(w, index, max_norm, norm_type)

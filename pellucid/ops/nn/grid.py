@@ -144,6 +144,9 @@ def grid_sample(
             f"grid_sampler(): expected {'5D' if n > 2 else '4D'} input and grid with same number of dimensions, but got input with sizes "
             f"{list(xs)} and grid with sizes {list(gs)}"
         )
+    if not x.dtype.is_floating_point:
+        kernel = "grid_sampler_2d_cpu_kernel_impl" if n == 2 else "grid_sampler3d_cpu"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{x.dtype.scalar_type_name}'")
     if x._array.dtype != g._array.dtype:
         raise OperationError(
             f"expected scalar type {x.dtype.scalar_type_name} but found {g.dtype.scalar_type_name}"

@@ -16,7 +16,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import DtypeError, OperationError, ShapeError
+from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from .._rules import require_tensor
 from . import conv as nn_conv
 from . import dropout as nn_dropout
@@ -85,6 +85,24 @@ def _instance_norm(
     return instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
     )
+
+
+@public(names="layer_norm")
+def _layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Maybe = None,
+    bias: Maybe = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """`nn.functional.layer_norm`; `cudnn_enable` changes nothing.
+
+    >>> import pellucid as torch
+    >>> torch.layer_norm(torch.tensor([1.0, 3.0]), (2,))
+    tensor([-1.0000,  1.0000])
+    """
+    return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def _statistics(x: Any, dims: Any, eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
@@ -262,6 +280,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         return x.clone(), x.new_ones(x.shape, dtype=dtypes.bool_)
     if not 0 <= p <= 1:
         raise OperationError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p:g}")
+    nn_dropout.check_kind(x)
     mask = x.detach().new_empty(x.shape).bernoulli_(1 - p).to(dtypes.bool_)
     return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
 
@@ -526,6 +545,16 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
     >>> torch.affine_grid_generator(theta, (1, 1, 2, 2), True).shape
     torch.Size([1, 2, 2, 2])
     """
+    if len(size) not in (4, 5):
+        raise OperationError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    if require_tensor(theta, "affine_grid_generator", "theta").dtype is dtypes.bool_:
+        raise UnsupportedError("\"linspace_cpu\" not implemented for 'Bool'")
+    shape = theta._array.shape
+    if len(shape) == 3 and (shape[0], shape[2]) != (size[0], len(size) - 1):
+        raise ShapeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, {len(size) - 1}] but got: "
+            f"[{shape[0]}, {shape[2]}]."
+        )
     return nn_grid.affine_grid(theta, size, align_corners)
 
 

@@ -193,7 +193,7 @@ lerp_number_op = defop(
 )
 
 
-@public(methods="=", inplace="=", out=True)
+@public(methods="=", inplace="=", out="found")
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """Linear interpolation, `input + weight * (end - input)`.
 

@@ -358,6 +358,8 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """
     require_tensor(input, "ldexp")
     require_tensor(other, "ldexp", "other", 2)
+    if input.dtype.is_floating_point and other.dtype is dtypes.bool_:
+        raise UnsupportedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
     if input.dtype.is_floating_point and other.dtype in _EXPONENTS:
         return titled(ldexp_op.call(input, other), "Ldexp", of=(input, other))
     exponent = other

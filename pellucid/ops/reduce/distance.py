@@ -254,6 +254,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
     if x.dtype is not y.dtype:
         if x._array.size and y._array.size:
             first, other = (y, x) if fast and lead else (x, y)
+            if not fast and first.dtype.itemsize == 2:
+                raise UnsupportedError(
+                    f"\"cdist\" not implemented for '{first.dtype.scalar_type_name}'"
+                )
             raise DtypeError(
                 f"expected m1 and m2 to have the same dtype, but got: {x.dtype.c_name} != {y.dtype.c_name}"
                 if fast and not lead

@@ -614,8 +614,12 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     empty = require_tensor(A, "linalg_cond", "A")._array.ndim >= 2 and not A._array.size
     if empty and not isinstance(p, str) and (p is None or abs(p) in (1, 2, INF)):
         return make_tensor(tracing.constant(np.zeros(A._array.shape[:-2], A._array.real.dtype)))
-    matrices(A, "linalg.svd", kernel="linalg_svd_cpu")
-    if p is None or p in (2, -2):
+    singular_values = p is None or p in (2, -2)
+    if singular_values:
+        matrices(A, "linalg.svd", kernel="linalg_svd_cpu")
+    else:
+        matrices(A, "linalg.inv")
+    if singular_values:
         s = F.svd(A, full=False)[1]
         low, high = s.select(-1, s._array.shape[-1] - 1), s.select(-1, 0)
         return low / high if p == -2 else high / low
@@ -661,8 +665,14 @@ def matrix_rank(
     """
     from ..linalg.lstsq import number_or_array
 
+    by_precision = (
+        rtol is None and tol is None and not (isinstance(atol, (int, float)) and atol > 0)
+    )
     if require_tensor(A, "linalg_matrix_rank", "A")._array.ndim >= 2:
-        double_or_float(A)
+        if by_precision:
+            double_or_float(A)
+        else:
+            matrices(A, "linalg.svd", "input", kernel="linalg_svd_cpu")
     x = matrices(A, "torch.linalg.matrix_rank", "input")._array
     for tolerance in (tol, atol, rtol):
         if isinstance(tolerance, Tensor) and tolerance.dtype.is_complex:

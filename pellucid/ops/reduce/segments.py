@@ -61,7 +61,7 @@ def segment_reduce(
         raise OperationError("segment_reduce(): Either lengths or offsets must be defined.")
     if not data.dtype.is_floating_point:
         raise UnsupportedError(
-            f"\"segment_reduce\" not implemented for '{data.dtype.scalar_type_name}'"
+            f"\"_segment_reduce_cpu\" not implemented for '{data.dtype.scalar_type_name}'"
         )
     bounds = _bounds(data, lengths, offsets, axis % max(data.ndim, 1), axis, unsafe)
     axis %= data.ndim

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import shapes
+from ... import dtypes, shapes
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -161,6 +161,10 @@ def repeat_interleave(
     require_tensor(input, "repeat_interleave")
     if repeats is None:
         counts = input._array
+        if input.dtype not in (dtypes.int32, dtypes.int64):
+            raise UnsupportedError(
+                f"\"repeat_interleave_cpu\" not implemented for '{input.dtype.scalar_type_name}'"
+            )
         if counts.ndim != 1:
             raise OperationError("repeat_interleave only accept 1D vector as repeat")
         _check_repeats(input)

@@ -13,7 +13,7 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DimensionError
+from ...errors import ArgumentTypeError, DimensionError, type_name
 from .._rules import as_index, checked_tensors, require_tensor
 from .._samples import cases
 from ._sizes import is_fast
@@ -138,7 +138,7 @@ def _atleast(n: int, grow: Any) -> None:
     def function(*tensors: Any) -> Any:
         if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
             if not isinstance(tensors[0], Tensor):
-                kind = type(tensors[0]).__name__
+                kind = type_name(tensors[0])
                 why = f"      didn't match because some of the arguments have invalid types: (!{kind}!)"
                 raise ArgumentTypeError(
                     f"{name}() received an invalid combination of arguments - got ({kind}), but expected one of:\n"

@@ -190,7 +190,7 @@ def _check_normalized(
     return shape
 
 
-@public(namespace="nn.functional torch")
+@public(namespace="nn.functional")
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
