@@ -15,7 +15,6 @@ from ..core.public import with_out
 from ..core.tensor import Tensor, alias, make_tensor
 from ..devices import strided
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError
-from ..shapes import normalize_dim
 from ._tensor import (
     SparseTensor,
     function,
@@ -318,8 +317,6 @@ def _to_layout(name: str, x: Any, layout: str, block: Any, dense_dim: int | None
     if block is not None and min(block) <= 0:
         raise OperationError(f"{name}: blocksize needs to be positive, but got {list(block)}")
     most = a.ndim - 2 if own == "strided" and layout != "coo" else a.ndim
-    if dense_dim is not None and own == "strided" and block is not None:
-        normalize_dim(-dense_dim - 2, a.ndim)  # the blocks' last dimension
     if dense_dim is not None and not 0 <= dense_dim <= most:
         raise OperationError(
             f"{name}: dense_dim argument must be in [0,{most}] range, but {dense_dim} is given"

@@ -106,7 +106,7 @@ def told(frame: FrameType, user: FrameType, sentence: str) -> str | Exception:
         # functions in Python, which pass the arguments on
         return _renamed(sentence, function, name, args, kwargs)
     shown = f"{space}_{name}" if space in PREFIXED else name
-    if not unsure and (match is None or match[1] is None):
+    if not unsure and not named and (match is None or match[1] is None):
         signature = _derived(function, space == "Tensor")
         found = None if signature is None else failure(shown, signature, args, kwargs)
         if found is not None:

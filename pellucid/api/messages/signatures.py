@@ -173,9 +173,8 @@ def _told(known: Overloads, args: list[Any], kwargs: dict[str, Any]) -> str | No
         wrong = next((n for n in kwargs if n in NUMPY_NAMES and n not in own), None)
         if wrong is None:
             return None
-        shown = "Tensor." * known.inner.startswith("Tensor.") + in_python(
-            known.written, own, args, kwargs
-        )
+        method = known.inner.startswith("Tensor.")
+        shown = f"Tensor.{known.written}" if method else in_python(known.written, own, args, kwargs)
         return f"{shown}() got an unexpected keyword argument '{wrong}'"
     places = [value for slot, value in values.items() if not slot.keyword]
     named = {slot.name: value for slot, value in values.items() if slot.keyword}

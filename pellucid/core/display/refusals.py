@@ -94,6 +94,7 @@ class OutRule(NamedTuple):
     only: str = ""  # calls with "numbers", or with "several" results, alone
     cast: bool = False  # any dtype that the result can be cast to
     real: bool = False  # but no complex one for a real result
+    uncast: str = ""  # the refusal of a dtype that the result cannot be cast to, if it is another
 
 
 @functools.cache
@@ -102,7 +103,8 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
 
     "cast: TEXT" takes every dtype that the result can be cast to, "real: TEXT" no complex one for
     real ones; "castable: FUNCTION" and "castable: FUNCTION WHAT" do so in the words of most
-    decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`. "numbers: "
+    decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`; "TEXT // " before
+    one is for dtypes that the result cannot be cast to. "numbers: "
     before them means calls with a number, "several: " those with several results, "apart: " that
     memory is not shared either.
 
@@ -113,7 +115,7 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     for asked in kind if isinstance(kind, tuple) else (kind,):
         first = asked.removeprefix("apart").removeprefix(": ")
         only = next((w for w in ("several", "numbers") if first.startswith(f"{w}: ")), "")
-        text = first.removeprefix(f"{only}: ")
+        uncast, _, text = first.removeprefix(f"{only}: ").rpartition(" // ")
         word, _, rest = text.partition(": ")
         cast = word in ("cast", "castable", "real")
         if word == "castable":
@@ -128,6 +130,7 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
                 only,
                 cast,
                 word == "real",
+                uncast,
             )
         )
     return tuple(rules)
@@ -177,7 +180,8 @@ def check_outs(
             or (rule.real and one.dtype.is_complex)
             or not can_cast(made.dtype, one.dtype)
         ):
-            raise other_dtype(made.dtype, one.dtype, name, rule.text, field)
+            text = rule.text if can_cast(made.dtype, one.dtype) else rule.uncast or rule.text
+            raise other_dtype(made.dtype, one.dtype, name, text, field)
 
 
 def outside_graphs(name: str, *values: Any) -> None:

@@ -45,7 +45,12 @@ from .solve import det, inv, slogdet
 
 
 # ---- powers and exponentials ------------------------------------------------------------------
-@public(namespace="linalg torch", names="matrix_power", methods="=", out="same")
+@public(
+    namespace="linalg torch",
+    names="matrix_power",
+    methods="=",
+    out="matrix_power: Expected result to be safely castable from {wanted} dtype, but got result with dtype {given} // same",
+)
 def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
     """Square matrices to an integer power; a negative one takes the power of the inverse.
 

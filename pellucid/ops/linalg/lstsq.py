@@ -217,7 +217,14 @@ defop(
 _lstsq_result = return_types.make("linalg_lstsq", "solution residuals rank singular_values")
 
 
-@linalg(out="castable: torch.linalg.lstsq")
+@linalg(
+    out=(
+        "castable: torch.linalg.lstsq",
+        "castable: torch.linalg.lstsq solution",
+        "castable: torch.linalg.lstsq",
+        "castable: torch.linalg.lstsq",
+    )
+)
 @full_precision
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:  # noqa: N803
     """The X that makes `norm(A @ X - B)` smallest, as (solution, residuals, rank, singular_values).

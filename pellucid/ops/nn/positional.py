@@ -159,7 +159,7 @@ def native_group_norm(
     return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
 
 
-@public(out=True)
+@public(out="expected scalar type {wanted} but found {given}")
 def native_batch_norm(
     input: Tensor,
     weight: Maybe,

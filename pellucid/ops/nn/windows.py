@@ -20,6 +20,7 @@ from ...core.streams.fill import uniform
 from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
+from ...shapes.dims import listed
 from .._format import in_format
 from .._overloads import native
 from .._rules import asked_for, at_full_precision, per_dimension, require_tensor
@@ -476,7 +477,7 @@ _SIDES = ("time", "height", "width")
 
 def _exactly(n: int, what: str, value: Any) -> tuple[int, ...]:
     """One number for all dimensions, or one for each."""
-    if not isinstance(value, int) and len(value) != n:
+    if listed(value) and len(value) != n:
         many = "three Ints" if n == 3 else "Ints"
         raise OperationError(
             f"fractional_max_pool{n}d: {what} must either be a single Int or tuple of {many}"

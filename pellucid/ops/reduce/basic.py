@@ -308,6 +308,12 @@ def nanmean(
             "nanmean(): expected input to have floating point or complex dtype but got "
             + kind.scalar_type_name
         )
+    wanted = dtypes.check_dtype(dtype, "nanmean") or kind
+    if not (wanted.is_floating_point or wanted.is_complex):
+        raise OperationError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: "
+            + wanted.scalar_type_name
+        )
     numbers = sum(input.detach() == input.detach(), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / numbers
 

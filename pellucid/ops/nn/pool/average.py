@@ -256,7 +256,7 @@ def avg_pool2d(
     )
 
 
-@public(namespace="nn.functional", out=True)
+@public(namespace="nn.functional", out="same")
 @full_precision
 def avg_pool3d(
     input: Tensor,
