@@ -4,6 +4,8 @@ which words, dtypes, gradients.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import pellucid as torch
@@ -1067,3 +1069,15 @@ def test_jacobians_of_complex_results_are_refused_row_by_row():
         torch.autograd.functional.jacobian(torch.square, x)
     made = torch.autograd.functional.jacobian(torch.square, x, vectorize=True)
     assert torch.equal(made, 2 * torch.eye(2, dtype=torch.complex64))
+
+
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_running_extremes_of_a_single_number(name: str) -> None:
+    function = getattr(torch, name)
+    for dim in (0, -1):
+        values, indices = function(torch.tensor(2.0), dim)
+        assert (values.item(), indices.item()) == (2.0, 0)
+    for dim in (1, -2):
+        text = f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}"
+        with pytest.raises(IndexError, match=re.escape(text)):
+            function(torch.tensor(2.0), dim)

@@ -267,7 +267,7 @@ def _real_dim(input: Any, name: str, dim: int) -> int:
         raise UnsupportedError(
             f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'"
         )
-    if not input._array.ndim:
+    if not input._array.ndim and dim not in (0, -1):
         raise DimensionError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
     return normalize_dim(dim, input._array.ndim)
 
