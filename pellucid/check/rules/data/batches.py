@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from types import FrameType
+from typing import Any
 
 from ...events import VIEWS, Op, Read, Site, Value, lineage
 from ...recording.names import locals_of
 from ...rule import Rule
 from ..losses.counted import added_as_they_are
 from ..losses.means import average_of, value_of
+from ..source.places import Place, tree, walk
 
 MEAN_LOSSES = frozenset(
     "mse_loss l1_loss smooth_l1_loss huber_loss cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div "
@@ -44,6 +47,25 @@ class PartialBatchMean(Rule):
         self._ratios: dict[Site, tuple[int, list[float]]] = {}
         self._done: set[Site] = set()
         self._looked: set[Site] = set()
+
+    def finish(self) -> None:
+        """`total += math.exp(loss.item())`: a mean of exponentials is not the perplexity."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for n in walk(root) if root is not None else ():
+                added: Any = None
+                if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add):
+                    added, text = n.value, ast.unparse(n.value)
+                elif isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "append" and n.args:
+                    added, text = n.args[0], ast.unparse(n.args[0])
+                if added is not None and _OF_A_LOSS.match(text):
+                    self.report(
+                        Place(file, n.lineno),
+                        f"`{text}` is averaged over batches: the mean of exponentials is larger than the perplexity, which is the exponential of the "
+                        "mean loss.",
+                        evidence={"added": text},
+                        fix="add up the losses, and take `math.exp(total / count)` once",
+                    )
 
     def on_read(self, event: Read) -> None:
         """A mean over a batch becomes a number."""
@@ -245,6 +267,9 @@ def _divided(value: Value, site: Site) -> int | None:
     return rows if _SUM_BY_ROWS.search(site.text) and op.inputs[0].numel == rows else None
 
 
+_OF_A_LOSS = re.compile(
+    r"(math|np|numpy|torch)\.exp\((\w*(loss|nll|ce)\w*)(\.detach\(\))?(\.item\(\))?\)(\.item\(\))?( \* .+)?$"
+)
 _SUM_BY_ROWS = re.compile(
     r"sum\(\)(\.item\(\)|\))?\s*/\s*(len\(|[\w.]+\.(size\(0\)|shape\[0\]|numel\(\)))"
 )

@@ -23,7 +23,7 @@ class PaddingRead(Rule):
     slug = "padding-read"
     id = "PL917"
     severity = "warning"
-    summary = "the state that is read comes after the padding"
+    summary = "the state that is read comes after the padding, or before the sequence was read"
     ops = (*_RECURRENT, "embedding", "getitem", "select", "linear", "mean")
 
     def __init__(self) -> None:
@@ -32,6 +32,8 @@ class PaddingRead(Rule):
         # by number: what took a last state, and its layer. Told where a linear layer reads it: what
         # a decoder begins with is often the state after the padding, and learns to be.
         self._last: dict[int, tuple[Op, Op, float]] = {}
+        # by number: what took the last place of a layer that reads both ways, and the layer
+        self._one_token: dict[int, tuple[Op, Op]] = {}
         self._embedded: dict[int, Any] = {}  # by number of an embedding: where its input is padding
         self._ended: dict[int, Any] = {}  # the same where the tokens alone say so
 
@@ -45,10 +47,32 @@ class PaddingRead(Rule):
             self._layer(op)
         elif op.name == "linear":
             self._read(op)
+            self._read_one(op)
         elif op.name == "mean":
             self._averaged(op)
-        elif self._layers:
-            self._taken(op)
+        else:
+            self._both_ways(op)
+            if self._layers:
+                self._taken(op)
+
+    def _both_ways(self, op: Op) -> None:
+        """`out[:, -1]` of a layer that reads both ways: there, its second half has read one token."""
+        value = op.args.get("input")
+        layer = value.producer if isinstance(value, Value) else None
+        if (
+            layer is None
+            or layer.name not in _RECURRENT
+            or not isinstance(value, Value)
+            or value.index
+            or value.ndim != 3
+            or not layer.arg("bidirectional", False)
+        ):
+            return
+        time = 1 if layer.arg("batch_first", False) else 0
+        if value.shape[time] > 2 and _is_last(op, time, value.shape[time]):
+            if len(self._one_token) > 32:
+                self._one_token.clear()
+            self._one_token[op.number] = op, layer
 
     def _layer(self, op: Op) -> None:
         x = op.args.get("input")
@@ -168,6 +192,27 @@ class PaddingRead(Rule):
             self._last.clear()
         self._last[op.number] = op, layer, padded
 
+    def _read_one(self, op: Op) -> None:
+        """A linear layer reads all of the last place."""
+        value = op.args.get("input")
+        for _ in range(4 if self._one_token else 0):
+            made = value.producer if isinstance(value, Value) else None
+            if made is None or made.name not in _KEEPS and made.number not in self._one_token:
+                return
+            if made.number in self._one_token:
+                taken, layer = self._one_token.pop(made.number)
+                self._count[taken.site, "both"] = self._count.get((taken.site, "both"), 0) + 1
+                if self._count[taken.site, "both"] == _TIMES:
+                    self.report(
+                        taken.site,
+                        f"this {layer.name.upper()} reads both ways, and only the outputs at the last place are used: there, its backward half has "
+                        "read one token.",
+                        evidence={"layer": str(layer.site)},
+                        fix="`torch.cat([h[-2], h[-1]], 1)` of the last states `_, (h, _) = lstm(x)`, or a mean over all places",
+                    )
+                return
+            value = made.inputs[0] if made.inputs else None
+
     def _read(self, op: Op) -> None:
         value = op.args.get("input")
         for _ in range(4):
@@ -196,6 +241,7 @@ _ALONG = frozenset(
     "dropout transpose permute contiguous linear relu gelu tanh layer_norm lstm gru rnn".split()
 )
 """What computes something of each place of a sequence."""
+_KEEPS = frozenset("dropout relu gelu tanh layer_norm batch_norm contiguous".split())
 
 
 def _is_padding(hidden: Any) -> bool:

@@ -15,6 +15,7 @@ from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
 from .noises import LOSSES as NOISE_LOSSES
 from .noises import noise_place, other_noise
+from .tiled import Graphs, tiled_apart
 
 _FIXED = ("flip", "roll")
 _ORDERS = ("getitem", "index_select", *_FIXED)
@@ -151,7 +152,15 @@ class PartnersApart(Rule):
     id = "PL912"
     severity = "error"
     summary = "inputs and labels, or a draw and its partner, do not belong together"
-    ops = (*_ORDERS, *_LOSSES, "huber_loss", "log_prob")
+    ops = (
+        *_ORDERS,
+        *_LOSSES,
+        "huber_loss",
+        "log_prob",
+        "cat",
+        "index_add",
+        "scatter_add",
+    )
 
     def __init__(self) -> None:
         self._orders: dict[int, _Order] = {}  # by number of the operation
@@ -162,6 +171,7 @@ class PartnersApart(Rule):
         self._losses: dict[int, tuple[Value, bool]] = {}
         self._swapped = 0
         self._noises = Repeated(looks=24, times=3)
+        self._graphs = Graphs(self)
         self._scored: set[Site | None] = set()  # where samples with a log-probability are drawn
         self._acted: set[int] = set()  # ids of sampled actions whose numbers were read
 
@@ -169,6 +179,13 @@ class PartnersApart(Rule):
         """Rows get another order, or a loss is computed."""
         if op.name in NOISE_LOSSES and op.grad_enabled and self._noises.due(op.site):
             self._predicted(op)
+        self._graphs.on_op(op)
+        if op.name in ("index_add", "scatter_add", *_LOSSES) and self._noises.due(
+            ("rows", op.site)
+        ):
+            self._rows(op)
+        if op.name in ("cat", "index_add", "scatter_add"):
+            return
         if op.name == "log_prob":
             self._chosen(op)
         elif op.name in _ORDERS:
@@ -179,6 +196,22 @@ class PartnersApart(Rule):
                 self._orders[op.number] = _Order(code, op, self.session.recorder.callers())
         elif self._orders:
             self._judge(op)
+
+    def _rows(self, op: Op) -> None:
+        """Labels that are repeated as a whole, for rows that come sample by sample."""
+        found = tiled_apart(op)
+        if found is None or not self._noises.again(("rows", op.site)):
+            return
+        made, placed, times, count = found
+        whole = made.name != "repeat_interleave"
+        self.report(
+            made.site,
+            f"{made.name} gives {'1, 2, 3, 1, 2, 3' if whole else '1, 1, 2, 2, 3, 3'}, and the rows that belong to these come "
+            f"{'one sample after the other' if whole else 'one copy of the batch after the other'}: {count} samples with {times} rows each are "
+            "mixed up.",
+            evidence={"samples": count, "rows_each": times, "rows_at": placed.site},
+            fix="`repeat_interleave(k)`" if whole else "`repeat(k)`",
+        )
 
     def _predicted(self, op: Op) -> None:
         """The noise that a denoiser is to predict."""

@@ -11,6 +11,7 @@ from typing import Any
 from ...events import Backward, Batch, Read
 from ...rule import Rule
 from ..source.places import Place, tree, walk
+from .best_values import best_of_all_folds, patience_never_reset
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _HOW = frozenset("item float int tolist numpy array".split())
@@ -60,6 +61,9 @@ class RunningSum(Rule):
             if root is not None and self.step:
                 self._only_last(file, root)
                 self._best(file, root)
+                for find in (best_of_all_folds, patience_never_reset):
+                    for line, message, fix in find(root):
+                        self.report(Place(file, line), message, fix=fix)
             if root is None or not lines:
                 continue
             for scope in [root, *(n for n in walk(root) if isinstance(n, _SCOPES[:2]))]:

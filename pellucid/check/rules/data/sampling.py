@@ -92,6 +92,19 @@ class SamplerWeights(Rule):
         if not 2 <= kinds.size <= 1000:
             return
         of_class = np.array([weights[codes == k][0] for k in range(kinds.size)])
+        whole = labels_of(info.whole_dataset, self.session.engine)
+        if whole is not None and whole.size > rows and not np.allclose(of_class[codes], weights):
+            cut = whole[:rows]
+            first = {k: weights[cut == k][0] for k in kinds if (cut == k).any()}
+            if len(first) > 1 and np.allclose([first.get(k, -1) for k in cut], weights):
+                self.report(
+                    site,
+                    f"the weights are those of the first {rows} rows of the whole data set, and the samples are other rows of it: rare and frequent "
+                    "ones have each other's weights.",
+                    evidence={"rows": rows, "of": int(whole.size), "sampler": site},
+                    fix="`class_weights[labels[train_set.indices]]`",
+                )
+                return
         if np.allclose(of_class[codes], weights) and inverted(of_class, counts):
             call = site.call if isinstance(site, Site) else None
             written = call.argument("weights", ["weights"], False) if call is not None else None

@@ -7,6 +7,8 @@ import numpy as np
 from ...events import VIEWS, Op, Value, lineage
 from ...rule import Rule, cause_site
 from ..losses.origin import Repeated
+from ..source.places import Place, tree
+from .scalers import scaled_back_by_another
 
 LARGEST = 1 << 20
 _PICKS = ("max", "amax", "topk", "min", "sort", "kthvalue")
@@ -24,6 +26,19 @@ class ScoresCompared(Rule):
     def __init__(self) -> None:
         self._repeated = Repeated(looks=12, times=3)
         self._scaled = _Scaled(self)
+
+    def finish(self) -> None:
+        """Predictions that are scaled back with the numbers of the inputs."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for line, used, right in scaled_back_by_another(root) if root is not None else ():
+                self.report(
+                    Place(file, line),
+                    f"the predictions are scaled back by `{used}`, which has the mean and the deviation of the inputs; the targets were scaled by "
+                    f"`{right}`.",
+                    evidence={"scaler": used},
+                    fix=f"`{right}.inverse_transform(...)`",
+                )
 
     def on_op(self, op: Op) -> None:
         """Two tensors are compared."""

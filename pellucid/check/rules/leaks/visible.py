@@ -11,6 +11,7 @@ import numpy as np
 from ...events import VIEWS, Op, Site, Value, ancestors, lineage
 from ...rule import Rule, cause_site, distinct
 from ..source.places import assigned_before
+from .same_places import FORECASTS, kept_tokens, looks_ahead, next_slice
 
 LONG = 6  # tokens of a sequence
 MANY = 48  # tokens of a batch
@@ -35,13 +36,14 @@ class TargetVisible(Rule):
     severity = "error"
     summary = "the model sees the token that it should predict, or predicts the one after it"
     supersedes = ("loss-at-chance",)
-    ops = ("cross_entropy", "nll_loss", "embedding", *ATTENTION, "softmax")
+    ops = ("cross_entropy", "nll_loss", "embedding", *ATTENTION, "softmax", *FORECASTS)
 
     def __init__(self) -> None:
         # by number of an embedding: its tokens, which may be gone when the loss is computed
         self._tokens: dict[int, Any] = {}
         self._seen: dict[tuple[Site | None, str], int] = {}  # by place and kind: how often
         self._looked: dict[Site | None, int] = {}
+        self._share = 0.0  # of the tokens that a masked model sees and is to predict
         self._next = False  # whether a loss has targets that are the next tokens
         # by number of an operation with a mask: whether a place sees the next one all the same
         self._open: dict[int, bool] = {}
@@ -50,6 +52,9 @@ class TargetVisible(Rule):
         """A loss over the tokens of sequences."""
         if op.name == "embedding":
             self._note(op)
+            return
+        if op.name in FORECASTS:
+            self._forecast(op)
             return
         if op.name in ATTENTION or op.name == "softmax":
             self._masked(op)
@@ -84,7 +89,14 @@ class TargetVisible(Rule):
                 continue
             table = wanted.reshape(ids.shape)
             inside = known.reshape(ids.shape)
-            if np.array_equal(ids[inside], table[inside]):
+            share = kept_tokens(ids, table) if op.args.get("reduction") == "mean" else None
+            if share is not None and _position_by_position(made, o, ids.shape):
+                written = op.written("target") or ""
+                name = re.match(r"\w+", written)
+                where = assigned_before(op.site, name[0]) if name is not None else None
+                self._share = share
+                self._count(op, where or op.site, "unmasked", ids.shape)
+            elif np.array_equal(ids[inside], table[inside]):
                 others = any(
                     not np.array_equal(i, ids) and _position_by_position(made, other, ids.shape)
                     for other, i in given
@@ -94,6 +106,10 @@ class TargetVisible(Rule):
                     site = _chosen_at(target, o) or _renamed_at(o) or op.site
                     self._count(op, site, "same", ids.shape)
             elif (inside[:, :-1] & (table[:, :-1] != ids[:, 1:])).sum() == 0:
+                ahead = looks_ahead(made, ids.shape[1])
+                if ahead is not None:
+                    self._count(op, cause_site(ahead), ahead.name, ids.shape)
+                    continue
                 open_to_all = next(_unmasked(made, o, ids.shape[1], self._open), None)
                 if open_to_all is None:
                     continue
@@ -101,6 +117,39 @@ class TargetVisible(Rule):
                     self._count(op, _mask_at(open_to_all), "mask", ids.shape)
                 else:
                     self._count(op, _unhidden_at(open_to_all), open_to_all.name, ids.shape)
+
+    def _forecast(self, op: Op) -> None:
+        """A loss of numbers that are the next ones of a series."""
+        scores, target = op.args.get("input"), op.args.get("target")
+        if (
+            not op.grad_enabled
+            or not isinstance(scores, Value)
+            or not isinstance(target, Value)
+            or not scores.requires_grad
+            or target.ndim < 2
+            or target.numel < MANY
+            or target.numel > LARGE
+        ):
+            return
+        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        if looked > 8:
+            return
+        made = list(ancestors([scores], limit=20_000))
+        length = target.shape[-1]
+        ahead = looks_ahead(made, length) if length >= LONG else None
+        root = ahead.module.root if ahead is not None and ahead.module is not None else None
+        wanted = target.numpy() if root is not None else None
+        for given in root.inputs if root is not None and ahead is not None else ():
+            series = given.numpy() if given.numel == target.numel else None
+            following = next_slice(given, target)
+            if series is not None and wanted is not None and series.shape[-1] == length:
+                series, table = series.reshape(-1, length), wanted.reshape(-1, length)
+                following |= np.array_equal(series[:, 1:], table[:, :-1]) and not np.array_equal(
+                    series, table
+                )
+            if following:
+                self._count(op, cause_site(ahead), "conv1d", target.shape)
+                return
 
     def _two_ahead(self, op: Op, target: Value, wanted: Any, given: list[tuple[Op, Any]]) -> None:
         """Targets that are the tokens after the next ones: they were shifted twice."""
@@ -180,6 +229,22 @@ class TargetVisible(Rule):
                 "the targets are the input tokens at the same positions, so the model learns to copy its input.",
                 evidence=evidence,
                 fix="shift the targets by one: inputs `tokens[:, :-1]`, targets `tokens[:, 1:]`",
+            )
+        elif kind == "unmasked":
+            self.report(
+                site,
+                f"{self._share:.0%} of the tokens in this loss are in the input as they are: the model mostly learns to copy, only the masked ones "
+                "are a task.",
+                evidence=evidence,
+                fix="leave out the others: `labels = ids.masked_fill(~masked, -100)`",
+                severity="warning",
+            )
+        elif kind == "conv1d":
+            self.report(
+                site,
+                "the targets are the next values of the input, and this convolution is padded on both sides, so each place sees those after it.",
+                evidence=evidence,
+                fix="pad on the left only: `F.pad(x, ((kernel_size - 1) * dilation, 0))`, and `padding=0`",
             )
         elif kind in ("lstm", "gru", "rnn"):
             self.report(

@@ -51,9 +51,26 @@ class LossFormula(Rule):
             if len(self._logs) > KEPT:
                 self._logs.clear()
             self._logs[op.args["result"].number] = None
+            self._greedy(op)
         elif op.grad_enabled and op.inputs and (out := op.output) is not None and out.requires_grad:
             # each looks at how the operands were made first, and reads numbers last
             _LOOKS[op.name](self, op)
+
+    def _greedy(self, op: Op) -> None:
+        """The log-probability of the action that is the most probable one already."""
+        value, result = op.args.get("value"), op.args["result"]
+        made = value.producer if isinstance(value, Value) else None
+        if made is None or made.name not in ("argmax", "max") or not result.requires_grad:
+            return
+        if made.inputs and made.inputs[0].requires_grad:
+            self._tell(
+                op,
+                made.site,
+                "the policy always takes its most probable action, and the loss is the log-probability of that: without sampling it never tries "
+                "another one, and the gradient only makes it more probable or less.",
+                {"log_prob_at": op.site},
+                "`action = dist.sample()` while training",
+            )
 
     def _tell(self, op: Op, site: Any, message: str, evidence: dict[str, Any], fix: str) -> None:
         """Report what was so some times at one place."""

@@ -7,7 +7,7 @@ import random
 import sys
 from typing import Any
 
-from ...events import Called, Op, Written, lineage
+from ...events import Called, Op, Step, Written, lineage
 from ...rule import Rule
 from ..source.places import Place, function_around, tree, walk
 
@@ -33,6 +33,7 @@ class MemoryShared(Rule):
         # by id of an array that is written in place: its references, how often there were more
         self._references: dict[int, tuple[int, int]] = {}
         self._told: set[Any] = set()
+        self._stepped: set[int] = set()  # numbers of optimizers
 
     def on_op(self, op: Op) -> None:
         """A write into a tensor."""
@@ -59,6 +60,37 @@ class MemoryShared(Rule):
                 )
                 return
         self._counted(tensor, op.site)
+
+    def on_step(self, event: Step) -> None:
+        """Two parameters of one optimizer that are the same memory: each moves it."""
+        if event.optimizer.number in self._stepped:
+            return
+        self._stepped.add(event.optimizer.number)
+        seen: dict[int, Any] = {}
+        for value in event.optimizer.params():
+            tensor = value.tensor
+            if tensor is None or not tensor.numel():
+                continue
+            other = seen.setdefault(tensor.data_ptr(), value)
+            place = self._data_assigned() if other is not value else None
+            if place is not None and other.shape == value.shape:
+                self._tell(
+                    place,
+                    f"`{other.name}` and `{value.name}` are two parameters with one memory: each has a gradient of its own, and the optimizer moves "
+                    "the same numbers twice per step, with the state of either.",
+                    {"parameters": [other.name, value.name]},
+                    "share the parameter itself: `self.out.weight = self.emb.weight`",
+                )
+
+    def _data_assigned(self) -> Place | None:
+        """The line that gives one parameter the memory of another: `a.weight.data = b.weight.data`."""
+        for file in self.session.recorder.files(self.session.script):
+            root = tree(file)
+            for n in walk(root) if root is not None else ():
+                if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]).endswith(".data"):
+                    if isinstance(n.value, ast.Attribute):
+                        return Place(file, n.lineno)
+        return None
 
     def on_write(self, event: Written) -> None:
         """A write into an array."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, OptimizerInfo, Value, lineage
+from ...events import VIEWS, Op, OptimizerInfo, SchedulerStep, Value, lineage
 from ...rule import Rule, cause_site
 from ..source.origins import written_at
 
@@ -43,6 +43,7 @@ class ArgumentAbsurd(Rule):
 
     def __init__(self) -> None:
         self._told: set[Any] = set()
+        self._metrics: dict[Any, list[float]] = {}  # by place: what a plateau schedule was given
 
     def on_op(self, op: Op) -> None:
         """A layer or a loss."""
@@ -176,6 +177,22 @@ class ArgumentAbsurd(Rule):
         if site is not None and site.key not in self._told:
             self._told.add(site.key)
             self.report(site, message, evidence=evidence, fix=fix)
+
+    def on_scheduler_step(self, event: SchedulerStep) -> None:
+        """`scheduler.step(epoch)` of a schedule that waits for a metric to get better."""
+        given = event.given
+        if event.scheduler != "ReduceLROnPlateau" or given is None or event.site is None:
+            return
+        seen = self._metrics.setdefault(event.site, [])
+        seen.append(float(given))
+        if len(seen) == 4 and seen == [seen[0] + k for k in range(4)] and seen[0] in (0.0, 1.0):
+            self._at(
+                event.site,
+                f"ReduceLROnPlateau is given {', '.join(f'{n:g}' for n in seen)}, ...: that is the number of the epoch and no metric, so it never "
+                "gets better and the rate falls all the time.",
+                {"given": seen},
+                "`scheduler.step(val_loss)`",
+            )
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """An optimizer: its groups."""

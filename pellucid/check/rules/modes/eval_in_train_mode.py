@@ -88,6 +88,10 @@ class EvalInTrainMode(Rule):
         # such call, the steps
         self._teaching: dict[Any, list[Any]] = {}
         self._trains: dict[int, Site | None] = {}  # where train() was called on a model
+        # by id of a model: the step in which it was put into eval mode last; where it was put back
+        # into train mode in the same one
+        self._last_eval: dict[int, int] = {}
+        self._undone: dict[int, tuple[Site, int]] = {}
         self._frozen_steps: dict[
             Any, tuple[ModuleCall, set[int]]
         ] = {}  # steps in which a frozen batch norm had statistics of the batch
@@ -149,7 +153,11 @@ class EvalInTrainMode(Rule):
             held = self._passes[root.number] = _Pass(root, self.session.recorder.callers())
             self._sites[root.site] = self._sites.get(root.site, 0) + 1
             held.place = place
-            if not root.grad_enabled:
+            undone, step = self._undone.get(held.module, (None, -1))
+            if undone is not None and step == root.step and root.site is not None:
+                if undone.code is root.site.code and undone.line < root.site.line:
+                    held.overridden = undone
+            if not root.grad_enabled and held.overridden is None:
                 held.overridden = self._overridden(root)
         held.kinds.setdefault(kind, call.path)
 
@@ -201,7 +209,12 @@ class EvalInTrainMode(Rule):
         self._put_back.note(event)
         if event.training:
             self._trains[id(event.module)] = event.site
+            before = self._last_eval.get(id(event.module))
+            if before == event.step and event.site is not None:
+                self._undone[id(event.module)] = event.site, event.step
             return
+        self._undone.pop(id(event.module), None)
+        self._last_eval[id(event.module)] = event.step
         self._evaluated.add(id(event.module))
         if event.site is not None and len(self._evals) < 64:
             self._evals.setdefault(event.site, []).append(weakref.ref(event.module))

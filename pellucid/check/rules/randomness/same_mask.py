@@ -30,6 +30,7 @@ from ..source.places import Place, Repeated, assigned_before, function_around
 from .augmented import AugmentedOnce
 from .draws import DROPOUT, SEEN, Print, drawn_numbers, draws, own_stream, print_of
 from .kept import CachedDraws, RandomDefaults, changes_inputs
+from .one_level import OneLevel
 from .reseeded import SeededSamples
 
 _DEVIATIONS = ("exp", "softplus", "sqrt")
@@ -72,7 +73,7 @@ class SameMask(Rule):
     severity = "error"
     summary = "the same random mask, noise or order again and again"
     covered = ("nondeterminism",)
-    ops = (*sorted(RANDOM), "mul", "div", "where", "add")
+    ops = (*sorted(RANDOM), "mul", "div", "where", "add", "getitem")
 
     REPEATS = 2  # after the first
     KEPT = 48  # steps
@@ -100,6 +101,7 @@ class SameMask(Rule):
         self._judges: dict[int, int] = {}  # by id of a module: the step in which it got data
         self._augmented, self._reseeded = AugmentedOnce(self), SeededSamples(self)
         self._defaults, self._caches = RandomDefaults(self), CachedDraws(self)
+        self._one_level = OneLevel(self)
 
     def on_batch(self, event: Batch) -> None:
         """Samples that were changed at random once."""
@@ -218,6 +220,9 @@ class SameMask(Rule):
 
     def on_op(self, op: Op) -> None:
         """A draw while gradients are recorded."""
+        if op.name == "getitem":
+            self._one_level.see(op)
+            return
         self._defaults.see(op)
         if op.name in ("mul", "div", "where", "add"):
             if op.name == "mul":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import weakref
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ...events import VIEWS, Op, Site, Value, lineage
 from ...rule import Rule
 from ..losses.origin import Repeated
+from ..source.places import Place, tree, walk
 
 LOSSES = ("cross_entropy", "nll_loss", "mse_loss", "binary_cross_entropy_with_logits")
 TIMES = 2
@@ -32,6 +34,29 @@ class PositionsOfTheBatch(Rule):
         self._places = Repeated(looks=8, times=4)
         # by model: whether its batches come first
         self._first: Any = weakref.WeakKeyDictionary()
+
+    def finish(self) -> None:
+        """`10000 ** (2 * i // d)`: whole numbers, so that all columns have one frequency."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for n in walk(root) if root is not None else ():
+                if not isinstance(n, ast.BinOp) or not isinstance(n.op, ast.Pow):
+                    continue
+                base = n.left.value if isinstance(n.left, ast.Constant) else None
+                floor = n.right.operand if isinstance(n.right, ast.UnaryOp) else n.right
+                if (
+                    isinstance(base, (int, float))
+                    and base >= 100
+                    and isinstance(floor, ast.BinOp)
+                    and isinstance(floor.op, ast.FloorDiv)
+                    and not isinstance(floor.right, ast.Constant)
+                ):
+                    self.report(
+                        Place(file, n.lineno),
+                        f"`{ast.unparse(floor)}` is a whole number, 0 for all columns of the first part of the table, so they all have the same "
+                        "frequency.",
+                        fix=f"`{ast.unparse(floor).replace('//', '/')}`",
+                    )
 
     def on_op(self, op: Op) -> None:
         """Positions are added, or a loss says which axis is the batch."""

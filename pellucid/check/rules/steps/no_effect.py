@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...events import OptimizerInfo, Step
+from ...events import OptimizerInfo, SchedulerStep, Step
 from ...rule import Rule
 from ..source.places import Place, tree, walk
+from .never_true import constant_counters, never_instances, unread_seeds
 
 _KEYS = frozenset("lr momentum weight_decay betas eps alpha".split())
 _OWN = frozenset(
@@ -33,14 +34,78 @@ class SettingWithoutEffect(Rule):
     slug = "setting-without-effect"
     id = "PL318"
     severity = "error"
-    summary = "a setting of an optimizer or a layer is changed where it is not read"
+    summary = (
+        "a setting of an optimizer or a layer is changed where it is not read, or never changes"
+    )
 
     def __init__(self) -> None:
         self._first: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._told: set[Any] = set()
+        self._made: dict[int, tuple[Any, list[float]]] = {}  # by optimizer: where, learning rates
+        self._scheduled: set[int] = set()  # numbers of optimizers that have a schedule
+        # by place of a schedule's step: the optimizer, how many steps it had, of which other one
+        # there were steps since, and how often that was so
+        self._left: dict[Any, list[Any]] = {}
+        self._last: OptimizerInfo | None = None  # that stepped
+
+    def finish(self) -> None:
+        """Conditions that are never true, numbers that never change."""
+        for file in self.session.recorder.files(self.session.script) if self.step else ():
+            root = tree(file)
+            for find in (never_instances, constant_counters, unread_seeds):
+                for line, message, fix in find(root) if root is not None else ():
+                    if (file, line) not in self._told:
+                        self._told.add((file, line))
+                        self.report(Place(file, line), message, fix=fix)
+
+    def on_scheduler_step(self, event: SchedulerStep) -> None:
+        """A schedule of an optimizer that has been replaced by another one."""
+        info, last = event.optimizer, self._last
+        if info is None or event.site is None:
+            return
+        self._scheduled.add(info.number)
+        held = self._left.setdefault(event.site, [info.number, info.steps, 0])
+        idle = held[0] == info.number and held[1] == info.steps
+        held[:2] = info.number, info.steps
+        if not idle or last is None or last.number <= info.number or last.site != info.site:
+            held[2] = 0
+            return
+        held[2] += 1
+        if held[2] == 2 and last.number not in self._scheduled:
+            self.report(
+                event.site,
+                f"the optimizer of this {event.scheduler} does not step any more: another {last.class_name} was made at the same line and has no "
+                "schedule, so its rate never changes.",
+                evidence={"schedule_made_at": event.made, "optimizer_made_at": last.site},
+                fix="make the schedule anew wherever the optimizer is made anew",
+            )
+
+    def _resumed(self, info: OptimizerInfo) -> None:
+        """`load_state_dict` has taken back the learning rate that an optimizer was made with."""
+        site, made = self._made.get(info.number, (None, []))
+        if info.loaded is None or site is None or info.number in self._scheduled:
+            return
+        used = info.lrs()
+        if used == made or ("loaded", info.number) in self._told:
+            return
+        # another optimizer of the program began with these rates: no schedule has come to them
+        others = [s for n, (s, rates) in self._made.items() if n != info.number and rates == used]
+        if not others or any(s == site for s in others):
+            return
+        if any("initial_lr" in group for group in info.groups):
+            return
+        self._told.add(("loaded", info.number))
+        self.report(
+            info.loaded,
+            f"this {info.class_name} was made with lr={made[0]:g}, and the state that is loaded here sets it to {used[0]:g}, the rate of the "
+            "optimizer that was saved.",
+            evidence={"made_at": site, "lr": used[0]},
+            fix="leave the optimizer's state out, or set the rate afterwards: `for group in optimizer.param_groups: group['lr'] = 1e-4`",
+        )
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """One is made: what it begins with."""
+        self._made[event.number] = event.site, event.lrs()
         optimizer = event.optimizer
         if optimizer is not None:
             keys = {key for group in event.groups for key in group}
@@ -49,8 +114,11 @@ class SettingWithoutEffect(Rule):
     def on_step(self, event: Step) -> None:
         """It steps: has someone set what it does not read?"""
         info = event.optimizer
+        self._last = info
         if event.number in (1, 8):
             self._sizes()
+        if info.loaded is not None and info.steps in (2, 3):
+            self._resumed(info)
         optimizer, known = info.optimizer, self._first.get(info.number)
         if optimizer is None or known is None:
             return
