@@ -36,6 +36,7 @@ SHOWN = {
     "batch-first": "lstm",
     "batchnorm-batch-of-one": "last_batch",
     "batchnorm-momentum": "other_convention",
+    "box-format": "coco_boxes",
     "class-attribute-shared": "meter",
     "class-dim-misplaced": "language_model",
     "class-weights-inverted": "counts",

@@ -66,8 +66,10 @@ def best_of_all_folds(root: ast.Module) -> Iterator[Found]:
                 ):
                     yield (
                         start.lineno,
-                        (f"`{best}` begins once, before the loop at line {outer.lineno}, whose rounds train a model each: a round that gets no better "
-                        f"than an earlier one loads that one's weights from `{state}`."),
+                        (
+                            f"`{best}` begins once, before the loop at line {outer.lineno}, each of whose rounds trains a model: a round that gets "
+                            f"no better than an earlier one loads that one's weights from `{state}`."
+                        ),
                         f"set `{best}` and `{state}` at the beginning of each round",
                     )
                     break
@@ -125,8 +127,10 @@ def patience_never_reset(root: ast.Module) -> Iterator[Found]:
         if stops and not reset:
             yield (
                 line,
-                (f"`{count}` counts how often `{best}` was not beaten, and is not set back when it is: the training stops after so many bad epochs in "
-                "all, not in a row."),
+                (
+                    f"`{count}` counts how often `{best}` was not beaten, and is not set back when it is: the training stops after so many bad "
+                    "epochs in all, not in a row."
+                ),
                 f"`{count} = 0` here",
             )
 
