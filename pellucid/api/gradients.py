@@ -9,7 +9,7 @@ from typing import Any
 from .. import dtypes
 from ..core import observe, reverse, tracing
 from ..core.bind import keeps_type
-from ..core.display.outdated import remember
+from ..core.display.outdated import Outdated, remember
 from ..core.inplace import RETAIN as _RETAIN
 from ..core.inplace import reattach
 from ..core.modes import local, state
@@ -216,7 +216,8 @@ def retain_grad(self: Tensor) -> None:
     _refuse_in_transforms("retain_grad")
     if not self._rg:
         raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._node is None or self.extra().get("retains"):
+    node = self._node
+    if node is None or type(node) is Outdated and node.made is None or self.extra().get("retains"):
         return
     self.extra()["retains"] = True
     node, index = _place(self)

@@ -256,3 +256,39 @@ def test_elements_are_not_written_over_what_is_read():
         x[[-1, 0]] = x[:1]
     x[[-1, 0]] = x[1]
     assert x.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["and", "or", "xor", "not"])
+def test_logic_in_place_is_beside_the_graph(name):
+    given = () if name == "not" else (torch.tensor([1.0, 0.0]),)
+
+    def written(x):
+        return getattr(x, f"logical_{name}_")(*given)
+
+    leaf = torch.ones(2, requires_grad=True)
+    assert written(leaf) is leaf and leaf.is_leaf and leaf.requires_grad and leaf._version == 1
+    for run in (lambda w: written(w * 2).sum(), torch.compile(lambda w: written(w * 2).sum())):
+        w = torch.ones(2, requires_grad=True)
+        run(w).backward()
+        assert w.grad.tolist() == [2.0, 2.0]  # as if nothing had been written
+
+
+def test_leaves_are_named_by_what_is_written():
+    leaf = torch.ones(3, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^a view of a leaf Variable"):
+        leaf.fill_diagonal_(2)
+    with pytest.raises(RuntimeError, match="^a leaf Variable"):
+        leaf.set_(torch.zeros(2))
+    with torch.no_grad():
+        leaf.fill_diagonal_(2)
+        assert leaf.set_(torch.zeros(2)).shape == (2,)
+
+
+def test_a_view_without_a_node_keeps_no_gradient():
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        view = x.reshape(-1)
+        x.sub_(1)
+    assert view.retain_grad() is None  # there is no node to ask
+    with pytest.raises(RuntimeError, match="^A view was created in no_grad mode"):
+        view.sum()

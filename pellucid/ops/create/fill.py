@@ -172,7 +172,8 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         step = sum(int(np.prod(shape[d + 1 :])) for d in range(len(shape)))
         last = mask.size if wrap or len(shape) > 2 else min(mask.size, shape[1] * shape[1])
         mask.reshape(-1)[:last:step] = True
-    check_writable(self, "fill_diagonal_")
+    # what is written is a view of the diagonal, and PyTorch speaks of that
+    check_writable(self[:0] if self._rg and local.grad else self, "fill_diagonal_")
     return overwrite(
         self,
         F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from ... import dtypes
 from ...core import tracing
 from ...core.bind import OPERANDS, common_dtype, make_operators, wrap
 from ...core.inplace import check_out, into
+from ...core.modes import no_grad
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import METHODS, public
+from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import DtypeError, UnsupportedError, warn_once
 from ...ir.formula import Formula, word
@@ -139,6 +140,23 @@ logical_not = unary(
     example="torch.logical_not(torch.tensor([0, 1, 2]))",
     shows="tensor([ True, False, False])",
 )
+
+
+def _beside_the_graph(form: Any) -> Any:
+    """An in-place form that PyTorch does not record: also a leaf may be written, and what is
+    overwritten keeps its place in the graph.
+    """
+
+    @wraps(form)
+    def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        with no_grad():
+            return form(self, *args, **kwargs)
+
+    return write
+
+
+for _name in ("logical_and_", "logical_or_", "logical_xor_", "logical_not_"):
+    METHODS[_name] = FUNCTIONS["torch"][_name] = _beside_the_graph(METHODS[_name])
 
 
 # ---- predicates -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner
 from ...arrays.sparse.array import SparseArray
 from ...core import tracing
 from ...core.bind import as_one_view
-from ...core.inplace import bump
+from ...core.inplace import bump, check_writable
 from ...core.modes import local
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
@@ -590,6 +590,8 @@ def set_(
     >>> x.set_(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
+    if self._rg and self._node is None and self._view is None:
+        check_writable(self, "set_")
     if self._rg and self._node is not None and local.grad:
         raise OperationError("set_() on a tensor that an operation made is not supported")
     if source is None:

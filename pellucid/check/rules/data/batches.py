@@ -53,12 +53,14 @@ class PartialBatchMean(Rule):
         for file in self.session.recorder.files(self.session.script) if self.step else ():
             root = tree(file)
             for n in walk(root) if root is not None else ():
-                added: Any = None
+                text = ""
                 if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add):
-                    added, text = n.value, ast.unparse(n.value)
+                    text = ast.unparse(n.value)
                 elif isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "append" and n.args:
-                    added, text = n.args[0], ast.unparse(n.args[0])
-                if added is not None and _OF_A_LOSS.match(text):
+                    kept = ast.unparse(n.func).removesuffix(".append")
+                    if _averaged(root, kept):  # else it is a history
+                        text = ast.unparse(n.args[0])
+                if _OF_A_LOSS.match(text):
                     self.report(
                         Place(file, n.lineno),
                         f"`{text}` is averaged over batches: the mean of exponentials is larger than the perplexity, which is the exponential of the "
@@ -216,6 +218,15 @@ class PartialBatchMean(Rule):
         )
 
 
+def _averaged(root: Any, name: str) -> bool:
+    """Whether the mean of a list is taken."""
+    means = (f"sum({name})", f"mean({name})", f"mean(torch.tensor({name}", f"tensor({name}).mean(")
+    return any(
+        isinstance(n, ast.Call) and ast.unparse(n).removeprefix("np.").startswith(means)
+        for n in walk(root)
+    )
+
+
 def _instruction(frame: FrameType, line: int) -> int:
     """An instruction of the line."""
     for index, (first, *_rest) in enumerate(frame.f_code.co_positions()):
@@ -268,7 +279,7 @@ def _divided(value: Value, site: Site) -> int | None:
 
 
 _OF_A_LOSS = re.compile(
-    r"(math|np|numpy|torch)\.exp\((\w*(loss|nll|ce)\w*)(\.detach\(\))?(\.item\(\))?\)(\.item\(\))?( \* .+)?$"
+    r"(math|np|numpy|torch)\.exp\((\w*(loss|nll|ce)\w*)(\.detach\(\))?(\.item\(\)\)|\)\.item\(\))( \* .+)?$"
 )
 _SUM_BY_ROWS = re.compile(
     r"sum\(\)(\.item\(\)|\))?\s*/\s*(len\(|[\w.]+\.(size\(0\)|shape\[0\]|numel\(\)))"

@@ -26,8 +26,10 @@ def kept_tokens(ids: Any, table: Any) -> float | None:
     return 1 - share
 
 
-def looks_ahead(made: list[Op], length: int) -> Op | None:
-    """A convolution over a sequence that is padded at its end, too, and keeps its length."""
+def looks_ahead(made: list[Op], length: int, reads: Any) -> Op | None:
+    """A convolution over a sequence that is padded at its end, too, and keeps its length; `reads`
+    says whether it is of the sequence in question.
+    """
     for op in made:
         if op.name != "conv1d":
             continue
@@ -41,7 +43,8 @@ def looks_ahead(made: list[Op], length: int) -> Op | None:
         if padding == "same" or isinstance(padding, int) and padding > 0:
             if out is None and _length(op, padding, length, weight.shape[-1]) != length:
                 continue
-            return op
+            if reads(op):
+                return op
     return None
 
 

@@ -106,7 +106,7 @@ class TargetVisible(Rule):
                     site = _chosen_at(target, o) or _renamed_at(o) or op.site
                     self._count(op, site, "same", ids.shape)
             elif (inside[:, :-1] & (table[:, :-1] != ids[:, 1:])).sum() == 0:
-                ahead = looks_ahead(made, ids.shape[1])
+                ahead = looks_ahead(made, ids.shape[1], lambda c, o=o: _made_of(c, o.number))
                 if ahead is not None:
                     self._count(op, cause_site(ahead), ahead.name, ids.shape)
                     continue
@@ -136,10 +136,10 @@ class TargetVisible(Rule):
             return
         made = list(ancestors([scores], limit=20_000))
         length = target.shape[-1]
-        ahead = looks_ahead(made, length) if length >= LONG else None
+        ahead = looks_ahead(made, length, _of_the_input) if length >= LONG else None
         root = ahead.module.root if ahead is not None and ahead.module is not None else None
         wanted = target.numpy() if root is not None else None
-        for given in root.inputs if root is not None and ahead is not None else ():
+        for given in root.inputs[:1] if root is not None and ahead is not None else ():
             series = given.numpy() if given.numel == target.numel else None
             following = next_slice(given, target)
             if series is not None and wanted is not None and series.shape[-1] == length:
@@ -267,6 +267,20 @@ class TargetVisible(Rule):
                 evidence=evidence,
                 fix="hide later positions: `is_causal=True`, or `attn_mask=nn.Transformer.generate_square_subsequent_mask(length)`",
             )
+
+
+def _made_of(op: Op, number: int) -> bool:
+    """Whether an operation with a number is behind another one."""
+    return any(o.number == number for o in ancestors(op.inputs, limit=20_000))
+
+
+def _of_the_input(op: Op) -> bool:
+    """Whether an operation reads what its whole model is given first."""
+    given = op.module.root.inputs[:1] if op.module is not None else ()
+    numbers = {v.number for v in given}
+    return any(v.number in numbers for v in op.inputs) or any(
+        v.number in numbers for o in ancestors(op.inputs, limit=20_000) for v in o.inputs
+    )
 
 
 def _mask_at(op: Op) -> Site | None:

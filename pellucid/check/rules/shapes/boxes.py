@@ -9,6 +9,7 @@ from ...events import Op, Value, ancestors
 from ...rule import Rule
 
 _BOXES = re.compile(r"iou|area|nms|overlap|box|inter", re.I)
+_NAMED = re.compile(r"iou|nms|overlap|box|anchor|\brois?\b|proposal|gt_|annotation", re.I)
 _ROWS = 8
 _SHARE = 0.1  # of the boxes that end before they begin
 _MOST = 1 << 18
@@ -30,6 +31,7 @@ class BoxFormat(Rule):
         self._looked: dict[Any, int] = {}
         self._seen: dict[Any, list[int]] = {}  # by place: boxes, and how many have no size
         self._told: set[Any] = set()
+        self._boxes: dict[Any, bool] = {}  # by place: whether boxes are spoken of
 
     def on_op(self, op: Op) -> None:
         """The difference of two sides."""
@@ -38,6 +40,8 @@ class BoxFormat(Rule):
         right, left = op.inputs
         base = _side(right, True)
         if base is None or base is not _side(left, False) or base.requires_grad:
+            return
+        if not self._named(op):
             return
         looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
         out = op.output
@@ -62,6 +66,17 @@ class BoxFormat(Rule):
                 evidence={"boxes": held[0], "below_zero": held[1], "computed_at": op.site},
                 fix="convert them first: `torch.cat([b[:, :2], b[:, :2] + b[:, 2:]], 1)`, or torchvision.ops.box_convert(b, 'xywh', 'xyxy')",
             )
+
+    def _named(self, op: Op) -> bool:
+        """Whether the program calls it boxes: four columns may be anything."""
+        if op.site is None:
+            return False
+        known = self._boxes.get(op.site)
+        if known is None:
+            sites = self.session.recorder.callers()[:3]
+            told = [op.site.text, *(s.text for s in sites), *(s.function for s in sites)]
+            known = self._boxes[op.site] = any(_NAMED.search(t) for t in told)
+        return known
 
     def _called(self, op: Op) -> Any:
         """Where the boxes were given to the function that computes with corners."""

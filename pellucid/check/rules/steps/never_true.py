@@ -139,7 +139,7 @@ def _begins_at_zero(node: ast.AST, name: str) -> bool:
         isinstance(t, ast.Name)
         and t.id == name
         and isinstance(v, ast.Constant)
-        and v.value in (0, 1)
+        and v.value == 0
         and not isinstance(v.value, bool)
         for t, v in pairs
     )
