@@ -60,7 +60,7 @@ class PartialBatchMean(Rule):
                     kept = ast.unparse(n.func).removesuffix(".append")
                     if _averaged(root, kept):  # else it is a history
                         text = ast.unparse(n.args[0])
-                if _OF_A_LOSS.match(text):
+                if isinstance(n, (ast.AugAssign, ast.Call)) and _OF_A_LOSS.match(text):
                     self.report(
                         Place(file, n.lineno),
                         f"`{text}` is averaged over batches: the mean of exponentials is larger than the perplexity, which is the exponential of the "

@@ -13,9 +13,9 @@ from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
+from ..values.tiled import Graphs, tiled_apart
 from .noises import LOSSES as NOISE_LOSSES
 from .noises import noise_place, other_noise
-from .tiled import Graphs, tiled_apart
 
 _FIXED = ("flip", "roll")
 _ORDERS = ("getitem", "index_select", *_FIXED)

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...events import Backward, Batch, Read
 from ...rule import Rule
+from ..source.best_values import best_of_all_folds, patience_never_reset
 from ..source.places import Place, tree, walk
-from .best_values import best_of_all_folds, patience_never_reset
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _HOW = frozenset("item float int tolist numpy array".split())

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..source.places import walk
+from .places import walk
 
 _STATE = re.compile(r"state_dict\(|deepcopy\(")
 _MAKES = re.compile(r"\b(optim|Adam|AdamW|SGD|RMSprop)\b|make_|build_|create_")
@@ -95,12 +95,12 @@ def patience_never_reset(root: ast.Module) -> Iterator[Found]:
         if len(counts) != 1:
             continue
         count, best = ast.unparse(counts[0].target), found
-        loops = [
+        loops: list[ast.AST] = [
             n
             for n in walk(root)
             if isinstance(n, (ast.For, ast.While)) and any(i is test for i in ast.walk(n))
         ]
-        around = loops or [
+        around: list[ast.AST] = loops or [
             n
             for n in walk(root)
             if isinstance(n, ast.FunctionDef) and any(i is test for i in ast.walk(n))
