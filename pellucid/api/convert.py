@@ -214,7 +214,7 @@ def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     kind = dtypes.check_dtype(kind, "to")
     target = kind.numpy
     if x._array.dtype == target:
-        return clone(x) if copy else x
+        return titled(clone(x), "ToCopy") if copy else x
     if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
         warn_once("Casting complex values to real discards the imaginary part")
     return F.cast(x, dtype=target)
@@ -281,8 +281,9 @@ def to(
         result = _to_dtype(result, kind, copy)
         copy = copy and result is before
     if copy and result is self:
-        result = clone(self)
-    return _laid_out(result, memory_format)
+        result = titled(clone(self), "ToCopy")
+    made = _laid_out(result, memory_format)
+    return made if made is result else titled(made, "ToCopy", of=(self,))
 
 
 def to_device(x: Tensor, where: dtypes.device) -> Tensor:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError, type_name
 from ...shapes import broadcast_shapes, normalize_dims
@@ -549,4 +550,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     a, b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
     x = input.reshape([size for pair in zip(a, (1,) * n, strict=True) for size in pair])
     y = other.reshape([size for pair in zip((1,) * n, b, strict=True) for size in pair])
+    x, y = (
+        titled(t, "UnsafeView") if t is not given else t for t, given in ((x, input), (y, other))
+    )
     return unsafe_view_op.call(x * y, shape=tuple([i * j for i, j in zip(a, b, strict=True)]))

@@ -239,7 +239,8 @@ def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noq
     made = solver(a, b) if left else solver(a.mT, b.mT)
     made, *rest = made if isinstance(made, tuple) else (made,)
     made = made if left else made.mT
-    made = made.squeeze(-1) if vector else made
+    if vector or not left:
+        made = titled(made.squeeze(-1) if vector else made, "LinalgSolveEx", of=(A, B))
     return (made, *[_first_of_each(info, sa[:-2]) for info in rest]) if rest else made
 
 

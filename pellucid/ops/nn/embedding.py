@@ -418,10 +418,12 @@ def embedding_bag(
         reads_later(looked, input)
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)
+    # what a node of several operations shows
+    of = () if per_sample_weights is None else (weight, per_sample_weights)
     if mode == "max":
-        return titled(_bag_max(looked, bag, bags), "EmbeddingBag")
+        return titled(_bag_max(looked, bag, bags), "EmbeddingBag", of=of)
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
-    return titled(total if mode == "sum" else total / wrap(counts), "EmbeddingBag")
+    return titled(total if mode == "sum" else total / wrap(counts), "EmbeddingBag", of=of)
 
 
 def _of_one_dtype(input: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:

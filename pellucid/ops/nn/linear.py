@@ -14,7 +14,7 @@ from ...core.modes import state
 from ...core.primitive import PRIMITIVES, BackwardPlan, defop
 from ...core.primitive import TENSORS as F
 from ...core.public import public
-from ...core.tape import named_type
+from ...core.tape import named_type, titled
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, moved_before, node_before
 from ...errors import DtypeError, OperationError, ShapeError, facts_of
@@ -410,5 +410,6 @@ def _bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | Non
     a, w = input1._array.shape, weight._array.shape
     x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])
     inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])
-    out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype).reshape(*a[:-1], w[0])
+    out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype)
+    out = titled(out, "Trilinear", of=(x, weight, y)).reshape(*a[:-1], w[0])
     return out if bias is None else out + bias

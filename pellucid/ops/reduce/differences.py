@@ -89,7 +89,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: Any, number: int) -> Any:
         width = _widths(name, y, x, number)
     n = y._array.shape[number]
     both = _slice(y, number, min(1, n), n) + _slice(y, number, 0, max(n - 1, 0))
-    return both * (width if x is not None else float(width))
+    return both * width if x is not None else _times(both, float(width))
 
 
 def _refused(name: str, y: Any, dx: Any) -> None:
@@ -126,6 +126,11 @@ def _over(x: Any, divisor: Any) -> Any:
     return quotient if isinstance(divisor, Tensor) else titled(quotient, "DivBackward1", of=(x,))
 
 
+def _times(x: Any, factor: float) -> Any:
+    """A product with a number, whose node is that of such products."""
+    return titled(x * factor, "MulBackward1", of=(x,))
+
+
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     number = _dim_of(name, y, x, dim)
     shape = y._array.shape
@@ -136,7 +141,7 @@ def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     if x is None:
         _refused(name, y, dx)
         ends = y.select(number, 0) + y.select(number, shape[number] - 1)
-        return (y.sum(number) - ends * 0.5) * float(dx)
+        return _times(y.sum(number) - _times(ends, 0.5), float(dx))
     return _over(_trapezoids(name, y, x, dx, number).sum(number), 2.0)
 
 
@@ -180,8 +185,10 @@ def cumulative_trapezoid(
     tensor([ 3.0000, 10.5000])
     """
     number = _dim_of("cumulative_trapezoid", y, x, dim)
-    parts = _trapezoids("cumulative_trapezoid", y, x, 1 if dx is None else dx, number)
-    return _over(parts.cumsum(number), 2.0)
+    dx = 1 if dx is None else dx
+    half = dx / 2.0 if isinstance(dx, (int, float)) and not isinstance(dx, bool) else dx
+    parts = _trapezoids("cumulative_trapezoid", y, x, half, number).cumsum(number)
+    return parts if x is None else _over(parts, 2.0)
 
 
 # ---- numerical gradient -----------------------------------------------------------------------

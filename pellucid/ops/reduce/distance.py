@@ -345,12 +345,12 @@ def cov(
     weights = _observation_weights(fweights, aweights, n)
     if weights is None:
         total: Any = n
-        mean = x.sum(1, keepdim=True) / n if n else x.sum(1, keepdim=True)
+        mean = (x.sum(1) / n if n else x.sum(1)).unsqueeze(1)
         factor = n - correction
     else:
         total = weights.sum()
         tracing.check(_check_total, total._array)
-        mean = (x * weights).sum(1, keepdim=True) / total
+        mean = ((x * weights).sum(1) / total).unsqueeze(1)
         if aweights is None:
             factor = total - correction
         elif correction == 0:

@@ -621,8 +621,8 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
         matrices(A, "linalg.inv")
     if singular_values:
         s = F.svd(A, full=False)[1]
-        low, high = s.select(-1, s._array.shape[-1] - 1), s.select(-1, 0)
-        return low / high if p == -2 else high / low
+        low, high = s[..., -1:], s[..., :1]
+        return (low / high if p == -2 else high / low).squeeze(-1)
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise OperationError(f"linalg.cond got an invalid norm type: {p}")
     if not isinstance(p, str) and (not isinstance(p, (int, float)) or abs(p) not in (1, INF)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.public import FUNCTIONS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import OperationError, UnsupportedError
 from .._rules import require_tensor
@@ -98,7 +99,8 @@ def segment_reduce(
     made = compare.where(
         many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made
     )
-    return made.reshape((*bounds.shape[:-1], bounds.shape[-1] - 1, *rest))
+    made = made.reshape((*bounds.shape[:-1], bounds.shape[-1] - 1, *rest))
+    return titled(made, "SegmentReduce", of=(data,))
 
 
 def _bounds(

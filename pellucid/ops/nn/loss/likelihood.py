@@ -171,8 +171,10 @@ def poisson_nll_loss(
     )
     loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
     if full:
-        stirling = t * t.log() - t + 0.5 * (2 * math.pi * t).log()
+        double = titled(2 * math.pi * t, "MulBackward1", of=(t,))
+        half = double.log()
+        stirling = t * t.log() - t + titled(0.5 * half, "MulBackward1", of=(half,))
         kind = loss._array.dtype  # a term added in place keeps it
-        loss = loss + F.where(t > 1, stirling, 0.0)
+        loss = loss + stirling.masked_fill(t <= 1, 0)
         loss = loss if loss._array.dtype is kind else F.cast(loss, dtype=kind)
     return reduce_loss(loss, reduction)

@@ -154,7 +154,7 @@ def multilabel_soft_margin_loss(
     x: Tensor = require_tensor(input, "log_sigmoid")
     t: Any = target  # a number serves
     has_log_sigmoid(x)
-    loss = t * F.softplus_of(-x) + (1 - t) * F.softplus_of(x)
+    loss = -(t * F.log_sigmoid(x) + (1 - t) * F.log_sigmoid(-x))
     if weight is not None:
         loss = loss * weight
     if not x.ndim:

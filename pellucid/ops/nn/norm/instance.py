@@ -98,8 +98,8 @@ def instance_norm(
                     f"{name} should contain {wanted} elements not {own}", op="instance_norm"
                 )
     check_floating("batch_norm", input)
-    mixed_types("instance_norm", input, weight, bias)  # the mean may have any type
-    if running_var is not None and use_input_stats and running_var._array.dtype != F32:
+    mixed_types("instance_norm", input, weight, bias)  # the statistics may have any one type
+    if running_mean is not None and use_input_stats and running_mean.dtype is input.dtype:
         mixed_types("instance_norm", input, input, running_var)
     if not use_input_stats:
         kind = input._array.dtype

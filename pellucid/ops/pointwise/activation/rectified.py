@@ -322,7 +322,7 @@ def _checked_rrelu(
         return leaky_relu(x, (lower + upper) / 2, True)
     if inplace:
         return in_place(_rrelu, "rrelu_", x, lower, upper, training, generator)
-    return titled(_rrelu(x, lower, upper, training, generator), "RreluWithNoise")
+    return titled(_rrelu(x, lower, upper, training, generator), "RreluWithNoise", of=(x,))
 
 
 @public(namespace="nn.functional")
