@@ -14,7 +14,7 @@ from .. import config
 from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
 from ..llvm.alike import LARGEST
 from .halves import HALVES, narrowed, widened
-from .native import SMALL, Planned, Quick, fused, often, quick
+from .native import SMALL, Planned, Quick, Widened, fused, often, quick
 
 __all__ = ["LARGEST", "Formula", "entered", "forward_of", "planned", "quick_of", "with_few"]
 
@@ -76,7 +76,9 @@ def quick_of(name: str, forward: Any, function: Any) -> Quick | None:
         return found
     # the kernel computes few numbers, too, or NumPy has its bits
     exact = not formula.words() & ELEMENTARY
-    return quick(name) if exact or serves is not None and serves() else found
+    if exact or serves is not None and serves():
+        return quick(name)
+    return found or (Widened(name) if len(formula.values) == 1 and not formula.numbers else None)
 
 
 def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:

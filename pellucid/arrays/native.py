@@ -150,8 +150,8 @@ _made: dict[str, dict[str, Callable[..., Any]]] = {"f": {}, "d": {}}
 
 
 class Quick(dict[str, Any]):
-    """Functions for few numbers of the kernel `name`, by the character of the dtype: float32 or
-    float64 in order, all of one shape, and Python's numbers; they answer None for others.
+    """Functions for few numbers of the kernel `name`, by the character of the dtype: floats of one
+    dtype in order, all of one shape, and Python's numbers; they answer None for others.
 
     There are none until the kernel was asked for so often that calls without NumPy's fixed cost are
     worth loading code, and the compiler where it is not there yet.
@@ -178,7 +178,7 @@ class Quick(dict[str, Any]):
         there is still none.
         """
         self.calls += 1
-        if char not in _made:
+        if char not in "fdeE":
             self[char] = None
         elif self.calls >= self.LOADING and config.kernels and not sparing[0]:
             if native_code_runs() or self.calls >= self.COMPILER:
@@ -196,6 +196,8 @@ class Planned(Quick):
     def __init__(self, prepare: Callable[..., Any], chars: str = "fd") -> None:
         super().__init__("")
         self.update({char: _planned(prepare, np.dtype(char)) for char in chars})
+        if "f" in self:
+            self.update({kind.char: _in_float32(self["f"], kind) for kind in HALVES})
 
     def asked(self, char: str) -> Any:
         self[char] = None
@@ -221,6 +223,34 @@ def _planned(prepare: Callable[..., Any], kind: np.dtype[Any]) -> Callable[..., 
         if plan is None or x.dtype is not kind or not x.flags.carray:
             return None
         return plan(x)
+
+    return run
+
+
+class Widened(Quick):
+    """Functions for few two-byte floats in order that NumPy computes in float32, because there is no
+    generated code for the formula `name` of one argument.
+    """
+
+    __slots__ = ()
+
+    def asked(self, char: str) -> Any:
+        kind = next((kind for kind in SERVED() if kind.char == char), None)
+        formula = FORMULAS[self.name]
+        aside = kind is not None and kernels.pointwise.ufunc.for_numpy(kind.name, formula)
+        run = functools.partial(formula.function, np)
+        self[char] = _in_float32(run, kind) if aside else None
+        return self[char]
+
+
+def _in_float32(wide: Callable[..., Any], kind: np.dtype[Any]) -> Callable[..., Any]:
+    def run(x: np.ndarray, *params: Any) -> Any:
+        if x.size > LARGEST or not x.flags.c_contiguous:
+            return None
+        made = wide(x.astype(_F32), *params)
+        if type(made) is tuple:
+            return tuple([a.astype(kind) if a.dtype is _F32 else a for a in made])
+        return made if made is None else made.astype(kind)
 
     return run
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 
+import ml_dtypes
 import numpy as np
 
 __all__ = ["LARGEST", "OBJECTS", "entry", "is_alike", "new_like"]
@@ -21,6 +22,8 @@ LARGEST = 4096  # elements: the GIL is kept, so a call is to take a few microsec
 OBJECTS = {
     "pellucid_dtype_f": np.dtype(np.float32),
     "pellucid_dtype_d": np.dtype(np.float64),
+    "pellucid_dtype_e": np.dtype(np.float16),
+    "pellucid_dtype_E": np.dtype(ml_dtypes.bfloat16),
     "pellucid_dtype_b": np.dtype(np.bool_),
     "pellucid_float": float,
     "pellucid_int": int,
@@ -33,12 +36,12 @@ _RANK, _SHAPE, _STEPS, _DTYPE, _FLAGS = (_DATA + k * _WORD for k in (1, 2, 3, 5,
 _IN_C_ORDER, _ALIGNED = 0x0001, 0x0100
 _C, _KEEP = 0, 2  # orders of new memory
 _OPEN = {"l": "0xFFF0000000000000", "h": "0x7FF0000000000000"}  # what None stands for: infinities
-_REALS = {"f": "float", "d": "double"}
+_REALS = {"f": "float", "d": "double", "e": "float", "E": "float"}  # of numbers
 
 
 def is_alike(signature: str) -> bool:
     """Whether the signature is one of these: "f=abd" takes an array of float32, one of bools and a
-    number ("d=": of float64). "l" and "h" are bounds, the lowest and the highest number for None.
+    number ("d=": of float64, "e=" and "E=": of float16 and bfloat16). "l" and "h" are bounds, the lowest and the highest number for None.
     """
     return signature[1:2] == "="
 
@@ -164,7 +167,7 @@ def entry(fn: str, signature: str) -> str:
                 f"bound{k}:",
                 f"  %value{k} = phi double [{end}, %open{k}], [%given{k}, %read{k}]",
             ]
-        if kind == "f":  # numbers that float32 does not hold are NumPy's to judge
+        if _REALS[kind] == "float":  # numbers that float32 does not hold are NumPy's to judge
             out.append(f"  %held{k} = fptrunc double %value{k} to float")
             for name, text in (("up", _OPEN["h"]), ("down", _OPEN["l"])):
                 out += [
@@ -191,7 +194,7 @@ def entry(fn: str, signature: str) -> str:
     passed = "".join(
         f"ptr %data{k}, "
         if letter in "ab"
-        else f"{_REALS[kind]} %{'held' if kind == 'f' else 'value'}{k}, "
+        else f"{_REALS[kind]} %{'held' if _REALS[kind] == 'float' else 'value'}{k}, "
         for k, letter in enumerate(arguments)
     )
     # a mask is no array like the result

@@ -7,6 +7,7 @@ import pytest
 
 import pellucid as torch
 from pellucid import shapes
+from pellucid.arrays.native import Quick
 from pellucid.core.observe import observing
 from pellucid.core.primitive import PRIMITIVES, takes_only_arrays
 
@@ -592,3 +593,43 @@ def test_two_byte_floats_written_in_place(kind):
                 assert getattr(made, name)(ours) is made and made._version == before + 1
                 generally(lambda want=want, name=name, theirs=theirs: getattr(want, name)(theirs))
                 same(made, want)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16], ids=str)
+def test_few_two_byte_floats_have_the_numbers_of_many(kind, monkeypatch):
+    monkeypatch.setattr(Quick, "LOADING", 1)  # native code at once
+    monkeypatch.setattr(Quick, "COMPILER", 1)
+    every = torch.arange(1 << 16, dtype=torch.int32).sub(1 << 15).to(torch.int16).view(kind)
+    calls = {
+        "relu": F.relu, "leaky_relu": F.leaky_relu, "hardswish": F.hardswish, "gelu": F.gelu,
+        "silu": F.silu, "elu": F.elu, "softplus": F.softplus, "sigmoid": torch.sigmoid,
+        "sqrt": torch.sqrt, "log10": torch.log10, "log2": torch.log2, "exp2": torch.exp2,
+        "atan": torch.atan, "asinh": torch.asinh, "sinh": torch.sinh,
+        "clamp": lambda x: x.clamp(-0.3, 0.7),
+        "addcmul": lambda x: torch.addcmul(x, x, x.flip(0), value=0.3),
+    }  # fmt: skip
+    for name, call in calls.items():
+        few = [call(part) for part in every.split(1 << 11)]
+        same(torch.cat(few), torch.cat([generally(lambda p=p: call(p)) for p in every.split(2048)]))
+        for x in layouts(np.random.default_rng(7), kind):
+            made, want = call(x), generally(lambda x=x, call=call: call(x))
+            same(made, want)
+            assert made.stride() == want.stride(), name
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16], ids=str)
+def test_rows_of_few_two_byte_floats(kind):
+    rows = (
+        lambda x: x.softmax(1), lambda x: x.log_softmax(0), lambda x: x.cumsum(1),
+        lambda x: x.cumprod(0), lambda x: x.cummax(1), lambda x: x.cummin(0),
+        lambda x: F.max_pool2d(x[None], 2, return_indices=True), lambda x: F.avg_pool2d(x[None], 2),
+    )  # fmt: skip
+    every = [x for x in layouts(np.random.default_rng(8), kind) if x.numel() and x.ndim]
+    for x in every:
+        for call in rows:
+            if x.shape[0] == 1 or x.shape[1] == 1:
+                continue
+            made, want = call(x), generally(lambda x=x, call=call: call(x))
+            for a, b in zip(*[v if isinstance(v, tuple) else (v,) for v in (made, want)]):
+                same(a, b)
+                assert a.stride() == b.stride()

@@ -19,21 +19,28 @@ from ...ir.formula import DOUBLE, ELEMENTARY, FORMULAS, Formula, word
 from ...llvm import jit, target
 from ...llvm.emit import Module, vector
 from .ufunc import emit_range, results_of, signature_of
+from .values import available
 
 __all__ = ["alike"]
 
-_KINDS = {"f": ("float32", "float"), "d": ("float64", "double")}
+# dtypes in memory, types of numbers
+_KINDS = {
+    "f": ("float32", "float"),
+    "d": ("float64", "double"),
+    "e": ("float16", "float"),
+    "E": ("bfloat16", "float"),
+}
 
 
 @functools.cache
 def alike(name: str, char: str) -> Any:
-    """The function of the formula `name` for float32 ("f") or float64 ("d"); None where there is no
+    """The function of the formula `name` for the dtype of this character; None where there is no
     code for it.
     """
     formula = FORMULAS.get(name) or word(name)
     if formula is None or formula.args not in ("same", "power") or not target.available():
         return None
-    if char == "d" and formula.words() & ELEMENTARY - DOUBLE:
+    if char == "d" and formula.words() & ELEMENTARY - DOUBLE or not available(_KINDS[char][0]):
         return None
     letters = "".join("b" if k in formula.masks else "a" for k in range(len(formula.values)))
     numbers = "".join({"low": "l", "high": "h"}.get(n, "d") for n in formula.numbers)

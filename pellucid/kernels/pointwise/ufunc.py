@@ -36,6 +36,7 @@ __all__ = [
     "Signature",
     "assemble",
     "emit_range",
+    "for_numpy",
     "independent",
     "make_half",
     "make_ufunc",
@@ -151,7 +152,7 @@ class LazyLoop:
         """The loop at its first call: compile it, then run it."""
         signature, kind, _, formula, _ = self.about
         try:
-            aside = _for_numpy(kind, formula)
+            aside = for_numpy(kind, formula)
             natives = (
                 _loop(*self.about) if target.available() and available(kind) and not aside else None
             )
@@ -168,7 +169,7 @@ class LazyLoop:
             _with_numpy(formula, signature, args, dimensions, steps)
 
 
-def _for_numpy(kind: str, formula: Formula) -> bool:
+def for_numpy(kind: str, formula: Formula) -> bool:
     """Whether NumPy computes a formula of two-byte floats, in float32: it has vector code for
     functions that there is none for here.
     """
