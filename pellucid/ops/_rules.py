@@ -240,8 +240,15 @@ def low_precision_alone(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
+_INT = frozenset((int,))
+
+
 def per_dimension(value: Any, n: int) -> tuple[int, ...]:
     """A size for each of `n` dimensions, given as one number or as a sequence (of one or of n)."""
+    if type(value) is int:
+        return (value,) * n
+    if type(value) is tuple and len(value) == n and _INT.issuperset(map(type, value)):
+        return value
     value = tuple(int(v) for v in numbers(value))
     return value * n if len(value) == 1 else value
 

@@ -193,12 +193,21 @@ def flatten_shape(shape: Sequence[int], start_dim: int = 0, end_dim: int = -1) -
         >>> flatten_shape((2, 3, 4), 1)
         (2, 12)
     """
+    if type(shape) is tuple and type(start_dim) is int is type(end_dim):
+        return _known_flat_shape(shape, start_dim, end_dim)
+    return _flat_shape(shape, start_dim, end_dim)
+
+
+def _flat_shape(shape: Sequence[int], start_dim: int, end_dim: int) -> Shape:
     start, end = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
     if start > end:
         raise OperationError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
         return (1,)
     return (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
+
+
+_known_flat_shape = functools.lru_cache(1024)(_flat_shape)
 
 
 def unflatten_shape(shape: Sequence[int], dim: int, sizes: Sequence[int]) -> Shape:

@@ -24,7 +24,7 @@ from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
 from ..tracing import repeatable
-from .generator import Generator, draw_guards, native, ready
+from .generator import Generator, draw_guards, native, ready, serial
 from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
 
 Target: TypeAlias = "np.ndarray | tuple[int, ...]"
@@ -382,6 +382,11 @@ def _normal_blocks64(generator: Generator, count: int, mean: float, std: float) 
 
 
 def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
+    run = serial("boxes", uniforms.size) if uniforms.size < 2 * EXACT_LIMIT else None
+    if run is not None:
+        made = np.empty(uniforms.size)
+        run(uniforms, made, uniforms.size // 16)
+        return scale(made, mean, std)
     blocks = uniforms.reshape(-1, 2, 8)
     radius = np.sqrt(-2.0 * exact(math.log, 1.0 - blocks[:, 0]))
     theta = 2.0 * math.pi * blocks[:, 1]

@@ -86,7 +86,7 @@ def native(name: str, count: int, worth: int = 1) -> Any:
     return getattr(_twister, name) if _twister and config.kernels else None
 
 
-def _serial(name: str, count: int) -> Any:
+def serial(name: str, count: int) -> Any:
     """A function of `kernels.random.draws`, or None; it waits for the compiler as `native` does,
     and each number counts.
     """
@@ -97,7 +97,7 @@ def _serial(name: str, count: int) -> Any:
             return None
         from ...kernels.random.draws import draws
 
-        run = _draws[name] = getattr(draws(), name)
+        run = _draws[name] = getattr(draws(), name, None)
     return run
 
 
@@ -301,7 +301,7 @@ class Generator:
         """`count` float64 numbers that a function of `kernels.random.draws` draws one after the
         other; None where it is not loaded.
         """
-        run = _serial(name, count)
+        run = serial(name, count)
         if run is None:
             return None
         kept = self._kept

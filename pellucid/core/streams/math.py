@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays.native import native_code_runs
 from ...llvm import threads
+from .generator import serial
 
 EXACT_LIMIT = 1 << 14
 _VECTOR: dict[str, Any] = {
@@ -33,6 +34,11 @@ def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
     if values.size >= EXACT_LIMIT:
         vector: np.ndarray = _VECTOR[function.__name__](values)
         return vector
+    run = serial(f"each_{function.__name__}", values.size)
+    if run is not None:
+        out = np.empty(values.shape)
+        run(np.ascontiguousarray(values), out, values.size)
+        return out
     flat = values.ravel().tolist()
     return np.fromiter(map(function, flat), np.float64, len(flat)).reshape(values.shape)
 

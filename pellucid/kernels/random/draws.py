@@ -5,6 +5,9 @@ and gamma numbers.
 `gammas32(state, kept, alpha, out, n)` and `gammas64`: float64 gamma numbers of scale 1 for
 parameters in float32 or float64, by Marsaglia and Tsang's method (2000, doi:10.1145/358407.358414);
 what follows from a parameter alone is computed in its type, as PyTorch does.
+`boxes(uniforms, out, n)`: blocks of 16 uniform numbers, 8 radii and 8 angles, as normal ones: first
+all cosines, then all sines. `each_log(values, out, n)`, and so on: a function of the C library of
+each number.
 
 The state is NumPy's Mersenne Twister, as for `kernels.random.twister`. `kept` are two doubles: 1
 and the second number of the last pair, or 0. Logarithms, sines and cosines are the C library's, so
@@ -30,7 +33,15 @@ __all__ = ["draws"]
 
 _C = ("log", "log1p", "sin", "cos", "pow")
 _SQUEEZE = float(np.float32(0.0331))
-_NONE = SimpleNamespace(normals=None, gammas32=None, gammas64=None)
+_EACH = ("log", "log1p", "sin", "cos")
+_SIGNATURES = {
+    "normals": "paai",
+    "gammas32": "paaai",
+    "gammas64": "paaai",
+    "boxes": "aai",
+    **{f"each_{name}": "aai" for name in _EACH},
+}
+_NONE = SimpleNamespace(**dict.fromkeys(_SIGNATURES))
 
 
 def _word(module: Module) -> None:
@@ -159,12 +170,24 @@ def _build(name: str) -> str:
     f.ret()
     _gammas(module, "gammas32", "float")
     _gammas(module, "gammas64", "double")
+    f = module.function("boxes", uniforms="ptr", out="ptr", n="i64")
+    with f.loop(0, f.n * 8) as i:
+        first = i * 2 - (i & 7)
+        u = f.load("double", f.uniforms, first)
+        radius = f.sqrt(_of(f, "log", f.const(1.0, "double") - u) * -2.0)
+        angle = f.load("double", f.uniforms, first + 8) * (2.0 * math.pi)
+        f.store(radius * _of(f, "cos", angle), f.out, first)
+        f.store(radius * _of(f, "sin", angle), f.out, first + 8)
+    f.ret()
+    for word in _EACH:
+        f = module.function(f"each_{word}", values="ptr", out="ptr", n="i64")
+        with f.loop(0, f.n) as i:
+            f.store(_of(f, word, f.load("double", f.values, i)), f.out, i)
+        f.ret()
     return module.text(name)
 
 
-_library = jit.NativeLibrary(
-    "serial draws", _build, {"normals": "paai", "gammas32": "paaai", "gammas64": "paaai"}
-)
+_library = jit.NativeLibrary("serial draws", _build, _SIGNATURES)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pellucid import config
+from pellucid.core.streams import distributions as random_distributions
 from pellucid.core.streams import fill as random_fill
 from pellucid.core.streams import reject as random_reject
 from pellucid.core.streams.generator import Generator
@@ -55,6 +56,20 @@ def test_normals_one_by_one(dtype, monkeypatch):
             yield random_fill.normal(generator, shape, 0.0, 1.0, np.dtype(dtype))
         yield random_fill.normal(generator, (5,), 2.0, 0.5, np.dtype(dtype))
         yield random_fill.normal(generator, np.empty((40, 30), dtype).T)
+
+    for a, b in zip(*both(draw, monkeypatch), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_blocks_of_normals_and_functions_of_uniforms(monkeypatch):
+    f8 = np.dtype(np.float64)
+
+    def draw(generator):
+        for shape in ((16,), (3, 37), (2000,), (40_000,)):
+            yield random_fill.normal(generator, shape, 0.0, 1.0, f8)
+        yield random_fill.normal(generator, (100,), 2.0, 0.5, f8)
+        yield random_distributions.exponential(generator, (3000,), 1.5, f8)
+        yield random_distributions.geometric(generator, (3000,), 0.3, f8)
 
     for a, b in zip(*both(draw, monkeypatch), strict=True):
         np.testing.assert_array_equal(a, b)
