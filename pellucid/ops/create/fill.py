@@ -133,7 +133,9 @@ def zero_(self: Tensor) -> Tensor:
     """
     if is_written_directly(self):
         a = self._array
-        if a.dtype.itemsize == 2 or a.dtype.kind == "c":
+        if a.dtype.itemsize == 2:
+            a.view(np.uint16).fill(0)
+        elif a.dtype.kind == "c":
             numpy_fast.fill(a, 0)
         else:
             a.fill(0)

@@ -463,10 +463,16 @@ _PLAIN = (float, int)
 def _where_call(plain: Any) -> Any:
     def call(condition: Any, input: Any, other: Any) -> Tensor:
         """Gradient rules give numbers as branches, and conditions of any shape."""
-        if isinstance(input, Tensor) and type(other) in _PLAIN and input._array.dtype.char in "fd":
+        if (
+            isinstance(input, Tensor)
+            and type(other) in _PLAIN
+            and input._array.dtype.char in "fdeE"
+        ):
             other = wrap(scalar_array(other, input._array.dtype))
         elif (
-            isinstance(other, Tensor) and type(input) in _PLAIN and other._array.dtype.char in "fd"
+            isinstance(other, Tensor)
+            and type(input) in _PLAIN
+            and other._array.dtype.char in "fdeE"
         ):
             input = wrap(scalar_array(input, other._array.dtype))
         elif (
