@@ -628,9 +628,15 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
             return np.add(np.multiply(span, weight, room), start, room)
         return np.subtract(end, np.multiply(span, 1 - weight, room), room)
     if type(weight) is float and kind.kind in "fV":
-        run = fused("lerp_near" if abs(weight) < 0.5 else "lerp_far", start, end)
+        near = abs(weight) < 0.5
+        rest = weight if near else 1 - weight
+        if kind in HALVES:
+            made = (_LERP_NEAR if near else _LERP_FAR)(start, end, rest)
+            if made is not None:
+                return made
+        run = fused("lerp_near" if near else "lerp_far", start, end)
         if run is not None:
-            return run(start, end, weight if abs(weight) < 0.5 else 1 - weight)
+            return run(start, end, rest)
     start, end = _wide(start), _wide(end)
     span = end - start
     result = start + weight * span if abs(weight) < 0.5 else end - span * (1 - weight)

@@ -607,6 +607,7 @@ def test_few_two_byte_floats_have_the_numbers_of_many(kind, monkeypatch):
         "atan": torch.atan, "asinh": torch.asinh, "sinh": torch.sinh,
         "clamp": lambda x: x.clamp(-0.3, 0.7),
         "addcmul": lambda x: torch.addcmul(x, x, x.flip(0), value=0.3),
+        "lerp": lambda x: torch.cat([torch.lerp(x, x.flip(0), w).reshape(-1) for w in (0.3, 0.8)]),
     }  # fmt: skip
     for name, call in calls.items():
         few = [call(part) for part in every.split(1 << 11)]
