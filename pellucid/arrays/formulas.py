@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import config
-from ..ir.formula import ELEMENTARY, FORMULAS, Formula, word
+from ..ir.formula import DOUBLE, ELEMENTARY, FORMULAS, Formula, word
 from ..llvm.alike import LARGEST
 from .halves import HALVES, narrowed, widened
 from .native import SMALL, Planned, Quick, Widened, fused, often, quick
@@ -51,11 +51,13 @@ def with_few(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def planned(prepare: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]:
+def planned(
+    prepare: Callable[..., Any], rule: Callable[..., Any], widens: bool = False
+) -> Callable[..., Any]:
     """The forward rule, which computes few numbers in order as what `prepare` makes for their shape
     (see `native.Planned`).
     """
-    vars(rule)["quick"] = Planned(prepare)
+    vars(rule)["quick"] = Planned(prepare, widens)
     return rule
 
 
@@ -78,7 +80,8 @@ def quick_of(name: str, forward: Any, function: Any) -> Quick | None:
     exact = not formula.words() & ELEMENTARY
     if exact or serves is not None and serves():
         return quick(name)
-    return found or (Widened(name) if len(formula.values) == 1 and not formula.numbers else None)
+    alone = len(formula.values) == 1 and not formula.numbers
+    return found or (Widened(name) if alone and formula.words() & ELEMENTARY - DOUBLE else None)
 
 
 def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:

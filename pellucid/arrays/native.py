@@ -188,15 +188,16 @@ class Quick(dict[str, Any]):
 
 class Planned(Quick):
     """Functions for few numbers in order that `prepare(shape, dtype, *params)` makes once for each
-    shape and parameters of an operation; None where it makes none.
+    shape and parameters of an operation; None where it makes none. With `widens` those of float32
+    serve two-byte floats.
     """
 
     __slots__ = ()
 
-    def __init__(self, prepare: Callable[..., Any], chars: str = "fd") -> None:
+    def __init__(self, prepare: Callable[..., Any], widens: bool) -> None:
         super().__init__("")
-        self.update({char: _planned(prepare, np.dtype(char)) for char in chars})
-        if "f" in self:
+        self.update({char: _planned(prepare, np.dtype(char)) for char in "fd"})
+        if widens:
             self.update({kind.char: _in_float32(self["f"], kind) for kind in HALVES})
 
     def asked(self, char: str) -> Any:

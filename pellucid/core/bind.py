@@ -142,7 +142,10 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 ):
                     r = layout.laid(r, (a, b))
                 if rg and differentiable and local.grad:
-                    needs = getattr(x, "_rg", None), getattr(y, "_rg", None)
+                    needs = (
+                        None if tx is float or tx is int else x._rg,
+                        None if ty is float or ty is int else y._rg,
+                    )
                     recorder = recorders.get(needs)
                     if recorder is None:
                         recorder = recorders[needs] = make_recorder(op, needs)

@@ -69,6 +69,7 @@ max_pool_op = defop(
     forward=planned(
         lambda shape, dtype, *window: kernels.pooling.direct.few("max", shape, dtype, window),
         _max_pool,
+        widens=True,
     ),
     aux=True,
     vjp={
