@@ -9,6 +9,7 @@ import numpy as np
 from ....arrays.halves import widened
 from ....core.tensor import Tensor
 from ....errors import DtypeError, UnsupportedError
+from ....shapes import is_channels_last
 from ..._rules import require_tensor
 
 F32 = np.dtype(np.float32)
@@ -112,3 +113,18 @@ def check_tensors(name: str, *parameters: Any) -> None:
 
 def channel_shape(ndim: int) -> tuple[int, ...]:
     return (1, -1) + (1,) * (ndim - 2)
+
+
+def as_suggested(made: Any, x: Any) -> Any:
+    """A result of batch norm in the memory that PyTorch gives it: with the channels side by side
+    where those of `x` are, in order everywhere else. Random draws of its shape follow its memory.
+    """
+    if type(made) is not np.ndarray or x.flags.c_contiguous and made.flags.c_contiguous:
+        return made
+    if x.flags.c_contiguous or not is_channels_last(x.shape, [s // x.itemsize for s in x.strides]):
+        return np.ascontiguousarray(made)
+    if made.strides == x.strides and made.base is None:
+        return made
+    kept = np.empty_like(x, dtype=made.dtype)  # not a view, which would be copied in order
+    np.copyto(kept, made)
+    return kept

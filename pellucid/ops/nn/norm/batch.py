@@ -24,12 +24,14 @@ from ....core.tape import titled
 from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError
 from ....ir import formula
+from ....shapes import is_channels_last
 from ..._rules import asked_for, require_tensor
 from ..._rules import constant as as_constant
 from ..._samples import Sample
 from ._common import (
     F32,
     KERNELS,
+    as_suggested,
     channel_shape,
     check_floating,
     check_tensors,
@@ -47,7 +49,7 @@ def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     if xp is numpy_cpu and x.dtype in KERNELS and x.size and config.kernels:
         made = kernels.rows.channel_norm.batch_norm(x, weight, bias, None, None, 0.0, eps)
         if made is not None:
-            return made[0], ("kernel", made[1], made[2])
+            return as_suggested(made[0], x), ("kernel", made[1], made[2])
     axes = (0, *range(2, x.ndim))
     xhat, mean, rstd = normalize_over(xp, x, axes, eps, True)
     out = xhat
@@ -56,7 +58,11 @@ def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
         out = out * weight.reshape(shape)
     if bias is not None:
         out = out + bias.reshape(shape)
-    return out.astype(x.dtype, copy=False), ("plain", mean.reshape(-1), rstd.reshape(-1))
+    return as_suggested(out.astype(x.dtype, copy=False), x), (
+        "plain",
+        mean.reshape(-1),
+        rstd.reshape(-1),
+    )
 
 
 def _batch_norm_vjp(
@@ -66,7 +72,8 @@ def _batch_norm_vjp(
     if F.raw and kind == "kernel":
         made = kernels.rows.channel_norm.batch_norm_backward(g, input, mean, rstd, weight)
         if made is not None:
-            return made[0], made[1] if needs[1] else None, made[2] if needs[2] else None
+            gx = as_suggested(made[0], input)
+            return gx, made[1] if needs[1] else None, made[2] if needs[2] else None
     ndim = len(input.shape)
     axes = (0, *range(2, ndim))
     count = math.prod(input.shape) // max(input.shape[1], 1)
@@ -80,7 +87,7 @@ def _batch_norm_vjp(
     gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
     scaled = g * F.reshape(weight, shape=shape) if weight is not None else g
     gx = input_grad(F, scaled, xhat, rstd, axes, count, True) if needs[0] else None
-    return gx, gw, gb
+    return as_suggested(gx, input) if F.raw else gx, gw, gb
 
 
 def _onnx_batch_norm(c: Any) -> Any:
@@ -130,11 +137,11 @@ def _by_statistics(xp: Any, x: Any, weight: Any, bias: Any, *, mean: Any, rstd: 
         run = fused("normalized" if weight is None else "normalized_affine", x)
         if run is not None:
             given = () if weight is None else (weight.reshape(shape), bias.reshape(shape))
-            return run(x, mean, rstd, *given)
+            return as_suggested(run(x, mean, rstd, *given), x)
     out = (x - mean) * rstd
     if weight is not None:
         out = out * weight.reshape(shape)
-    return out if bias is None else out + bias.reshape(shape)
+    return as_suggested(out if bias is None else out + bias.reshape(shape), x)
 
 
 def _by_statistics_vjp(
@@ -149,7 +156,7 @@ def _by_statistics_vjp(
     scale = rstd
     if weight is not None:
         scale = F.reshape(weight, shape=channel_shape(len(input.shape))) * rstd
-    return g * scale, gw, gb
+    return as_suggested(g * scale, input) if F.raw else g * scale, gw, gb
 
 
 batch_norm_by_statistics = defop(
@@ -278,6 +285,8 @@ def batch_norm(
         shape = channel_shape(a.ndim)
         wide = F32 if a.dtype in HALVES else a.dtype
         x = input if wide is a.dtype else F.cast(input, dtype=wide)
+        if not (input.is_contiguous() or is_channels_last(a.shape, input.stride())):
+            x = x.contiguous()
         rstd = _reciprocal_deviation(running_var, eps, shape, wide)
         out = (x - F.cast(_shaped(running_mean, shape), dtype=wide)) * wrap(rstd)
         if running_var._rg or running_mean._rg:
