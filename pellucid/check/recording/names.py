@@ -45,6 +45,8 @@ class Names:
         self._callers: dict[int, Any] = {}
         self._roots: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._inner: dict[int, tuple[weakref.ref[Any], dict[int, str]]] = {}
+        self._numbers: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._counted = 0
 
     # ---- modules -----------------------------------------------------------------------------------------------------
     def made(self, module: Any, site: Any, caller: Any = None) -> None:
@@ -62,6 +64,16 @@ class Names:
                 del table[key]
 
         table[key] = (weakref.ref(module, forget), site)
+
+    def number_of(self, module: Any) -> int:
+        """A number that is this module's alone. Its id is free for another module once it is
+        gone: a key that outlives the module must be this number.
+        """
+        held = self._numbers.get(id(module))
+        if held is None or held[0]() is not module:
+            self._counted += 1
+            held = self._numbers[id(module)] = (weakref.ref(module), self._counted)
+        return held[1]
 
     def site_of(self, module: Any) -> Any:
         """Where a module was made, or None."""

@@ -71,7 +71,7 @@ class DataLeak(Together):
     def __init__(self) -> None:
         super().__init__()
         self._calls: dict[int, ModelCall] = {}  # by number
-        self._learned: dict[int, Learned] = {}  # by id of a model
+        self._learned: dict[int, Learned] = {}  # by number of a model
         self._evaluations: dict[tuple[int, Any, str | None], Evaluation] = {}
         self._chosen: dict[int, Any] = {}  # id of a tensor -> where its rows were chosen
         self._splits: dict[int, Any] = {}  # number of a loader -> where its rows were chosen
@@ -241,7 +241,7 @@ class DataLeak(Together):
             return
         if len(self._calls) >= 64:
             self._calls.pop(next(iter(self._calls)))
-        found = ModelCall(module)
+        found = ModelCall(module, self.session.recorder.names.number_of(module))
         known = not held_out and learned is not None and self._all_known(learned, call)
         if not full and not known:
             self._look(found, call)
@@ -274,8 +274,7 @@ class DataLeak(Together):
         self._calls[call.number] = found
 
     def _learned_of(self, module: Any) -> Learned | None:
-        held = self._learned.get(id(module))
-        return held if held is not None and held.ref() is module else None
+        return self._learned.get(self.session.recorder.names.number_of(module))
 
     def _batch_of(self, call: ModuleCall) -> tuple[LoaderInfo, Any, Any] | None:
         """The batch of a loader that a model's input is from."""
@@ -299,7 +298,7 @@ class DataLeak(Together):
         if learned.known == call.inputs[0].number:  # the tensor of the last time
             return True
         last = call.inputs[0].shape[0] - 1
-        few = ModelCall(call.module)
+        few = ModelCall(call.module, learned.model)
         self._look(few, call, sorted({0, last // 3, last // 2, last}) if last > 0 else [0])
         known = few.codes is not None and learned.recent.issuperset(few.codes.tolist())
         learned.known = call.inputs[0].number if known else -1
@@ -419,7 +418,7 @@ class DataLeak(Together):
             self._trained_at.add(root.site)
             learned = self._learned_of(module)
             if learned is None:
-                learned = self._learned[found.model] = Learned(module)
+                learned = self._learned[found.model] = Learned(module, found.model)
             learned.add(found, self._phase)
             if len(learned.picked) >= 64 and found.first not in learned.picked:
                 continue
@@ -458,7 +457,7 @@ class DataLeak(Together):
         digest = hash(np.ascontiguousarray(array).tobytes())
         own = self._learned_of(owner)
         if own is not None and own.began == digest:
-            del self._learned[id(owner)]
+            del self._learned[own.model]
             return
         known = self._states.get(digest)
         for learned in list(self._learned.values()) if known is None else ():
@@ -466,7 +465,8 @@ class DataLeak(Together):
             if module is not None and module is not owner and digest_of(module) == digest:
                 known = learned
         if known is not None and known is not own:
-            fresh = self._learned[id(owner)] = Learned(owner)
+            number = self.session.recorder.names.number_of(owner)
+            fresh = self._learned[number] = Learned(owner, number)
             fresh.rows, fresh.grams, fresh.stains, fresh.chosen = (
                 set(known.rows),
                 set(known.grams),

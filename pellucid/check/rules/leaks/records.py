@@ -30,9 +30,9 @@ class Stain:
 class Learned:
     """What a model was trained on."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, model: int) -> None:
         self.ref = weakref.ref(module)
-        self.model = id(module)  # which may be gone in the end
+        self.model = model  # its number, since it may be gone in the end
         self.rows: set[int] = set()
         self.kept: list[Any] = []  # the rows themselves, each once
         self.count = 0
@@ -140,8 +140,8 @@ class ModelCall:
         "stain",
     )
 
-    def __init__(self, module: Any) -> None:
-        self.model = id(module)
+    def __init__(self, module: Any, model: int) -> None:
+        self.model = model  # the number of the module
         self.module = weakref.ref(module)
         self.codes: Any = None
         self.rows: Any = None
