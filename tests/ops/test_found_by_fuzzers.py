@@ -292,3 +292,30 @@ def test_a_view_without_a_node_keeps_no_gradient():
     assert view.retain_grad() is None  # there is no node to ask
     with pytest.raises(RuntimeError, match="^A view was created in no_grad mode"):
         view.sum()
+
+
+def test_fractional_pools_round_in_the_type_of_the_input():
+    samples = torch.tensor([[[0.7, 0.3]]])
+    x = torch.arange(100.0).reshape(1, 1, 10, 10)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        made = F.fractional_max_pool2d(
+            x.to(dtype), 2, output_size=6, _random_samples=samples.to(dtype)
+        )
+        starts = []
+        for sample in (0.7, 0.3):
+            alpha = torch.tensor(8.0).to(dtype) / torch.tensor(5.0).to(dtype)
+            drawn = torch.tensor(sample).to(dtype)
+            steps = [int((torch.tensor(float(i)).to(dtype) + drawn) * alpha) for i in range(5)]
+            starts.append([s - int(drawn * alpha) for s in steps] + [8])
+        want = [[10.0 * (row + 1) + column + 1 for column in starts[0]] for row in starts[1]]
+        assert made[0, 0].tolist() == want, dtype
+
+
+def test_fractional_pools_at_their_limits():
+    nothing = F.fractional_max_pool2d(torch.ones(1, 2, 1, 3), 1, output_ratio=0.5)
+    assert nothing.shape == (1, 2, 0, 1)
+    with pytest.raises(RuntimeError, match="pool time 2 too large relative to input time 2"):
+        F.fractional_max_pool3d(torch.ones(1, 2, 2, 4, 4), 2, output_size=1)
+    x = torch.tensor([[[[math.inf, math.nan], [math.nan, 1.0]]]])
+    _, place = F.fractional_max_pool2d_with_indices(x, 2, output_size=1)
+    assert place.item() == 2  # the last nan

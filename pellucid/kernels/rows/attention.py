@@ -3,9 +3,9 @@
 
 A task takes a block of queries of one head: their products with the keys stay in the second-level
 cache through the softmax and the product with the values. The backward recomputes the weights from
-each row's log-sum-exp, as in Dao et al., "FlashAttention", 2022. While a head is at work the rows
-of the next one are fetched: there is arithmetic to hide that behind. With causal masking, keys
-beyond a block's last query are left out. Rows without any key (all masked) give zeros. The
+each row's log-sum-exp, as in Dao et al., "FlashAttention", 2022, and divides them by their sum.
+While a head is at work the rows of the next one are fetched: there is arithmetic to hide that
+behind. With causal masking, keys beyond a block's last query are left out. Rows without any key (all masked) give zeros. The
 functions return None where they cannot serve their arguments.
 """
 
@@ -276,16 +276,22 @@ def _emit_backward(module: Module) -> None:
                 lse = f.load(kind, f.lse, item * f.queries + first + r, mask=lanes)
                 reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
                 # what the weights of a query lose together, since their sum stays 1
-                delta = f.var(kind, 0.0)
+                delta, total = f.var(kind, 0.0), f.var(kind, 0.0)
                 with f.loop(0, reach_here) as j:
                     score = _score(f, f.load(kind, weight, j * pitch), scale, head, query, j, lanes)
                     p = f.select(_hidden(f, first + r, j), 0.0, math.exp(f, score - lse))
                     f.store(p, weight, j * pitch)
+                    total.set(total.get() + p)
                     delta.set(f.fma(p, f.load(kind, slope, j * pitch), delta.get()))
-                total = delta.get()
+                # Beside a large number (a mask of -1e9 over all keys) the logarithm of the sum was
+                # rounded away.
+                s = total.get()
+                share = f.select(s.compare("oeq", 0.0), 0.0, 1.0 / s)
+                lost = delta.get() * share
                 with f.loop(0, reach_here) as j:
-                    p = f.load(kind, weight, j * pitch)
-                    f.store(p * (f.load(kind, slope, j * pitch) - total) * scale, slope, j * pitch)
+                    p = f.load(kind, weight, j * pitch) * share
+                    f.store(p, weight, j * pitch)
+                    f.store(p * (f.load(kind, slope, j * pitch) - lost) * scale, slope, j * pitch)
                 with f.loop(reach_here, reach) as j:
                     f.store(f.const(0.0, kind), weight, j * pitch)
                     f.store(f.const(0.0, kind), slope, j * pitch)

@@ -463,10 +463,10 @@ def _starts(sample: np.ndarray, size: int, out: int, kernel: int, dtype: Any) ->
     """Where the windows begin: a pseudo-random sequence of steps. Source: Graham, "Fractional
     Max-Pooling", 2014.
     """
-    if out == 1:
-        return np.full((*sample.shape, 1), size - kernel, np.int64)
+    if out < 2:
+        return np.full((*sample.shape, out), size - kernel, np.int64)
     alpha = np.asarray((size - kernel) / (out - 1), dtype)
-    i = np.arange(out - 1)
+    i = np.arange(out - 1).astype(dtype)  # all of it is rounded to the input's type
     s = sample[..., None].astype(dtype)
     starts = ((i + s) * alpha).astype(np.int64) - (s * alpha).astype(np.int64)
     return np.concatenate([starts, np.full((*sample.shape, 1), size - kernel, np.int64)], -1)
@@ -517,7 +517,8 @@ def _fractional(
     else:
         out = _exactly(n, "output_size", output_size)
     for d in range(n):
-        if out[d] + kernel[d] - 1 > x._array.shape[d - n]:
+        # of volumes PyTorch wants one element more
+        if out[d] + kernel[d] - 1 + (n == 3) > x._array.shape[d - n]:
             raise OperationError(
                 f"{where}: pool {_SIDES[d - n]} {kernel[d]} too large relative to input {_SIDES[d - n]} {shape[d - n]}"
             )
@@ -569,8 +570,10 @@ def _fractional_maxima(
     planes = flat.reshape(batch, channels, windows)
     values = np.take_along_axis(x.reshape(batch, channels, math.prod(size)), planes, -1)
     values = values.reshape(batch, channels, *out, math.prod(kernel))
-    ranked = np.where(np.isnan(values), np.inf, values) if values.dtype.kind == "f" else values
-    best = np.argmax(ranked, -1)
+    best = np.argmax(values, -1)
+    nan = np.isnan(values)
+    if nan.any():  # the last one
+        best = np.where(nan.any(-1), nan.shape[-1] - 1 - np.argmax(nan[..., ::-1], -1), best)
     return np.take_along_axis(
         flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1
     )[..., 0]

@@ -113,3 +113,22 @@ def test_refusals():
     assert sdpa.attention(q, q[:, :1], q) is None
     assert sdpa.attention(q, q, q, np.ones((4, 5), np.float32)) is None
     assert sdpa.attention(q[0], q[0], q[0]) is None
+
+
+@pytest.mark.parametrize("large", [-1e9, float(np.finfo(np.float32).min)])
+def test_a_row_that_a_large_number_masks_shares_alike(large):
+    q, k, v, g = (data(1, 2, 5, 8), data(1, 2, 33, 8), data(1, 2, 33, 8), data(1, 2, 5, 8))
+    mask = np.zeros((5, 33), np.float32)
+    mask[1:4] = large
+    _, lse = sdpa.attention(q, k, v, mask)
+    dq, dk, dv = sdpa.attention_backward(g, q, k, v, lse, mask)
+    # beside such a number no score is seen: each key has the same weight
+    for row in (1, 2, 3):
+        slopes = (g[:, :, row, None] @ v.swapaxes(-1, -2))[:, :, 0] / 33
+        slopes -= slopes.mean(-1, keepdims=True)
+        want = (slopes[..., None, :] @ k)[:, :, 0] * 8**-0.5
+        np.testing.assert_allclose(dq[:, :, row], want, rtol=2e-4, atol=2e-6)
+    alone = np.zeros_like(g)
+    alone[:, :, 2] = 1
+    *_, dv = sdpa.attention_backward(alone, q, k, v, lse, mask)
+    np.testing.assert_allclose(dv, 1 / 33, rtol=1e-5)
