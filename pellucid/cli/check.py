@@ -24,6 +24,7 @@ from pellucid.check.session import Session
 from pellucid.cli import folder, run, stand_in
 from pellucid.cli.command_line import Parser, add_common, silencing, split, target
 from pellucid.debug.pictures import timeline
+from pellucid.interop.children import as_torch_too
 
 from ..check.recording.instrument import compiled
 from ..check.recording.recorder import StopRun
@@ -163,7 +164,8 @@ def _check(
         "max_steps": options.max_steps,
     }
     stalls = launch.Stalls(made, options.stall) if made is not None else nullcontext()
-    with silencing(options.quiet), stalls:
+    children = as_torch_too() if options.engine == "pellucid" else nullcontext()
+    with silencing(options.quiet), stalls, children:
         failure, status = _watch(session, code, module, follow)
         result = session.finish(failure)
         sys.stdout.flush()

@@ -25,6 +25,7 @@ from ..debug.questions.errors import about_error, user_frames
 from ..debug.questions.explain import QUESTIONS, explain
 from ..debug.questions.naming import members
 from ..debug.questions.result import Explanation
+from ..interop.children import as_torch_too
 from . import run
 from .command_line import (
     Enough,
@@ -80,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
         return 1
     finished = None
     try:
-        with silencing(options.quiet):
+        with silencing(options.quiet), as_torch_too():
             try:
                 code, module = run.load(*what, script_arguments)
             except run.NotFound as error:

@@ -20,6 +20,7 @@ from typing import Any
 from pellucid.core.source import PACKAGE, is_library
 from pellucid.errors import explained
 from pellucid.interop import as_torch, torch_alias
+from pellucid.interop.children import as_torch_too
 
 from ..core.display.notebook import is_notebook, source_of, traceback_of
 from .command_line import (
@@ -70,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
             ]
         )
     kind, name = target(options, parser)
-    with silencing(options.quiet), stopping_after(options.max_steps):
+    with silencing(options.quiet), stopping_after(options.max_steps), as_torch_too():
         try:
             code, module = load(kind, name, rest)
         except NotFound as error:

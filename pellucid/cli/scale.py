@@ -18,6 +18,7 @@ from typing import Any
 
 from pellucid.core import observe
 from pellucid.distributed.cost import NETWORKS, OVERLAP, MeasuredStep, Network, Prediction, predict
+from pellucid.interop.children import as_torch_too
 
 from . import run
 from .command_line import Enough, Parser, add_common, flush, silencing, split, target
@@ -74,7 +75,7 @@ def main(argv: Sequence[str]) -> int:
         }.items():
             os.environ.setdefault(name, str(value))
     meter = Meter(options.max_steps or _STEPS, options.bucket_cap_mb)
-    with silencing(options.quiet):
+    with silencing(options.quiet), as_torch_too():
         try:
             code, module = run.load(*what, rest)
         except run.NotFound as error:

@@ -14,31 +14,11 @@ from importlib import metadata
 from pathlib import Path
 
 from pellucid._files import replacing
+from pellucid.interop.children import FILES, FOLDER, VERSION
 
 from .command_line import Parser
 
-VERSION = "2.13.0+pellucid"
 _INFO = f"torch-{VERSION}.dist-info"
-_CODE = '''\
-"""Pellucid under PyTorch's name. `pellucid stand-in install` wrote this file, `pellucid stand-in remove` takes it away."""
-
-import sys
-
-del sys.modules[__name__]
-try:
-    from pellucid.interop import as_torch
-except ImportError as error:
-    raise ImportError("torch is Pellucid's stand-in here, and Pellucid is not installed: pip install pellucid") from error
-as_torch()
-'''
-_FILES = {
-    "torch/__init__.py": _CODE,
-    f"{_INFO}/METADATA": (
-        f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\nSummary: Pellucid under PyTorch's name (pellucid stand-in)\n"
-    ),
-    f"{_INFO}/INSTALLER": "pellucid\n",
-    f"{_INFO}/WHEEL": "Wheel-Version: 1.0\nGenerator: pellucid\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-}
 # PyTorch's command for several ranks. Windows starts no scripts by their first line.
 _COMMAND = f"""\
 #!{sys.executable}
@@ -118,7 +98,7 @@ def install(folder: Path, scripts: Path) -> str:
         raise Refused(f"{folder / 'torch'} is there already and is not Pellucid's")
     if present is not None:
         remove(present[1], scripts)
-    names = [*_FILES, f"{_INFO}/RECORD"]
+    names = [*FILES, f"{_INFO}/RECORD"]
     command = scripts / "torchrun"
     try:
         if os.name == "posix" and not command.exists():
@@ -127,11 +107,12 @@ def install(folder: Path, scripts: Path) -> str:
             command.chmod(0o755)
             names.append(os.path.relpath(command, folder))
         record = "".join(f"{name},,\n" for name in names)
-        for name, text in {**_FILES, f"{_INFO}/RECORD": record}.items():
+        contents = {name: (FOLDER / name).read_bytes() for name in FILES}
+        for name, content in {**contents, f"{_INFO}/RECORD": record.encode()}.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as file:
-                file.write(text.encode())
+                file.write(content)
     except OSError as error:
         raise Refused(f"cannot write to {folder}: {error.strerror}") from error
     return f"torch {VERSION} is in {folder}: `import torch` is Pellucid in this environment. Undo: pellucid stand-in remove"

@@ -247,3 +247,46 @@ def test_an_error_with_a_hint_shows_no_frame_of_the_library(line):
         caught.value.__context__ is None
         and caught.value.__notes__[0].splitlines()[-1][:7] == "  hint:"
     )
+
+
+CHILD = """
+import importlib.metadata
+found = importlib.metadata.version("torch")
+import pellucid, torch
+print(torch.__name__, torch is pellucid, found)
+"""
+
+
+def test_processes_that_the_program_starts_have_pellucid_as_torch(write, tmp_path, monkeypatch):
+    (tmp_path / "other.py").write_text("")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    script = write(
+        f"""
+        import subprocess, sys
+        own = subprocess.run([sys.executable, "-c", {"import other" + CHILD!r}])
+        module = [sys.executable, "-m", "torch.distributed.run", "--help"]
+        print(subprocess.run(module, capture_output=True, text=True).stdout.split()[:2], flush=True)
+        sys.exit(own.returncode)
+        """
+    )
+    done = run(script, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "torch True 2.13.0+pellucid",
+        "['usage:', 'torchrun']",
+    ]
+
+
+def test_a_program_ends_with_the_path_it_began_with(write, tmp_path, monkeypatch):
+    from pellucid.interop.children import FOLDER, as_torch_too
+
+    for before in (None, "somewhere"):
+        if before is None:
+            monkeypatch.delenv("PYTHONPATH", raising=False)
+        else:
+            monkeypatch.setenv("PYTHONPATH", before)
+        with as_torch_too(), as_torch_too():
+            within = os.environ["PYTHONPATH"].split(os.pathsep)
+            assert within == [str(FOLDER), *([before] if before else [])]
+        assert os.environ.get("PYTHONPATH") == before

@@ -99,6 +99,17 @@ def test_without_pellucid_it_says_so(folder, scripts):
     )
 
 
+def test_another_environment_keeps_its_own_torch(folder, scripts, tmp_path_factory):
+    stand_in.install(folder, scripts)
+    real = tmp_path_factory.mktemp("real")
+    (real / "torch").mkdir()
+    (real / "torch" / "__init__.py").write_text("import sys; this = sys.modules[__name__]")
+    (real / "torch" / "nn.py").write_text("")
+    text = "import sys; sys.modules['pellucid'] = None; import torch.nn; print(torch.this is torch)"
+    done = python(text, folder, real)
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_the_command(folder, monkeypatch, capsys):
     monkeypatch.setattr(stand_in.sysconfig, "get_path", lambda name: str(folder))
     assert stand_in.main(["install"]) == 0 and stand_in.main(["remove"]) == 0
