@@ -66,7 +66,7 @@ class Site:
         return isinstance(other, Site) and self.code is other.code and self.lasti == other.lasti
 
     def __hash__(self) -> int:
-        return hash((id(self.code), self.lasti))
+        return hash((self.code.co_firstlineno, self.lasti))
 
     def __str__(self) -> str:
         return place(self.file, self.line)

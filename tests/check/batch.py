@@ -74,6 +74,15 @@ def main(engine, scripts):
             importlib.import_module(name)
 
     pellucid.check.all_rules()
+    if kind := os.environ.get("PELLUCID_TEST_IDS"):
+        sys.path.insert(0, str(Path(__file__).parent))
+        import identities
+
+        from pellucid.check import events
+
+        identities.install(
+            kind, events.Op, events.Value, events.ModuleCall, torch.nn.Module, torch.Tensor
+        )
     gc.collect()
     gc.freeze()  # forks share what nobody collects
     results, running, waiting = {}, {}, list(scripts)

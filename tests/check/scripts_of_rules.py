@@ -36,12 +36,14 @@ MARK = re.compile(r"# <- finding(?:: ([\w, -]+))?")
 
 
 @lru_cache(maxsize=2)
-def checked(engine, cases=tuple(CASES)):
+def checked(engine, cases=tuple(CASES), identities=None):
     """What the check finds in scripts, correct programs and examples: {case: result of
-    `batch.check_one`}.
+    `batch.check_one`}. With `identities` in the scripts alone, and with such an `id`.
     """
-    paths = {f"{path} --quick": path.stem for path in EXAMPLES}  # first, since they take longest
-    paths |= {str(path): path.stem for path in CORRECT}
+    paths = {}
+    if identities is None:
+        paths |= {f"{path} --quick": path.stem for path in EXAMPLES}  # first: they take longest
+        paths |= {str(path): path.stem for path in CORRECT}
     paths |= {str(SCRIPTS / f"{case}.py"): case for case in cases}
     environment = {
         **os.environ,
@@ -50,6 +52,7 @@ def checked(engine, cases=tuple(CASES)):
         "PYTHONHASHSEED": "0",
     }
     environment.pop("PELLUCID_CHECK", None)
+    environment["PELLUCID_TEST_IDS"] = identities or ""
     command = [sys.executable, str(HERE / "batch.py"), engine, *paths]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800, env=environment)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..events import VIEWS, Backward, Failure, ModuleCall, Op, Read, Site, Step, ancestors, lineage
+from ..numbers import number_of
 from ..recording.signatures import RANDOM
 from .collectives import Collectives
 from .journal import FOLDER, Journal, digest
@@ -34,7 +35,7 @@ class Wrapped:
     def __init__(self, number: int, module: Any) -> None:
         self.number = number
         self.names = {
-            id(p): name for name, p in module.module.named_parameters() if p.requires_grad
+            number_of(p): name for name, p in module.module.named_parameters() if p.requires_grad
         }
         self.synced = False  # a forward whose backward reduces has run
         self.direct: Site | None = None  # a call past the wrapper
@@ -59,8 +60,8 @@ class RankWatch:
         self.metrics = Metrics(self)
         self.clock = 0  # points that all ranks have passed together
         self.inside: list[str] = []  # "gradients", "wrapper": what collectives are for
-        self.wrapped: dict[int, Wrapped] = {}  # by id of the wrapper
-        self.inner: dict[int, Wrapped] = {}  # by id of a module inside
+        self.wrapped: dict[int, Wrapped] = {}  # by number of the wrapper
+        self.inner: dict[int, Wrapped] = {}  # by number of a module inside
         # by id: parameters whose gradients the program reduces itself
         self.by_hand: dict[int, str] = {}
         self.averaged: set[int] = set()  # of these the ones reduced since the last backward
@@ -203,9 +204,9 @@ class RankWatch:
 
     def _wrap(self, wrapper: Any, site: Site | None) -> None:
         with self.recorder.reading():
-            known = self.wrapped[id(wrapper)] = Wrapped(len(self.wrapped), wrapper)
+            known = self.wrapped[number_of(wrapper)] = Wrapped(len(self.wrapped), wrapper)
             for m in wrapper.module.modules():
-                self.inner[id(m)] = known
+                self.inner[number_of(m)] = known
             self._data[known.number] = wrapper
             ranks = getattr(wrapper.process_group, "ranks", None)
             norms = [
@@ -239,9 +240,9 @@ class RankWatch:
 
     def _on_module_enter(self, call: ModuleCall) -> None:
         module = call.module
-        if call.parent is None or id(module) not in self.inner:
+        if call.parent is None or number_of(module) not in self.inner:
             self._begins.setdefault(f"forward {call.number}", time.monotonic())
-        known = self.wrapped.get(id(module))
+        known = self.wrapped.get(number_of(module))
         if known is not None:
             if call.grad_enabled:
                 if module.require_backward_grad_sync:
@@ -258,29 +259,29 @@ class RankWatch:
                     step=self.recorder.step,
                     training=call.training,
                 )
-        elif id(module) in self.inner and call.grad_enabled:
+        elif number_of(module) in self.inner and call.grad_enabled:
             parent: Any = call.parent
-            while parent is not None and id(parent.module) not in self.wrapped:
+            while parent is not None and number_of(parent.module) not in self.wrapped:
                 parent = parent.parent
             if parent is None:
-                known = self.inner[id(module)]
+                known = self.inner[number_of(module)]
                 known.direct = known.direct or self._outside() or call.site
         if (
             type(module).__name__ in _NORMS
             and module.training
             and call.inputs
             and call.inputs[0].shape
-            and id(module) in self.inner
+            and number_of(module) in self.inner
         ):
             rows = call.inputs[0].shape[0]
-            if rows < self._norms.get(id(module), 1 << 60):
-                self._norms[id(module)] = rows
+            if rows < self._norms.get(number_of(module), 1 << 60):
+                self._norms[number_of(module)] = rows
                 self.say(
                     "norm",
                     path=call.path,
                     rows=rows,
                     shape=list(call.inputs[0].shape),
-                    ddp=self.inner[id(module)].number,
+                    ddp=self.inner[number_of(module)].number,
                 )
         if not call.grad_enabled and not module.training and call.parent is None:
             self.metrics.evaluates(call)
@@ -293,7 +294,7 @@ class RankWatch:
         while frame is not None:
             code = frame.f_code
             own = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
-            if id(own) not in self.inner and not self.recorder.is_library(code.co_filename):
+            if number_of(own) not in self.inner and not self.recorder.is_library(code.co_filename):
                 return Site(code, frame.f_lasti)
             frame = frame.f_back
         return None
@@ -321,8 +322,10 @@ class RankWatch:
         for each in b.accumulated:
             tensor = each.value.tensor
             for known in self.wrapped.values():
-                if tensor is not None and id(tensor) in known.names:
-                    by.setdefault(known.number, []).append((known.names[id(tensor)], each.onto))
+                if tensor is not None and number_of(tensor) in known.names:
+                    by.setdefault(known.number, []).append(
+                        (known.names[number_of(tensor)], each.onto)
+                    )
         for known in self.wrapped.values():
             got = by.get(known.number)
             if got is None:
@@ -347,11 +350,14 @@ class RankWatch:
                 if missing and missing not in known.said:
                     known.said.add(missing)
                     called = {
-                        id(c.module) for c in self.recorder.calls if c.step == self.recorder.step
+                        number_of(c.module)
+                        for c in self.recorder.calls
+                        if c.step == self.recorder.step
                     }
                     homes = dict(wrapper.module.named_modules())
                     told = {
-                        name: id(homes.get(name.rpartition(".")[0])) in called for name in missing
+                        name: number_of(homes.get(name.rpartition(".")[0])) in called
+                        for name in missing
                     }
                     self.say(
                         "unused",
@@ -370,7 +376,7 @@ class RankWatch:
 
     def _on_step_begin(self, s: Step) -> None:
         self._begins["optimizer"] = time.monotonic()
-        ids = {id(v.tensor) for v in s.optimizer.params()}
+        ids = {number_of(v.tensor) for v in s.optimizer.params()}
         for known in self.wrapped.values():
             if (
                 known.local is not None
@@ -416,7 +422,9 @@ class RankWatch:
             for name, p in wrapper.module.named_parameters()
         ]
         if not found and self.by_hand:
-            alive = {id(t): t for ref in self.recorder.leaves.values() if (t := ref()) is not None}
+            alive = {
+                number_of(t): t for ref in self.recorder.leaves.values() if (t := ref()) is not None
+            }
             found = [(name, alive[key]) for key, name in self.by_hand.items() if key in alive]
         return found
 
@@ -463,9 +471,9 @@ class RankWatch:
                         for v in op.inputs:
                             leaf = v.tensor
                             if leaf is not None:
-                                self.averaged.add(id(leaf))
-                                if id(leaf) not in self.by_hand:
-                                    self.by_hand[id(leaf)] = (
+                                self.averaged.add(number_of(leaf))
+                                if number_of(leaf) not in self.by_hand:
+                                    self.by_hand[number_of(leaf)] = (
                                         v.name or f"parameter {len(self.by_hand)}"
                                     )
 
@@ -611,7 +619,7 @@ class RankWatch:
         return clip_grad_norm_
 
     def _clips(self, parameters: Any, site: Site | None) -> None:
-        ids = {id(p) for p in (parameters if isinstance(parameters, list) else [parameters])}
+        ids = {number_of(p) for p in (parameters if isinstance(parameters, list) else [parameters])}
         for known in self.wrapped.values():
             if ids & set(known.names) and known.local is not None and not ids & self.averaged:
                 self.say(
@@ -652,7 +660,7 @@ class RankWatch:
             return self.inside[-1]
         return (
             "wrapper"
-            if any(id(call.module) in self.wrapped for call in self.recorder.stack)
+            if any(number_of(call.module) in self.wrapped for call in self.recorder.stack)
             else "program"
         )
 

@@ -29,6 +29,7 @@ from ..events import (
     Switched,
     whole_of,
 )
+from ..numbers import number_of
 from . import instrument, states
 from .calls import Calls
 from .recorder import Recorder
@@ -273,9 +274,7 @@ class Hooks:
             if not recorder.elsewhere:
                 recorder.copies[id(result)] = weakref.ref(result), recorder.site(2)
                 if recorder.stack:
-                    recorder.copies_within.add(id(result))
-                else:
-                    recorder.copies_within.discard(id(result))
+                    recorder.copies_within.add(number_of(result))
             return result
 
         return __deepcopy__
@@ -289,7 +288,7 @@ class Hooks:
             if not recorder.elsewhere:
                 recorder.names.made(self, *recorder.site_and_caller(2))
                 if recorder.stack:
-                    recorder.names.within.add(id(self))
+                    recorder.names.within.add(number_of(self))
 
         return __init__
 

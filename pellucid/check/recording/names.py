@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from ..numbers import number_of
+
 
 def locals_of(frame: FrameType) -> dict[str, Any]:
     """The variables of a running frame, without leaving a trace in it.
@@ -40,13 +42,11 @@ class Names:
         # id -> (module, site where it was made)
         self.modules: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self.sites: set[Any] = set()  # of all modules that were ever made
-        self.within: set[int] = set()  # ids of modules that were made while another one was called
+        self.within: set[int] = set()  # numbers of modules made while another one was called
         # by id of a module: who called the function that made it
         self._callers: dict[int, Any] = {}
         self._roots: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._inner: dict[int, tuple[weakref.ref[Any], dict[int, str]]] = {}
-        self._numbers: dict[int, tuple[weakref.ref[Any], int]] = {}
-        self._counted = 0
 
     # ---- modules -----------------------------------------------------------------------------------------------------
     def made(self, module: Any, site: Any, caller: Any = None) -> None:
@@ -54,7 +54,6 @@ class Names:
         key, table = id(module), self.modules
         self.sites.add(site)
         self._callers.pop(key, None)
-        self.within.discard(key)
         if caller is not None:
             self._callers[key] = caller
 
@@ -64,16 +63,6 @@ class Names:
                 del table[key]
 
         table[key] = (weakref.ref(module, forget), site)
-
-    def number_of(self, module: Any) -> int:
-        """A number that is this module's alone. Its id is free for another module once it is
-        gone: a key that outlives the module must be this number.
-        """
-        held = self._numbers.get(id(module))
-        if held is None or held[0]() is not module:
-            self._counted += 1
-            held = self._numbers[id(module)] = (weakref.ref(module), self._counted)
-        return held[1]
 
     def site_of(self, module: Any) -> Any:
         """Where a module was made, or None."""
@@ -161,11 +150,11 @@ class Names:
 
     def inner_path(self, root: Any, module: Any) -> str | None:
         """The path of a module below a root, without the root's name; None when it is not in it."""
-        held = self._inner.get(id(root))
-        if held is None or held[0]() is not root or id(module) not in held[1]:
-            held = (weakref.ref(root), {id(m): path for path, m in root.named_modules()})
-            self._inner[id(root)] = held
-        return held[1].get(id(module))
+        held = self._inner.get(number_of(root))
+        if held is None or held[0]() is not root or number_of(module) not in held[1]:
+            held = (weakref.ref(root), {number_of(m): path for path, m in root.named_modules()})
+            self._inner[number_of(root)] = held
+        return held[1].get(number_of(module))
 
     # ---- tensors -----------------------------------------------------------------------------------------------------
     def parameter(self, tensor: Any) -> str | None:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..events import Glimpse, Site, Value
+from ..numbers import number_of
 
 FIRST = 64  # steps that are recorded before the first rest
 FEWEST, MANY = 24, 500  # ... or so few, once so many calls of modules have been recorded
@@ -66,7 +67,7 @@ class Rest:
         self._shapes: dict[int, set[Any]] = {}  # by loader: shapes of batches that were seen
         # by place: optimizers that were made there, beginnings and ends of passes of loaders
         self._counts: dict[Any, int] = {}
-        self._modes: dict[int, bool] = {}  # by id of a module: the mode that rules know of
+        self._modes: dict[int, bool] = {}  # by number of a module: the mode that rules know of
 
     # ---- when --------------------------------------------------------------------------------
     def untold(self, event: str) -> bool:
@@ -226,6 +227,6 @@ class Rest:
 
     def switched(self, module: Any, training: bool) -> bool:
         """Whether rules should be told of `train()` or `eval()`: in a rest only when it differs."""
-        known = self._modes.get(id(module))
-        self._modes[id(module)] = training
+        known = self._modes.get(number_of(module))
+        self._modes[number_of(module)] = training
         return not self.recorder.resting or known is not training

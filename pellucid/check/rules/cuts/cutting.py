@@ -6,6 +6,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from ...events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ...numbers import number_of
 from ...rule import Rule, cause_site
 from ..models.averages import follows
 from ..source.places import Place, use_of_helper
@@ -448,7 +449,7 @@ class GradientCut(Rule):
             tensor = a.value.tensor
             place = (
                 recorder.copied(tensor)
-                if tensor is not None and id(tensor) in recorder.copies_within and not a.onto
+                if tensor is not None and number_of(tensor) in recorder.copies_within and not a.onto
                 else None
             )
             if place is None or self._flat.get(("copy", place), -1) == event.number:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...events import Op, Written
 from ...fingerprint import fingerprint
+from ...numbers import number_of
 from ...rule import Rule
 
 EPOCHS = 3  # in each of which a sample is another one
@@ -103,9 +104,9 @@ class SampleChangedInPlace(Rule):
         dataset = info.whole_dataset
         if array is None or not hasattr(dataset, "__dict__"):
             return
-        stored = self._stored.get(id(dataset))
+        stored = self._stored.get(number_of(dataset))
         if stored is None or stored.ref() is not dataset:
-            stored = self._stored[id(dataset)] = _Stored(dataset, self.session.engine.Tensor)
+            stored = self._stored[number_of(dataset)] = _Stored(dataset, self.session.engine.Tensor)
         key = site, begin
         if (
             key not in self._written

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ...events import Batch, LoaderInfo, Site, Step
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import Place, tree, walk
 
@@ -20,7 +21,7 @@ class SamplesMissing(Rule):
     summary = "batches leave out samples: the share of other processes, all that do not fill a batch, all after the first"
 
     def __init__(self) -> None:
-        # by id of the data set: the ranks that samplers were made for, of how many, where the first
+        # by number of the data set: the ranks that samplers were made for, of how many, where the first
         self._shares: dict[int, tuple[set[int], int, Site | None]] = {}
         self._stepped = False
         self._passes: dict[tuple[str, int], int] = {}  # by place of a loop
@@ -48,7 +49,7 @@ class SamplesMissing(Rule):
         distributed = self.session.engine.torch.distributed
         if distributed.is_available() and distributed.is_initialized():
             return
-        key = id(event.whole_dataset)
+        key = number_of(event.whole_dataset)
         site = self.session.recorder.parts.get(sampler) or event.site
         ranks, _, first = self._shares.get(key, (set[int](), shares, site))
         ranks.add(int(getattr(sampler, "rank", 0)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...events import VIEWS, Backward, ModuleCall, Op, Site, Step, Value, lineage
+from ...numbers import number_of
 from ...rule import Rule
 from ..losses.sign import terms_of
 from .labels import BINARY
@@ -75,7 +76,7 @@ class GeneratorLabels(Rule):
         waiting, self._waiting = self._waiting, []
         if not waiting:
             return
-        stepped = {id(v.tensor) for v in event.optimizer.params()}
+        stepped = {number_of(v.tensor) for v in event.optimizer.params()}
         for held in waiting:
             learned = self._learned.setdefault(held.adversary, set())
             if stepped & held.adversary and not stepped & held.generator:
@@ -114,4 +115,4 @@ def _calls(scores: Value) -> tuple[ModuleCall, ModuleCall] | None:
 def _parameters(call: ModuleCall) -> frozenset[int]:
     """The ids of a model's parameters."""
     module = call.module
-    return frozenset() if module is None else frozenset(id(p) for p in module.parameters())
+    return frozenset() if module is None else frozenset(number_of(p) for p in module.parameters())

@@ -24,6 +24,7 @@ from ...events import (
     Value,
     Written,
 )
+from ...numbers import number_of
 from ...rule import Rule, distinct
 from ..losses.origin import Sampled
 from ..source.places import Place, assigned_before, receiver, tree, walk, written_to
@@ -151,7 +152,9 @@ class LabelDtype(Rule):
         """Tensors of a TensorDataset are the source of the batches'."""
         dataset = event.whole_dataset
         self._owned[event.number] = {
-            id(a) for a in getattr(dataset, "__dict__", {}).values() if isinstance(a, np.ndarray)
+            number_of(a)
+            for a in getattr(dataset, "__dict__", {}).values()
+            if isinstance(a, np.ndarray)
         }
         kind, value = self.session.engine.Tensor, self.session.recorder.value
         held = [value(t) for t in getattr(dataset, "__dict__", {}).values() if isinstance(t, kind)]
@@ -326,7 +329,7 @@ class LabelDtype(Rule):
         owned = self._owned.get(event.loader.number, set())
         for entry in self._arrays:
             held = entry[0]()
-            if held is None or entry[2]["what"] != "truncates" or id(held) not in owned:
+            if held is None or entry[2]["what"] != "truncates" or number_of(held) not in owned:
                 continue
             for given in event.values:
                 made = given.producer

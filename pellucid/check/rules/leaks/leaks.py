@@ -24,6 +24,7 @@ from ...events import (
     lineage,
     whole_of,
 )
+from ...numbers import number_of
 from ...rule import distinct
 from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
 from ..source.origins import written_at
@@ -80,7 +81,7 @@ class DataLeak(Together):
         self._orders: dict[Any, int] = {}  # by line: how often it has drawn an order of rows
         # ids of data sets whose batches took part in a loss with a backward
         self._trained_on: set[int] = set()
-        # by number of a loader: the id of its data set, which may be gone when it is asked for
+        # by number of a loader: the number of its data set, which may be gone when it is asked for
         self._datasets: dict[int, int] = {}
         # by digest of a model's first parameter when it was evaluated: what it had learned
         self._states: dict[int, Learned] = {}
@@ -93,8 +94,7 @@ class DataLeak(Together):
         self._targets: dict[str, None] = {}  # what losses compare with, as it is written
         self._joined: list[
             tuple[set[int], Site | None]
-        ] = []  # ids of data sets that one loader gives together, and where it was made
-        self._bases: list[Any] = []  # data sets whose ids stand in `samples`
+        ] = []  # numbers of data sets that one loader gives together, and where it was made
 
     # ---- where rows come from --------------------------------------------------------------------------------------------
     def on_op(self, op: Op) -> None:
@@ -180,7 +180,7 @@ class DataLeak(Together):
         """A loader of a TensorDataset gives the rows of its first tensor."""
         dataset, recorder = event.dataset, self.session.recorder
         if type(dataset).__name__ == "ConcatDataset":
-            self._joined.append(({id(d) for d in dataset.datasets}, event.site))
+            self._joined.append(({number_of(d) for d in dataset.datasets}, event.site))
         part = recorder.parts.get(dataset) if type(dataset).__name__ == "Subset" else None
         if part is not None:
             call = part.call
@@ -210,7 +210,7 @@ class DataLeak(Together):
         for value in event.values:
             self._batches[value.id] = event.loader, dataset, event.indices
         if dataset is not None:
-            self._datasets[event.loader.number] = id(dataset)
+            self._datasets[event.loader.number] = number_of(dataset)
 
     # ---- calls ------------------------------------------------------------------------------------------------------------
     def on_module_enter(self, call: ModuleCall) -> None:
@@ -241,7 +241,7 @@ class DataLeak(Together):
             return
         if len(self._calls) >= 64:
             self._calls.pop(next(iter(self._calls)))
-        found = ModelCall(module, self.session.recorder.names.number_of(module))
+        found = ModelCall(module, number_of(module))
         known = not held_out and learned is not None and self._all_known(learned, call)
         if not full and not known:
             self._look(found, call)
@@ -256,9 +256,7 @@ class DataLeak(Together):
             except (TypeError, ValueError, IndexError, KeyError):
                 base, indices = None, []
             if base is not None:
-                if not any(base is known for known in self._bases):
-                    self._bases.append(base)
-                found.samples = [(id(base), indices)]
+                found.samples = [(number_of(base), indices)]
         if found.codes is None and not found.samples and not known:
             return
         found.shared = value.id if _chosen_by(value, call.inputs[1:]) else None
@@ -274,7 +272,7 @@ class DataLeak(Together):
         self._calls[call.number] = found
 
     def _learned_of(self, module: Any) -> Learned | None:
-        return self._learned.get(self.session.recorder.names.number_of(module))
+        return self._learned.get(number_of(module))
 
     def _batch_of(self, call: ModuleCall) -> tuple[LoaderInfo, Any, Any] | None:
         """The batch of a loader that a model's input is from."""
@@ -465,7 +463,7 @@ class DataLeak(Together):
             if module is not None and module is not owner and digest_of(module) == digest:
                 known = learned
         if known is not None and known is not own:
-            number = self.session.recorder.names.number_of(owner)
+            number = number_of(owner)
             fresh = self._learned[number] = Learned(owner, number)
             fresh.rows, fresh.grams, fresh.stains, fresh.chosen = (
                 set(known.rows),

@@ -37,12 +37,12 @@ class Learned:
         self.kept: list[Any] = []  # the rows themselves, each once
         self.count = 0
         self.grams: set[int] = set()
-        self.samples: dict[int, set[int]] = {}  # by id of a data set
+        self.samples: dict[int, set[int]] = {}  # by number of a data set
         self.stains: set[Stain] = set()
         self.chosen: set[Any] = set()  # places where they were chosen
         # ids of tensors that are the same in all calls: a graph's nodes
         self.shared: set[int] = set()
-        # by id of a data set: where a loader of all of it was made
+        # by number of a data set: where a loader of all of it was made
         self.loaders: dict[int, Site | None] = {}
         self.began = digest_of(module)
         self.phase = 0  # the optimizers that were made before it was trained last
@@ -98,7 +98,7 @@ class Evaluation:
         self.later = False  # in train mode and with gradients, on a line that nothing trains on
         self.given: str | None = None  # what the model is called with, as it is written
         self.beside: set[Any] = set()  # where those of training were
-        self.dataset: int | None = None  # `id` of the data set of the loader that gave them
+        self.dataset: int | None = None  # number of the data set of the loader that gave them
         self.loader: Site | None = None  # where that loader was made
         self.written: Any = None  # where the source says that the rows were chosen
         self.part = False  # that loader gives a part of a data set

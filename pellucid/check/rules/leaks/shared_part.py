@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 
 from ...events import LoaderInfo, Step
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import Place, tree, walk
 
@@ -33,8 +34,8 @@ class DatasetShared(Rule):
         whole = event.whole_dataset
         if event.dataset is whole or whole is None or not hasattr(whole, "__dict__"):
             return
-        self._parts[id(whole)].add(id(event.dataset))
-        if len(self._parts[id(whole)]) > 1:
+        self._parts[number_of(whole)].add(number_of(event.dataset))
+        if len(self._parts[number_of(whole)]) > 1:
             self._names |= vars(whole).keys()
 
     def finish(self) -> None:

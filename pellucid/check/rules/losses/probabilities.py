@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...events import ORDERS, Backward, Failure, Op, Read, Site, Value, ancestors
+from ...numbers import number_of
 from ...rule import Rule, cause_site
 from ..source.places import aliased, handed_in, note_caller, promised, use_of_helper
 from .by_hand import (
@@ -463,7 +464,7 @@ def _who(found: Origin) -> Any:
     """The same for all scores that one layer makes."""
     call = found.op.module
     module = call.module if call is not None and not found.op.direct else None
-    return id(module) if module is not None else found.op.site
+    return number_of(module) if module is not None else found.op.site
 
 
 def _layer(found: Origin) -> Any:

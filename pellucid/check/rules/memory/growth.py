@@ -6,10 +6,11 @@ import ast
 import gc
 import re
 import sys
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from ...events import Op, Read, Step, Value
+from ...numbers import number_of
 from ...recording.names import locals_of
 from ...rule import Rule
 from ..source.places import Place, function_around, scopes, tree, walk
@@ -40,10 +41,11 @@ class MemoryGrowth(Rule):
         self._found: dict[Any, tuple[Any, dict[str, Any], set[int]]] = {}
         # by place: id, size and step of the last result, how often it grew
         self._joined: dict[Any, tuple[int, int, int, int]] = {}
-        self._lengths: dict[int, int] = {}  # by id of a container with a limit
-        self._hooks: dict[Any, int] = {}  # by id of a module (and kind): hooks at the last look
-        # by id of a container: step and length at the last look
-        self._sizes: dict[int, tuple[int, int]] = {}
+        # by file, name and how many of that name come before: the length of a container with a limit
+        self._lengths: dict[Any, int] = {}
+        self._hooks: dict[Any, int] = {}  # by number of a module (and kind): hooks at the last look
+        # by the same of any container: step and length at the last look
+        self._sizes: dict[Any, tuple[int, int]] = {}
         self._filled: dict[
             str, tuple[Any, dict[str, Any]]
         ] = {}  # by name of a container that grows: the line that fills it, evidence
@@ -128,6 +130,7 @@ class MemoryGrowth(Rule):
     def _limits(self) -> None:
         """`self.capacity = 500`, and a list that is longer and grows."""
         recorder = self.session.recorder
+        seen: Counter[Any] = Counter()
         for scope, file in scopes(recorder, self.session.script):
             limits = {
                 k: v
@@ -144,8 +147,10 @@ class MemoryGrowth(Rule):
                     or getattr(held, "maxlen", None) is not None
                 ):
                     continue
-                before = self._lengths.get(id(held))
-                self._lengths[id(held)] = len(held)
+                which = file, key, seen[file, key]
+                seen[file, key] += 1
+                before = self._lengths.get(which)
+                self._lengths[which] = len(held)
                 if before is not None and len(held) > before:
                     place = puts(key, [file])
                     self.report(
@@ -166,11 +171,14 @@ class MemoryGrowth(Rule):
         """
         if n < 15:
             return
+        seen: Counter[Any] = Counter()
         for key, held, file in containers(self.session.recorder, self.session.script):
             if len(held) < 8 or getattr(held, "maxlen", None) is not None:
                 continue
-            last = self._sizes.get(id(held))
-            self._sizes[id(held)] = n, len(held)
+            which = file, key, seen[file, key]
+            seen[file, key] += 1
+            last = self._sizes.get(which)
+            self._sizes[which] = n, len(held)
             if last is None or len(held) < last[1]:
                 self._filled.pop(key, None)
                 continue
@@ -218,9 +226,9 @@ class MemoryGrowth(Rule):
         for module in self.session.recorder.names.alive():
             for kind in _HOOKS:
                 count = self._again(module, kind)
-                before = self._hooks.get((id(module), kind), 0)
+                before = self._hooks.get((number_of(module), kind), 0)
                 if count >= 3:
-                    self._hooks[id(module), kind] = count
+                    self._hooks[number_of(module), kind] = count
                 if count > before >= 3 and count < 0.8 * steps:
                     place = self._registered()
                     if place is not None:
@@ -240,8 +248,8 @@ class MemoryGrowth(Rule):
                 count = len(getattr(module, kind, None) or ())
                 if count < self.STEPS:
                     continue
-                before = self._hooks.get(id(module), 0)
-                self._hooks[id(module)] = count
+                before = self._hooks.get(number_of(module), 0)
+                self._hooks[number_of(module)] = count
                 if before and count > before and count >= 0.8 * steps:
                     place = self._registered()
                     if place is not None:

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ...events import Called, Op, Step, Written, lineage
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import Place, function_around, tree, walk
 
@@ -30,7 +31,7 @@ class MemoryShared(Rule):
     supersedes = ("loss-at-chance", "same-batch")
 
     def __init__(self) -> None:
-        # by id of an array that is written in place: its references, how often there were more
+        # by number of an array that is written in place: its references, how often there were more
         self._references: dict[int, tuple[int, int]] = {}
         self._told: set[Any] = set()
         self._stepped: set[int] = set()  # numbers of optimizers
@@ -99,10 +100,10 @@ class MemoryShared(Rule):
     def _counted(self, thing: Any, site: Any) -> None:
         """Whether more and more entries hold the thing that is written in place."""
         count = sys.getrefcount(thing)
-        before, grown = self._references.get(id(thing), (count, 0))
+        before, grown = self._references.get(number_of(thing), (count, 0))
         if len(self._references) > 256:
             self._references.clear()
-        self._references[id(thing)] = count, (grown + 1 if count > before else grown)
+        self._references[number_of(thing)] = count, (grown + 1 if count > before else grown)
         if count < _GROWN or grown < _GROWN // 2 or site is None:
             return
         self._tell(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...events import ModuleCall, Op, Value
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import attribute_place, is_users
 
@@ -95,7 +96,7 @@ class Constants:
                     if thing is tensor and not _KNOWN.search(name):
                         place = attribute_place(recorder, module, name)
                         return (
-                            _Constant(value, op.name, id(module), name, place, op.site)
+                            _Constant(value, op.name, number_of(module), name, place, op.site)
                             if place is not None
                             else None
                         )

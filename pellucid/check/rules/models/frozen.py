@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from ...events import Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Value
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import (
     Place,
@@ -116,7 +117,7 @@ class ParamFrozen(Rule):
                 self._weight(op)
                 weight = op.args.get("weight")
                 if isinstance(weight, Value) and self.step < self._since + 4:
-                    self._last[id(op.module.root.module)] = weight
+                    self._last[number_of(op.module.root.module)] = weight
             return
         wanted = op.args.get("value", op.args.get("requires_grad", True))
         for value in op.inputs[:1]:
@@ -399,7 +400,7 @@ class ParamFrozen(Rule):
         """
         recorder = self.session.recorder
         for root in recorder.names.roots():
-            weight = self._last.get(id(root))
+            weight = self._last.get(number_of(root))
             place = self.frozen_at(weight) if weight is not None else None
             if (
                 weight is None

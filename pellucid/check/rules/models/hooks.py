@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from ...events import HookAdded
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import Place, Repeated, tree, walk
 
@@ -109,7 +110,7 @@ class HooksPileUp(Rule):
     TIMES = 3
 
     def __init__(self) -> None:
-        # by place and id of the owner: the owner, and its hooks
+        # by place and number of the owner: the owner, and its hooks
         self._held: dict[Any, tuple[Any, list[HookAdded]]] = {}
         self._calls = Repeated()
 
@@ -119,7 +120,7 @@ class HooksPileUp(Rule):
             return  # a tensor that is made anew in each step
         callers = self.session.recorder.callers()
         self._calls.add(event.site, callers)
-        key = event.site, id(event.owner)
+        key = event.site, number_of(event.owner)
         ref, held = self._held.get(key, (None, []))
         if ref is None or ref() is not event.owner:
             ref, held = weakref.ref(event.owner), []

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...events import Loaded, ModuleCall, Saved, Site
 from ...fingerprint import fingerprint
+from ...numbers import number_of
 from ...recording.signatures import RANDOM
 from ...rule import Rule
 from ..randomness.draws import drawn_numbers
@@ -38,7 +39,7 @@ class KeysIgnored(Rule):
     summary = "load_state_dict ignores the entries that should be loaded, or they are overwritten"
 
     def __init__(self) -> None:
-        # by id of a module: what is to be said when it is used
+        # by number of a module: what is to be said when it is used
         self._waiting: dict[int, tuple[Any, Any, str, dict[str, Any], str]] = {}
         # modules that were loaded and not used yet: where, and how many operations were before
         self._loaded: list[tuple[Any, Site | None, int]] = []
@@ -49,7 +50,7 @@ class KeysIgnored(Rule):
             number = self.session.recorder.number()
             self._loaded.append((weakref.ref(event.module), event.site, number))
         module, given = event.module, event.given
-        self._waiting.pop(id(module), None)
+        self._waiting.pop(number_of(module), None)
         own = module.state_dict()
         taken = len(given) - len(event.unexpected)
         if not own:
@@ -96,7 +97,7 @@ class KeysIgnored(Rule):
             "model": list(own)[:5],
             "loaded_at": event.site,
         }
-        self._waiting[id(module)] = weakref.ref(module), site, what, evidence, fix
+        self._waiting[number_of(module)] = weakref.ref(module), site, what, evidence, fix
 
     def on_module_enter(self, call: ModuleCall) -> None:
         """The model is used as it is."""
@@ -109,10 +110,10 @@ class KeysIgnored(Rule):
     def _redrawn(self, root: Any) -> None:
         """Whether what was loaded into a model has been drawn anew since."""
         recorder, waiting, self._loaded = self.session.recorder, self._loaded, []
-        own = {id(m) for m in root.modules()} if root is not None else set()
+        own = {number_of(m) for m in root.modules()} if root is not None else set()
         for ref, site, number in waiting:
             module = ref()
-            if module is None or id(module) not in own:
+            if module is None or number_of(module) not in own:
                 self._loaded += [(ref, site, number)] if module is not None else []
                 continue
             weights = [recorder.value(p) for p in module.parameters() if p.ndim > 1]
@@ -224,7 +225,7 @@ class StateNotSaved(Rule):
     def __init__(self) -> None:
         # by class: the model that was saved, and what it held besides its state
         self._saved: dict[type, tuple[Any, dict[tuple[str, str], bytes]]] = {}
-        # by id of a module that has loaded a state: what it holds that was another value there
+        # by number of a module that has loaded a state: what it holds that was another value there
         self._loaded: dict[int, tuple[Any, dict[tuple[str, str], bytes]]] = {}
 
     def on_saved(self, event: Saved) -> None:
@@ -237,16 +238,20 @@ class StateNotSaved(Rule):
         """Another model gets the state."""
         module = event.module
         source, held = self._saved.get(type(module), (None, {}))
-        self._loaded.pop(id(module), None)
+        self._loaded.pop(number_of(module), None)
         if source is None or source() is module or event.missing or event.unexpected:
             return
-        self._loaded[id(module)] = weakref.ref(module), held
+        self._loaded[number_of(module)] = weakref.ref(module), held
 
     def on_module_exit(self, call: ModuleCall) -> None:
         """The model has computed with what it has."""
-        if not self._loaded or call.parent is not None or id(call.module) not in self._loaded:
+        if (
+            not self._loaded
+            or call.parent is not None
+            or number_of(call.module) not in self._loaded
+        ):
             return
-        ref, before = self._loaded.pop(id(call.module))
+        ref, before = self._loaded.pop(number_of(call.module))
         module = call.module
         if ref() is not module or call.tags.get("error"):
             return

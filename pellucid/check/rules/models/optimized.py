@@ -8,6 +8,7 @@ import weakref
 from typing import Any, ClassVar
 
 from ...events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import (
     Place,
@@ -84,12 +85,12 @@ class _Leaves(Rule):
         """What goes into models, and in which mode they are."""
         if call.parent is None:
             self.inputs.update(v.id for v in call.inputs if v.is_leaf and v.requires_grad)
-            (self.in_training if call.training else self.evaluated).add(id(call.module))
+            (self.in_training if call.training else self.evaluated).add(number_of(call.module))
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """What its parameters are called now."""
         self.optimizers.append(event)
-        self._there[event.number] = {id(m) for m in self.session.recorder.names.alive()}
+        self._there[event.number] = {number_of(m) for m in self.session.recorder.names.alive()}
         own = {v.id: v for v in event.params()}
         value = self.session.recorder.value
         for root in self.session.recorder.names.roots():
@@ -202,7 +203,7 @@ class ParamReplaced(_Leaves):
                 rf"([\w.]+\.)?{re.escape(name)} *=[^=]", made.text
             )
             place = made if there else assigned_after(old.optimizer, self.session.script, name)
-            what, key = title, (id(root), "")
+            what, key = title, (number_of(root), "")
         else:
             place, part = None, ""
             parts = path.split(".")
@@ -212,7 +213,7 @@ class ParamReplaced(_Leaves):
                 if place is not None:
                     break
             place = place or put_in_place(recorder.files(self.session.script))
-            what, key = f"{title}.{part}", (id(root), str(place))
+            what, key = f"{title}.{part}", (number_of(root), str(place))
         if key in self._told:
             return
         self._told.add(key)
@@ -545,7 +546,7 @@ class ParamNotInOptimizer(_Leaves):
         names = self.session.recorder.names
         if (
             names.within
-            and id(call.module) in names.within
+            and number_of(call.module) in names.within
             and call.grad_enabled
             and call.module is not None
         ):
@@ -598,7 +599,7 @@ class ParamNotInOptimizer(_Leaves):
             found = self._plain(value)
         else:
             root, path = owner
-            teacher = id(root) in self.evaluated and id(root) not in self.in_training
+            teacher = number_of(root) in self.evaluated and number_of(root) not in self.in_training
             if teacher or self.replaced(value, root, path) is not None:
                 return None
             if value.id in self._freed:
@@ -629,7 +630,7 @@ class ParamNotInOptimizer(_Leaves):
                     value.name or "a tensor",
                 )
             found = (
-                ("root", id(root)) if container is None else ("list", str(container[0])),
+                ("root", number_of(root)) if container is None else ("list", str(container[0])),
                 *(container or (None, "")),
             )
         return None if found is None else (*found, value.name or "a tensor")
@@ -735,7 +736,7 @@ class ParamNotInOptimizer(_Leaves):
 
     def _before(self, info: OptimizerInfo, module: Any) -> bool:
         """Whether an optimizer was made before a module."""
-        return id(module) not in self._there.get(info.number, {id(module)})
+        return number_of(module) not in self._there.get(info.number, {number_of(module)})
 
     def _fine_tuned(self, root: Any) -> bool:
         """Whether only the last parts of a model were given to the optimizer, and all before them

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ...events import ModuleCall, Op, OptimizerInfo, Step, Value
+from ...numbers import number_of
 from ...recording.hooks import LIBRARY
 from ...rule import Rule
 from ..source.places import (
@@ -54,18 +55,18 @@ class ParamShared(Rule):
     # ---- when to look ------------------------------------------------------------------------------------------------
     def on_module_enter(self, call: ModuleCall) -> None:
         """A model is called for the first time."""
-        if call.parent is None and id(call.module) not in self._looked:
-            self._looked.add(id(call.module))
+        if call.parent is None and number_of(call.module) not in self._looked:
+            self._looked.add(number_of(call.module))
             self._look(call.module)
-        if call.parent is None and id(call.module) not in self._compared:
-            self._compared.add(id(call.module))
+        if call.parent is None and number_of(call.module) not in self._compared:
+            self._compared.add(number_of(call.module))
             self._whole(call.module)
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """Models of which no module call is seen."""
         for root in self.session.recorder.names.roots():
-            if id(root) not in self._looked:
-                self._looked.add(id(root))
+            if number_of(root) not in self._looked:
+                self._looked.add(number_of(root))
                 self._look(root)
 
     def on_step(self, event: Step) -> None:

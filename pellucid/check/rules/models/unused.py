@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...events import Backward, ModuleCall, Op, Site, Step, Update, Value, ancestors
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import dropped_at, loop_without, member_place, overridden, twin_place
 
@@ -77,7 +78,7 @@ class ParamUnused(Rule):
             op.direct
             and op.module is not None
             and op.name in _OPTIONAL
-            and id(op.module.module) not in self._bare
+            and number_of(op.module.module) not in self._bare
         ):
             self._left_out(op)
         for value in op.inputs[first:]:
@@ -100,7 +101,7 @@ class ParamUnused(Rule):
         if out is None or out.ndim < 2 or not free or op.site is None or op.module is None:
             return
         size = out.shape[-1] if op.name in ("layer_norm", "rms_norm", "linear") else out.shape[1]
-        self._bare[id(op.module.module)] = op.site, size
+        self._bare[number_of(op.module.module)] = op.site, size
 
     def on_module_enter(self, call: ModuleCall) -> None:
         """A model begins."""
@@ -110,7 +111,7 @@ class ParamUnused(Rule):
     def on_module_exit(self, call: ModuleCall) -> None:
         """Which parameters this call of the model has used."""
         if call.parent is None and self._now is not None:
-            patterns = self._patterns.setdefault(id(call.module), set())
+            patterns = self._patterns.setdefault(number_of(call.module), set())
             if len(patterns) < 4:
                 patterns.add(frozenset(self._now))
             self._now = None
@@ -249,7 +250,7 @@ class ParamUnused(Rule):
 
     def _look(self, root: Any) -> None:
         """The parameters of a model that nothing has used so far."""
-        if id(root) not in self._patterns:
+        if number_of(root) not in self._patterns:
             return
         recorder = self.session.recorder
         named = [
@@ -259,7 +260,7 @@ class ParamUnused(Rule):
             path: v.id for path, v in named if v.id not in self._used and v.id not in self._reached
         }
         if not ids or not any(v.id in self._reached for _, v in named):
-            self._found.pop(id(root), None)
+            self._found.pop(number_of(root), None)
             return
         paths = [path for path, _ in named]
         groups: dict[str, list[str]] = {}
@@ -268,7 +269,7 @@ class ParamUnused(Rule):
         for path in ids:
             parts, best = path.split("."), path
             owner = root.get_submodule(".".join(parts[:-1]))
-            bare = self._bare.get(id(owner))
+            bare = self._bare.get(number_of(owner))
             if bare is not None and owner._parameters[parts[-1]].numel() == bare[1]:
                 calls[best] = bare[0]
                 groups.setdefault(best, []).append(path)
@@ -290,7 +291,7 @@ class ParamUnused(Rule):
             is not None
             and not overridden(recorder, root, path)
         ]
-        self._found[id(root)] = unused, recorder.names.root_name(root)
+        self._found[number_of(root)] = unused, recorder.names.root_name(root)
 
 
 def _given_back(op: Op, ops: list[Op]) -> Site | None:

@@ -8,6 +8,7 @@ import weakref
 from typing import Any
 
 from ...events import Backward, ModuleCall, Op, Read, Site, Switched, Value, ancestors, lineage
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import (
     Place,
@@ -43,7 +44,7 @@ class _Pass:
 
     def __init__(self, call: ModuleCall, stack: list[Site]) -> None:
         self.call = call
-        self.module = id(call.module)  # which may be gone in the end
+        self.module = number_of(call.module)  # which may be gone in the end
         self.copy = False  # its parameters are from a model that is trained
         # the places that led to the call
         self.outside = stack[stack.index(call.site) + 1 :] if call.site in stack else []
@@ -82,13 +83,13 @@ class EvalInTrainMode(Rule):
         # by place of a call that was trained on: the places outside of it
         self._led_to_training: dict[Site | None, set[Site]] = {}
         self._trained_models: set[int] = set()
-        # by id of a model: the step in which it was trained last
+        # by number of a model: the step in which it was trained last
         self._trained_last: dict[int, int] = {}
         # by place of a call without gradients whose result came into a loss, and model: the first
         # such call, the steps
         self._teaching: dict[Any, list[Any]] = {}
         self._trains: dict[int, Site | None] = {}  # where train() was called on a model
-        # by id of a model: the step in which it was put into eval mode last; where it was put back
+        # by number of a model: the step in which it was put into eval mode last; where it was put back
         # into train mode in the same one
         self._last_eval: dict[int, int] = {}
         self._undone: dict[int, tuple[Site, int]] = {}
@@ -98,16 +99,16 @@ class EvalInTrainMode(Rule):
         self._switches = Switches()
         self._put_back = PutBack()
         self._alone: dict[int, bool] = {}  # by number of a root call: `alone`
-        self._set: dict[int, Any] = {}  # by id of a model: where its mode is set by other means
+        self._set: dict[int, Any] = {}  # by number of a model: where its mode is set by other means
         # by place of `eval()`: weak references to the models
         self._evals: dict[Site, list[Any]] = {}
-        self._evaluated: set[int] = set()  # ids of models that were put into eval mode
+        self._evaluated: set[int] = set()  # numbers of models that were put into eval mode
         self._others: dict[Site | None, Any] = {}  # by place of a call: `_other_switched`
-        # places of calls of whole models, and ids of these
+        # places of calls of whole models, and numbers of these
         self._called: set[tuple[Site, int]] = set()
         self._outside: dict[
             int, tuple[Any, int]
-        ] = {}  # by id of a layer that no model has registered: itself, number of its first call
+        ] = {}  # by number of a layer that no model has registered: itself, number of its first call
 
     def on_op(self, op: Op) -> None:
         """A layer that behaves differently in train mode."""
@@ -186,17 +187,19 @@ class EvalInTrainMode(Rule):
         ):
             kept = (
                 self._outside.setdefault(
-                    id(top.module), (weakref.ref(top.module), call.root.number)
+                    number_of(top.module), (weakref.ref(top.module), call.root.number)
                 )[0]()
                 is top.module
             )
             return (
                 _held_in_list(self.session.recorder, root, top.module)
-                if kept and id(top.module) in self._trained_models
+                if kept and number_of(top.module) in self._trained_models
                 else None
             )
         if names.inner_path(root, layer) is None:
-            held = self._outside.setdefault(id(layer), (weakref.ref(layer), call.root.number))
+            held = self._outside.setdefault(
+                number_of(layer), (weakref.ref(layer), call.root.number)
+            )
             kept = held[0]() is layer and held[1] != call.root.number
             return call.made if kept and (call.parent is None or not call.parent.training) else None
         if not self._switches.apart(layer, root):
@@ -208,21 +211,21 @@ class EvalInTrainMode(Rule):
         self._switches.note(event)
         self._put_back.note(event)
         if event.training:
-            self._trains[id(event.module)] = event.site
-            before = self._last_eval.get(id(event.module))
+            self._trains[number_of(event.module)] = event.site
+            before = self._last_eval.get(number_of(event.module))
             if before == event.step and event.site is not None:
-                self._undone[id(event.module)] = event.site, event.step
+                self._undone[number_of(event.module)] = event.site, event.step
             return
-        self._undone.pop(id(event.module), None)
-        self._last_eval[id(event.module)] = event.step
-        self._evaluated.add(id(event.module))
+        self._undone.pop(number_of(event.module), None)
+        self._last_eval[number_of(event.module)] = event.step
+        self._evaluated.add(number_of(event.module))
         if event.site is not None and len(self._evals) < 64:
             self._evals.setdefault(event.site, []).append(weakref.ref(event.module))
 
     def on_module_enter(self, call: ModuleCall) -> None:
         """Which models are called where."""
         if call.parent is None and call.site is not None and len(self._called) < 256:
-            self._called.add((call.site, id(call.module)))
+            self._called.add((call.site, number_of(call.module)))
 
     def _other_switched(self, call: ModuleCall) -> Any:
         """The last line before a call, in the same function, that puts another model into eval
@@ -248,7 +251,7 @@ class EvalInTrainMode(Rule):
                 and place.line <= site.line
                 and others
                 and not covers
-                and not used & {id(m) for m in others}
+                and not used & {number_of(m) for m in others}
             ):
                 found.append(place)
         return max(found, key=lambda place: place.line, default=None)
@@ -288,7 +291,9 @@ class EvalInTrainMode(Rule):
         module = root.module
         if module is None or not any(p.requires_grad for p in module.parameters()):
             return
-        self._frozen_steps.setdefault((id(module), op.module.path), (root, set()))[1].add(op.step)
+        self._frozen_steps.setdefault((number_of(module), op.module.path), (root, set()))[1].add(
+            op.step
+        )
 
     def on_backward_begin(self, event: Backward) -> None:
         """Model calls that lead to this loss are training."""
@@ -301,15 +306,17 @@ class EvalInTrainMode(Rule):
             held = self._passes.pop(root.number, None)
             if held is not None:
                 if not root.grad_enabled and held.place is None:
-                    self._teaching.setdefault((root.site, id(root.module)), [held, set()])
+                    self._teaching.setdefault((root.site, number_of(root.module)), [held, set()])
                 self._sites[root.site] -= 1
                 self._led_to_training.setdefault(root.site, set()).update(held.outside)
             module = root.module
             if module is not None:
-                self._trained_models.add(id(module))
+                self._trained_models.add(number_of(module))
                 if root.grad_enabled:
-                    self._trained_last[id(module)] = event.step
-                elif self._teaching and (taught := self._teaching.get((root.site, id(module)))):
+                    self._trained_last[number_of(module)] = event.step
+                elif self._teaching and (
+                    taught := self._teaching.get((root.site, number_of(module)))
+                ):
                     taught[1].add(event.step)
 
     def on_read(self, event: Read) -> None:
@@ -324,7 +331,7 @@ class EvalInTrainMode(Rule):
             if held is not None and held.read is None and event.site != held.call.site:
                 held.read = event.site
                 module = held.call.module
-                if module is not None and id(module) not in self._trained_models:
+                if module is not None and number_of(module) not in self._trained_models:
                     held.copy = self._is_copy(module)
                 if held.call.site not in self._others:
                     self._others[held.call.site] = self._other_switched(held.call)
@@ -433,11 +440,11 @@ class EvalInTrainMode(Rule):
         called and it is in train mode.
         """
         module = call.module
-        if module is None or self._switches._last.get(id(module)) is None:
+        if module is None or self._switches._last.get(number_of(module)) is None:
             return None
-        if id(module) not in self._set:
-            self._set[id(module)] = mode_set(self.session.recorder, module, True)
-        return self._set[id(module)]
+        if number_of(module) not in self._set:
+            self._set[number_of(module)] = mode_set(self.session.recorder, module, True)
+        return self._set[number_of(module)]
 
     def _is_copy(self, module: Any) -> bool:
         """Whether a model that is not trained itself has its parameters from one that is: a running
@@ -452,7 +459,7 @@ class EvalInTrainMode(Rule):
             for v in (recorder.value(p) for p in module.parameters())
         )
         return changed and any(
-            id(other) in self._trained_models
+            number_of(other) in self._trained_models
             and type(other) is type(module)
             and [tuple(p.shape) for p in other.parameters()] == shapes
             for other in recorder.names.alive()

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from ...events import ORDERS, VIEWS, ModuleCall, Op, Read, Site, ancestors, lineage
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import called_from, function_around
 from .modes import DROPOUT, alone
@@ -37,7 +38,7 @@ class FunctionalDropoutAlwaysOn(Rule):
 
     def __init__(self) -> None:
         self._held: dict[Site | None, list[_Masked]] = {}
-        # by id of a layer that is not registered: itself, number of its first call
+        # by number of a layer that is not registered: itself, number of its first call
         self._layers: dict[int, tuple[Any, int]] = {}
         self._alone: dict[int, bool] = {}  # by number of a root call: `alone`
 
@@ -75,7 +76,7 @@ class FunctionalDropoutAlwaysOn(Rule):
                 # a registered layer: eval() reaches it, and somebody has switched it on again
                 return
             layer = call.module
-            kept = self._layers.setdefault(id(layer), (weakref.ref(layer), call.root.number))
+            kept = self._layers.setdefault(number_of(layer), (weakref.ref(layer), call.root.number))
             if kept[0]() is layer and kept[1] != call.root.number:
                 self._held.pop(call.made, None)
                 # a layer that is kept beside the model: it is in train mode, which is told as such

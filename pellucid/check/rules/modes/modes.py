@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from ...events import Read, Switched, ancestors
+from ...numbers import number_of
 from ..source.places import Place, function_around, tree
 
 DROPOUT = (
@@ -23,7 +24,7 @@ class Switches:
     """Which call of `train()` or `eval()` has set the mode of each module last."""
 
     def __init__(self) -> None:
-        # by id of a module: number, mode, the module that was switched
+        # by number of a module: number, mode, the module that was switched
         self._last: dict[int, tuple[int, bool, Any]] = {}
         self._count = 0
 
@@ -32,12 +33,12 @@ class Switches:
         self._count += 1
         held = self._count, event.training, weakref.ref(event.module)
         for module in event.module.modules():
-            self._last[id(module)] = held
+            self._last[number_of(module)] = held
 
     def apart(self, layer: Any, root: Any) -> bool:
         """Whether nobody has chosen that a layer has another mode than the model that it is in: the
         switch of the model did not get there, or was none."""
-        mine, whole = self._last.get(id(layer)), self._last.get(id(root))
+        mine, whole = self._last.get(number_of(layer)), self._last.get(number_of(root))
         if mine is None:
             return True
         if mine[1] is not layer.training:

@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from ...events import ModuleCall, Op, Site, Switched
+from ...numbers import number_of
 
 _KEPT = 4096  # operations that are followed to a loss
 
@@ -28,31 +29,31 @@ class PutBack:
     """
 
     def __init__(self) -> None:
-        self._chosen: dict[int, Any] = {}  # by id of a module: a weak reference to it
+        self._chosen: dict[int, Any] = {}  # by number of a module: a weak reference to it
         self._undone: dict[int, Site | None] = {}  # by the same: where
         self.parts: dict[int, Part] = {}  # by the same
         self._of_op: dict[int, Part] = {}  # by number of an operation of a part
 
     def note(self, event: Switched) -> None:
         """A module is switched."""
-        key = id(event.module)
+        key = number_of(event.module)
         self._undone.pop(key, None)
         self._chosen.pop(key, None)
         if not event.training:
             self._chosen[key] = weakref.ref(event.module)
             return
         for module in event.module.modules():
-            held = self._chosen.get(id(module))
+            held = self._chosen.get(number_of(module))
             if held is not None and held() is module:
-                self._undone[id(module)] = event.site
+                self._undone[number_of(module)] = event.site
 
     def acts(self, op: Op, kind: str) -> None:
         """A layer acts as in training, in an operation without gradients."""
         call = op.module
         while call is not None and call.parent is not None:
             module = call.module
-            held = self._chosen.get(id(module))
-            if id(module) in self._undone and held is not None and held() is module:
+            held = self._chosen.get(number_of(module))
+            if number_of(module) in self._undone and held is not None and held() is module:
                 break
             call = call.parent
         if call is None or call.parent is None or op.module is None:
@@ -60,7 +61,7 @@ class PutBack:
         parameters = list(call.module.parameters())
         if not parameters or any(p.requires_grad for p in parameters):
             return
-        key = id(call.module)
+        key = number_of(call.module)
         part = self.parts.setdefault(key, Part(call, self._undone[key]))
         part.kinds.setdefault(kind, op.module.path)
         while len(self._of_op) >= _KEPT:

@@ -17,6 +17,7 @@ from ...events import (
     Value,
     ancestors,
 )
+from ...numbers import number_of
 from ...rule import Rule
 from ..source.origins import defaulted
 from ..source.places import Place, assigned_before, function_around, loop_test, tree, uncalled, walk
@@ -54,19 +55,19 @@ class TrainInEvalMode(Rule):
         self._evals: dict[int, Site | None] = {}  # where a module was switched to eval mode
         self._led: dict[int, list[Site]] = {}  # the places that led there
         self._begun: dict[int, Site | None] = {}  # where it was put into train mode last
-        self._once: set[int] = set()  # ids of modules that were ever put into train mode
+        self._once: set[int] = set()  # numbers of modules that were ever put into train mode
         self._switches = Switches()
 
     def on_switch(self, event: Switched) -> None:
         """`eval()` or `train()`."""
         self._switches.note(event)
-        self._evals.pop(id(event.module), None)
+        self._evals.pop(number_of(event.module), None)
         if event.training:
-            self._begun[id(event.module)] = event.site
-            self._once.add(id(event.module))
+            self._begun[number_of(event.module)] = event.site
+            self._once.add(number_of(event.module))
         else:
-            self._evals[id(event.module)] = event.site
-            self._led[id(event.module)] = self.session.recorder.callers()
+            self._evals[number_of(event.module)] = event.site
+            self._led[number_of(event.module)] = self.session.recorder.callers()
 
     def on_op(self, op: Op) -> None:
         """A layer that is off in a pass with gradients."""
@@ -79,7 +80,7 @@ class TrainInEvalMode(Rule):
                 or op.module.training
                 or op.direct
                 or layer is whole
-                or id(layer) not in self._switches._last
+                or number_of(layer) not in self._switches._last
             ):
                 return
             if not self._switches.apart(layer, whole) and self._by_default(op) is None:
@@ -139,14 +140,14 @@ class TrainInEvalMode(Rule):
         """Of a batch norm with the statistics that it was made with: the default that switches it
         to eval mode. Who writes so means it.
         """
-        site = self._evals.get(id(op.module.module)) if op.module is not None else None
+        site = self._evals.get(number_of(op.module.module)) if op.module is not None else None
         return defaulted(site) if site is not None and _never_measured(op) else None
 
     def _copied(self, module: Any) -> Site | None:
         """Where a module was copied from one in eval mode, if nobody has put it into train mode
         since.
         """
-        if module is None or id(module) in self._once:
+        if module is None or number_of(module) in self._once:
             return None
         first = next(iter(module.parameters()), None)
         return self.session.recorder.copied(first) if first is not None else None
@@ -162,12 +163,12 @@ class TrainInEvalMode(Rule):
             if not layers:
                 continue
             call = found.call
-            made = self._evals.get(id(call.module))
+            made = self._evals.get(number_of(call.module))
             place = (_cause_of(made) or _left_at(made)) if made is not None else None
             copied = self._copied(call.module)
             if copied is not None and made is not None:
                 place = copied
-            begun = self._begun.get(id(call.module))
+            begun = self._begun.get(number_of(call.module))
             if (
                 place is None
                 and made is not None
@@ -175,7 +176,10 @@ class TrainInEvalMode(Rule):
                 and begun.code is call.site.code is not made.code
             ):
                 # once, before a loop in which another function puts it into eval mode
-                place = _in_the_loop(self._led.get(id(call.module), []), call.site, begun) or begun
+                place = (
+                    _in_the_loop(self._led.get(number_of(call.module), []), call.site, begun)
+                    or begun
+                )
             if call.training and call.module is not None:
                 own = next(
                     (

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...events import Called, Op, Seeded, Site, Step
+from ...numbers import number_of
 from ...recording.signatures import RANDOM
 from ...rule import Rule
 from ..source.memory import unwritten
@@ -83,7 +84,7 @@ class Nondeterminism(Rule):
             for module in self.session.recorder.names.alive():
                 for p in module._parameters.values():
                     if p is not None and p.ndim >= 2 and p.requires_grad:
-                        self._drawn[id(p)] = (
+                        self._drawn[number_of(p)] = (
                             weakref.ref(p),
                             version(p),
                             self.session.recorder.names.site_of(module),
@@ -95,7 +96,7 @@ class Nondeterminism(Rule):
         if not drawn:
             return
         for value in event.optimizer.params():
-            ref, version, site = drawn.get(id(value.tensor), (None, 0, None))
+            ref, version, site = drawn.get(number_of(value.tensor), (None, 0, None))
             # The step itself is one write; what was loaded or drawn anew after the seed has more.
             if (
                 ref is not None

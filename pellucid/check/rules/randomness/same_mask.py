@@ -24,6 +24,7 @@ from ...events import (
     lineage,
 )
 from ...fingerprint import fingerprint
+from ...numbers import number_of
 from ...recording.signatures import RANDOM
 from ...rule import Rule, distinct
 from ..source.places import Place, Repeated, assigned_before, function_around
@@ -96,9 +97,9 @@ class SameMask(Rule):
         # by line in a data set: what was drawn last, how often in a row
         self._samples: dict[Any, tuple[bytes, int]] = {}
         self._pass: Site | None = None  # where the last pass of a loader was begun
-        # by id of a module: latents of an earlier step that it was called with, where
+        # by number of a module: latents of an earlier step that it was called with, where
         self._latents: dict[int, tuple[Value, Site | None]] = {}
-        self._judges: dict[int, int] = {}  # by id of a module: the step in which it got data
+        self._judges: dict[int, int] = {}  # by number of a module: the step in which it got data
         self._augmented, self._reseeded = AugmentedOnce(self), SeededSamples(self)
         self._defaults, self._caches = RandomDefaults(self), CachedDraws(self)
         self._one_level = OneLevel(self)
@@ -178,7 +179,9 @@ class SameMask(Rule):
         if not x.requires_grad:
             made = next((o for o in lineage(x, VIEWS, 6) if o.name not in VIEWS), None)
             if made is None or made.module is None:
-                self._judges[id(call.module)] = self.step  # data, not what another model gave
+                self._judges[number_of(call.module)] = (
+                    self.step
+                )  # data, not what another model gave
             base = drawn_numbers(x) if x.numel >= SEEN and x.ndim > 1 else None
             if (
                 base is not None
@@ -186,12 +189,12 @@ class SameMask(Rule):
                 and base.step < self.step
                 and base.producer is not None
             ):
-                self._latents[id(call.module)] = base, call.site
+                self._latents[number_of(call.module)] = base, call.site
         elif x.requires_grad:
             made = next((o for o in lineage(x, VIEWS, 6) if o.name not in VIEWS), None)
             root = made.module.root.module if made is not None and made.module is not None else None
-            base, site = self._latents.pop(id(root), (None, None))
-            judges = self.step - self._judges.get(id(call.module), -9) <= 2
+            base, site = self._latents.pop(number_of(root), (None, None))
+            judges = self.step - self._judges.get(number_of(call.module), -9) <= 2
             if base is None or root is call.module or base.producer is None or not judges:
                 return
             steps = self._masks.setdefault((base.number, "latent"), [])

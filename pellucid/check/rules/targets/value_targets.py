@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Op, Step, Value, ancestors, lineage
+from ...numbers import number_of
 from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
 from .bootstrapped import TIMES, Bootstrap, OfTargets
@@ -82,11 +83,11 @@ class ValueTarget(OfTargets):
             if module is not None
             else None
         )
-        if first is None or first.requires_grad or id(module) in self._networks:
+        if first is None or first.requires_grad or number_of(module) in self._networks:
             return
         array = self.session.recorder.value(first).numpy()
         if array is not None and len(self._networks) < 8:
-            self._networks[id(module)] = [weakref.ref(first), array.copy(), 0, found.op.site]
+            self._networks[number_of(module)] = [weakref.ref(first), array.copy(), 0, found.op.site]
 
     def on_step(self, event: Step) -> None:
         """Whether the networks of targets have changed."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, lineage
+from ...numbers import number_of
 from ...rule import Rule, cause_site
 from ..source.origins import called_at
 from ..source.places import given
@@ -95,7 +96,7 @@ class DeadUnits(Rule):
         self._owners: dict[int, Site | None] = {}
         self._now: dict[int, _Unit] = {}  # by number of the operation, since the last backward
         self._judged = 0
-        # by id of a module: the places that call it
+        # by number of a module: the places that call it
         self._callers: dict[int, set[Site | None]] = {}
         # by place of a ReLU of numbers that cannot be above zero: the steps
         self._flat: dict[Site | None, list[int]] = {}
@@ -104,7 +105,7 @@ class DeadUnits(Rule):
         """Which units are on."""
         out, x = op.output, op.args.get("input")
         if op.module is not None and not op.direct and len(self._callers) < 1000:
-            self._callers.setdefault(id(op.module.module), set()).add(op.module.site)
+            self._callers.setdefault(number_of(op.module.module), set()).add(op.module.site)
         if op.name in ("maximum", "mul", "where"):
             x = _by_hand(op)
         if (
@@ -243,7 +244,7 @@ class DeadUnits(Rule):
         beginning; the optimizer, when they went off in training; else the activation."""
         if held.final:
             call = held.op.module
-            calls = self._callers.get(id(call.module), ()) if call is not None else ()
+            calls = self._callers.get(number_of(call.module), ()) if call is not None else ()
             return last_activation(self.session.recorder, held.op, len(calls))
         if held.low != 0 and (~held.first).mean() >= self.SHARE:
             return cause_site(held.op)  # the bound is the unusual thing
