@@ -21,6 +21,7 @@ from ..ir.formula import FORMULAS, Formula
 from .native import HALVES, SERVED, SMALL, kernels, with_numbers
 
 __all__ = [
+    "FEW",
     "HALVES",
     "converted",
     "gradient_in_float32",
@@ -35,7 +36,7 @@ __all__ = [
 _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
 _E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
-_FEW = 256  # elements up to which NumPy's conversion is as fast
+FEW = 256  # elements up to which NumPy's conversion is as fast
 
 
 @functools.cache
@@ -49,7 +50,7 @@ def _conversion(source: Any, wanted: Any) -> Any:
 def converted(x: Any, kind: Any) -> Any:
     """`x.astype(kind)`, always a new array."""
     source = x.dtype
-    if (source in HALVES or kind in HALVES) and x.size > _FEW and type(x) is np.ndarray:
+    if (source in HALVES or kind in HALVES) and x.size > FEW and type(x) is np.ndarray:
         if kind == _BF16 and source == _F64:  # as NumPy's conversion, which goes through float32
             x, source = x.astype(_F32), _F32
         run = _conversion(source, np.dtype(kind)) if source != kind else None

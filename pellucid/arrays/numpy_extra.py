@@ -382,14 +382,21 @@ def _lgamma_near_its_zeros(x: Any) -> Any:
     """
     first = x < 1.5
     away = x - np.where(first, 1.0, 2.0)
-    # (-1)^k (zeta(k) - 1) / k; the terms fall by a factor of four each.
-    orders = np.arange(2, 30)
-    series = _scipy("zetac")(orders.astype(float)) / orders * np.where(orders % 2, -1.0, 1.0)
     total = np.zeros_like(away)
-    for coefficient in series[::-1]:
-        total = (total + coefficient) * away
-    value = (total + (1 - np.euler_gamma)) * away
-    return np.where(first, value - np.log1p(np.where(first, away, 0.0)), value)
+    for coefficient in _lgamma_series():
+        total += coefficient
+        total *= away
+    return np.where(first, total - np.log1p(np.where(first, away, 0.0)), total)
+
+
+@functools.cache
+def _lgamma_series() -> list[float]:
+    """(-1)^k (zeta(k) - 1) / k from k = 29 down to 2, whose terms fall by a factor of four each, and
+    1 minus Euler's constant.
+    """
+    orders = np.arange(29, 1, -1)
+    series = _scipy("zetac")(orders.astype(float)) / orders * np.where(orders % 2, -1.0, 1.0)
+    return [*series.tolist(), 1 - np.euler_gamma]
 
 
 @widened("airy_ai", "The Airy function Ai.")

@@ -254,15 +254,18 @@ def check_as_strided(
     """
     if len(size) != len(stride):
         raise ShapeError("mismatch in length of strides and shape")
-    if any(step < 0 for step in stride):
+    if stride and min(stride) < 0:
         raise OperationError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {text(stride)}"
         )
     if offset < 0:
         raise OperationError(f"Tensor: invalid storage offset {offset}")
-    checked_sizes(size)
+    if size and min(size) < 0:
+        checked_sizes(size)
     if 0 not in size:
-        needed = 1 + offset + sum((n - 1) * step for n, step in zip(size, stride))
+        needed = 1 + offset
+        for n, step in zip(size, stride):
+            needed += (n - 1) * step
         if needed > storage:
             raise OperationError(
                 f"setStorage: sizes {text(size)}, strides {text(stride)}, storage offset {offset}, and itemsize "

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import config, dtypes
-from ...arrays.halves import narrowed
+from ...arrays.halves import FEW, HALVES, converted, narrowed
 from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
@@ -40,6 +40,7 @@ C_NAMES = {
     kind.name: kind.c_name for kind in dtypes.ALL if not kind.is_complex and not kind.is_float8
 }
 _FLOAT32 = np.dtype(np.float32)
+_ONE = {kind: np.ones((), kind).view(np.uint16) for kind in HALVES}
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 LARGEST = {
     "float16": 65504.0,
@@ -116,6 +117,27 @@ def fast(
     finally:
         lock.release()
     return place
+
+
+def fast_halves(
+    generator: Generator, name: str, target: Any, dtype: Any, block: int, more: tuple[float, ...]
+) -> np.ndarray | None:
+    """As `fast`, for two-byte floats: the float32 numbers, rounded."""
+    held = type(target) is np.ndarray
+    kind = target.dtype if held else dtype
+    if kind not in HALVES or held and not target.flags.carray:
+        return None
+    count = target.size if held else math.prod(target)
+    made = fast(generator, name, (count,), _FLOAT32, block, more) if count <= _BLOCK else None
+    if made is None:
+        return None
+    if not held:
+        return converted(made, kind).reshape(target)
+    if count <= FEW:
+        target[...] = made.reshape(target.shape)
+    else:
+        target[...] = converted(made, kind).reshape(target.shape)
+    return target
 
 
 def memory_order(array: np.ndarray) -> np.ndarray:
@@ -201,9 +223,15 @@ def uniform(
     >>> uniform(Generator().manual_seed(0), (2,)).tolist()
     [0.49625658988952637, 0.7682217955589294]
     """
-    made = fast(generator, "uniform24", target, dtype) if low == 0.0 and high == 1.0 else None
-    if made is not None:
-        return made
+    if low == 0.0 and high == 1.0:
+        made = fast(generator, "uniform24", target, dtype)
+        if made is not None:
+            return made
+        made = fast_halves(generator, "uniform24", target, dtype, 1, ())
+        if made is not None:
+            bits = made.view(np.uint16)
+            np.putmask(bits, bits == _ONE[made.dtype], 0)  # rounding may reach the open end
+            return made
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and low == 0.0 and high == 1.0:
         with generator.lock:
@@ -296,6 +324,8 @@ def normal(
     """
     if type(mean) in _REALS and type(std) in _REALS and std >= 0:
         made = fast(generator, "normals", target, dtype, 16, (mean, std))
+        if made is None:
+            made = fast_halves(generator, "normals", target, dtype, 16, (mean, std))
         if made is not None:
             return made
     count, kind = spec(target, dtype)

@@ -27,6 +27,8 @@ from .._numbers import fitting
 from .._rules import require_tensor
 from ._factory import build, check_memory, deliver
 
+_NUMBERS = frozenset((int, float))
+
 
 def _number(value: Any, name: str, argument: str, position: int) -> Any:
     """A Python number, also from a 0-d tensor or a NumPy scalar."""
@@ -228,6 +230,8 @@ def _check_steps(steps: Any, name: str) -> int:
 
 
 def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
+    if type(start) in _NUMBERS and type(end) in _NUMBERS:
+        return start, end
     wrong = [
         (k, v.ndim)
         for k, v in (("start", start), ("end", end))

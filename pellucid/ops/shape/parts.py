@@ -236,9 +236,10 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     tensor([2])
     """
     shape = require_tensor(input, "diagonal")._array.shape
-    shapes.diagonal_shape(shape, offset, dim1, dim2)
-    first, second = shapes.normalize_dim(dim1, len(shape)), shapes.normalize_dim(dim2, len(shape))
-    return diagonal_op.call(input, offset=offset, dim1=first, dim2=second)
+    if dim1 != 0 or dim2 != 1 or len(shape) < 2:
+        shapes.diagonal_shape(shape, offset, dim1, dim2)
+        dim1, dim2 = (shapes.normalize_dim(d, len(shape)) for d in (dim1, dim2))
+    return diagonal_op.call(input, offset=offset, dim1=dim1, dim2=dim2)
 
 
 # ---- windows and strides ---------------------------------------------------------------------

@@ -301,8 +301,13 @@ def _span(shape: Any, stride: Any, shift: int) -> tuple[int, int]:
     """The lowest and the highest of these positions; (0, 0) without elements."""
     if 0 in shape:
         return 0, 0
-    ends = [(n - 1) * step for n, step in zip(shape, stride, strict=True)]
-    return shift + sum(min(end, 0) for end in ends), shift + sum(max(end, 0) for end in ends)
+    low = high = shift
+    for n, step in zip(shape, stride, strict=True):
+        if step > 0:
+            high += (n - 1) * step
+        else:
+            low += (n - 1) * step
+    return low, high
 
 
 def _memory(xp: Any, kind: Any, inner: Any, outer: Any) -> tuple[Any, int]:
