@@ -204,7 +204,8 @@ class Module(HooksMixin, StateMixin, ConvertMixin):
             held = own.get(table)
             if held is not None and name in held:
                 return held[name]
-        raise MissingAttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        # Plain, since libraries ask `hasattr` for each call, and the traceback has the line.
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         state.structure += 1
