@@ -230,3 +230,109 @@ def test_writes_of_a_compiled_function_outdate_views():
         compiled()
         with pytest.raises(RuntimeError, match="Output 1 of Unbind is a view and its base"):
             _ = view.grad_fn
+
+
+@dataclasses.dataclass
+class Plain:
+    x: torch.Tensor
+    k: float = 1.0
+
+
+@dataclasses.dataclass
+class Sized:
+    x: torch.Tensor
+    k: float = 1.0
+    total: torch.Tensor = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.total = self.x.sum()
+        self.made = 1
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+@pytest.mark.parametrize("kind", ["dict", "list", "dataclass", "plain", "nested"])
+def test_an_argument_that_comes_back_is_the_same_object(kind):
+    make = {
+        "dict": lambda k: {"x": torch.ones(2), "k": k},
+        "list": lambda k: [torch.ones(2), k],
+        "dataclass": lambda k: Sized(torch.ones(2), k),
+        "plain": lambda k: Plain(torch.ones(2), k),
+        "nested": lambda k: {"x": torch.ones(2), "k": k, "more": ({"k": k},)},
+    }[kind]
+    kept = {}
+
+    def returned(given):
+        x, k = (
+            (given.x, given.k)
+            if kind in ("dataclass", "plain")
+            else (given[0], given[1])
+            if kind == "list"
+            else (given["x"], given["k"])
+        )
+        return x * k, given
+
+    def stored(given):
+        y, kept["last"] = returned(given)
+        return y
+
+    back, store = torch.compile(returned), torch.compile(stored)
+    for k in range(6):
+        given = make(1.0 + k)
+        y, found = back(given)
+        assert found is given and y.tolist() == [1.0 + k] * 2
+        assert store(given).tolist() == y.tolist() and kept["last"] is given
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+def test_an_argument_that_is_also_a_global_is_one_object():
+    settings = {"scale": 1.0}
+
+    def f(x, y):
+        settings["scale"] = settings["scale"] * 0.5
+        return x * 2, y, y is settings
+
+    compiled, x = torch.compile(f), torch.ones(3)
+    compiled(x, x)
+    for k in range(4):
+        _, found, same = compiled(x, settings)
+        assert found is settings and same and settings["scale"] == 0.25 * 0.5**k
+
+
+def test_fields_that_init_does_not_take():
+    def f(given):
+        return given.x * given.k + given.total * given.made, Sized(given.x + 1, given.k)
+
+    compiled = torch.compile(f)
+    for k in range(5):
+        given = Sized(torch.ones(2), 1.0 + k)
+        given.made = 1 if k < 3 else 2
+        given.total = torch.tensor(float(k))
+        for (y, made), (want, new) in [(compiled(given), f(given))]:
+            assert y.tolist() == want.tolist()
+            assert made.x.tolist() == new.x.tolist() and made.k == new.k
+            assert made.total.item() == new.total.item() and made.made == new.made
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+def test_a_gradient_that_a_result_keeps_comes_with_it():
+    kept = {}
+
+    def retained(x):
+        y = x.sin()
+        y.retain_grad()
+        (y * 2).sum().backward()
+        kept["y"] = y
+        return y
+
+    def given(x):
+        y = x * 2
+        y.grad = torch.ones(3)
+        return y
+
+    for f in (retained, given):
+        compiled = torch.compile(f)
+        for _ in range(4):
+            y = compiled(torch.ones(3, requires_grad=True))
+            assert y.grad is not None and y.retains_grad is (f is retained)
+            assert f is given or kept["y"] is y

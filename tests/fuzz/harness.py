@@ -48,6 +48,7 @@ FUZZERS = (
     "layers",
     "compiled",
     "programs",
+    "sessions",
     "trainings",
     "transforms",
     "changes",

@@ -319,3 +319,23 @@ def test_fractional_pools_at_their_limits():
     x = torch.tensor([[[[math.inf, math.nan], [math.nan, 1.0]]]])
     _, place = F.fractional_max_pool2d_with_indices(x, 2, output_size=1)
     assert place.item() == 2  # the last nan
+
+
+def test_the_diagonal_of_an_expanded_tensor_is_filled_through_it():
+    row = torch.zeros(1, 3)
+    assert row.expand(2, 3).fill_diagonal_(1).tolist() == [[1, 1, 0]] * 2
+    assert row.tolist() == [[1, 1, 0]]
+    assert torch.zeros(1, 3).expand(7, 3).fill_diagonal_(2, wrap=True).unique().tolist() == [2]
+
+
+@pytest.mark.parametrize("name", ["logical_not_", "logical_xor_"])
+def test_logic_in_place_keeps_the_tangent(name):
+    def f(x):
+        y = x * 2
+        getattr(y, name)(*([x] if "xor" in name else []))
+        return y
+
+    x = torch.tensor([0.0, 1.0])
+    y, tangent = torch.func.jvp(f, (x,), (torch.ones(2),))
+    assert y.tolist() == ([1.0, 0.0] if "not" in name else [0.0, 0.0])
+    assert tangent.tolist() == [2.0, 2.0]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import array
 import builtins
 import contextvars
-import dataclasses
 import functools
 import os
 import random
@@ -39,6 +38,7 @@ from ...optim.optimizer import HOOK_TABLES, Optimizer
 from ..trace.arrays import bounds, memory_of
 from ..trace.watch import OWN, is_ours, module_of
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
+from .structure import members
 from .witness import GLOBAL, OPTION, Witness, loaded
 
 LIMIT = 50_000  # objects looked at
@@ -171,9 +171,10 @@ class CapturedEnvironment:
             self._contains(value)
             for k, v in value.items():
                 self._argument(v, f"{path}[{k!r}]")
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            for field in dataclasses.fields(value):
-                self._argument(getattr(value, field.name), f"{path}.{field.name}")
+        elif (held := members(value)) is not None:
+            self._contains(value)
+            for field, v in held.items():
+                self._argument(v, f"{path}.{field}")
             self._reach(type(value), type(value).__name__)
         else:
             self._reach(value, path)

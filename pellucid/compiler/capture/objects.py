@@ -8,7 +8,6 @@ changed contents back into them.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import sys
 import threading
@@ -19,7 +18,7 @@ from typing import Any
 from ...core.tensor import Tensor
 from ..trace.numbers import is_read
 from ..trace.watch import module_of
-from .structure import PLAIN, Record, Same, class_of, fields_of, is_record, rebuild
+from .structure import PLAIN, Record, Same, class_of, is_record, members, rebuild, with_members
 
 PLACE = "\0object "  # with a number behind it, in the place of an object among those of the call
 MOST = 512  # objects of one call
@@ -186,15 +185,10 @@ class CallWithObjects:
         if isinstance(value, dict):
             items = [(k, self._placed(v)) for k, v in value.items()]
             return value if all(v is value[k] for k, v in items) else type(value)(items)
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            fields = {
-                f.name: self._placed(getattr(value, f.name)) for f in dataclasses.fields(value)
-            }
-            return (
-                value
-                if all(v is getattr(value, k) for k, v in fields.items())
-                else dataclasses.replace(value, **fields)
-            )
+        if (held := members(value)) is not None:
+            fields = {name: self._placed(v) for name, v in held.items()}
+            same = all(v is held[name] for name, v in fields.items())
+            return value if same else with_members(value, fields)
         if is_record(value):  # new: whatever is in it is made again with it
             self.escaped |= any(
                 self._placed(v) is not v and not isinstance(v, list) or self._holds(v)
@@ -260,10 +254,10 @@ class CallWithObjects:
                 back = self._back(v)
                 if back is not v:
                     value[k] = back
-        elif (names := fields_of(kind)) is not None:
-            fields = {name: self._back(getattr(value, name)) for name in names}
-            if any(v is not getattr(value, k) for k, v in fields.items()):
-                return dataclasses.replace(value, **fields)
+        elif (held := members(value)) is not None:
+            fields = {name: self._back(v) for name, v in held.items()}
+            if any(v is not held[name] for name, v in fields.items()):
+                return with_members(value, fields)
         return value
 
 

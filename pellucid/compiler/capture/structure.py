@@ -4,11 +4,13 @@ or numbers.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
+import gc
 import itertools
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Container, Iterator
+from types import CellType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,27 @@ def fields_of(kind: type) -> tuple[str, ...] | None:
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple([f.name for f in dataclasses.fields(kind)])
+
+
+def members(value: Any) -> dict[str, Any] | None:
+    """What an object of a dataclass holds: its fields, and what else it was given; None for objects
+    of other classes.
+    """
+    names = fields_of(class_of(value))
+    if names is None:
+        return None
+    held = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    return held | getattr(value, "__dict__", {})
+
+
+def with_members(value: Any, held: dict[str, Any]) -> Any:
+    """Another object like this one of a dataclass, that holds something else. Nothing is computed for
+    it: `__init__` and `__post_init__` are not called.
+    """
+    made = copy.copy(value)
+    for name, v in held.items():
+        object.__setattr__(made, name, v)
+    return made
 
 
 def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None = None) -> Any:
@@ -56,8 +79,8 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
         return ("list", *[flatten(v, found, new) for v in value])
     if isinstance(value, dict):
         return (type(value), *[(k, flatten(v, found, new)) for k, v in value.items()])
-    if (names := fields_of(kind)) is not None:
-        return (kind, *[(name, flatten(getattr(value, name), found, new)) for name in names])
+    if (held := members(value)) is not None:
+        return (kind, *[(name, flatten(v, found, new)) for name, v in held.items()])
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None), np.generic)):
         return (type(value), float.__repr__(value) if isinstance(value, float) else value)
     if new is not None and new(value):
@@ -95,47 +118,91 @@ def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> A
 def lifted(
     value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int], copies: list[Any]
 ) -> Any:
-    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`;
-    lists and dictionaries are noted in `copies`, beside what they are copies of and what they hold.
+    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`.
+    Lists, dictionaries and dataclasses that hold such a place are copied, and noted in `copies`,
+    beside what they are copies of and what they hold.
     """
     if type(value) in NUMBERS:
         return change(value) if next(count) in places else value
     if is_read(value) or isinstance(value, Tensor):
         return value
+    held = _contents(value)
+    if held is None:
+        return value
+    made = {k: lifted(v, places, change, count, copies) for k, v in held.items()}
+    if all(v is held[k] for k, v in made.items()):
+        return value
     if isinstance(value, tuple):
-        made = [lifted(v, places, change, count, copies) for v in value]
-        return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
+        parts = made.values()
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
-        items = [lifted(v, places, change, count, copies) for v in value]
-        copies.append((value, items, [*items]))
-        return items
-    if isinstance(value, dict):
-        made = [(k, lifted(v, places, change, count, copies)) for k, v in value.items()]
-        table = type(value)(made)
-        copies.append((value, table, made))
-        return table
-    if (names := fields_of(class_of(value))) is not None:
-        named = {n: lifted(getattr(value, n), places, change, count, copies) for n in names}
-        return dataclasses.replace(value, **named)
-    return value
+        other: Any = [*made.values()]
+    elif isinstance(value, dict):
+        other = copy.copy(value)
+        for k, v in made.items():
+            other[k] = v
+    else:
+        other = with_members(value, made)
+    copies.append((value, other, made))
+    return other
 
 
-def carried_back(copies: list[Any]) -> None:
-    """Change the lists and dictionaries that `lifted` copied as their copies were changed."""
-    originals = {id(copy): value for value, copy, _ in copies}
+def _contents(value: Any) -> dict[Any, Any] | None:
+    """What a container holds, by index, key or name; None where it is none."""
+    if isinstance(value, (tuple, list)):
+        return dict(enumerate(value))
+    return dict(value) if isinstance(value, dict) else members(value)
+
+
+def carried_back(copies: list[Any], result: Any) -> Any:
+    """Change what `lifted` copied as the copies were changed, and put it where they were stored;
+    returns the result with it.
+    """
+    originals = {id(made): value for value, made, _ in copies}
     back = lambda v: originals.get(id(v), v)
-    for value, copy, before in copies:
-        now = [*copy.items()] if isinstance(copy, dict) else copy
-        same = len(now) == len(before) and all(
-            a is b or isinstance(copy, dict) and a[0] == b[0] and a[1] is b[1]
-            for a, b in zip(now, before, strict=True)
-        )
-        if not same and isinstance(copy, dict):
-            held = {k: back(v) for k, v in now}
+    for value, made, before in copies:
+        now = _contents(made) or {}
+        if [*now] == [*before] and all(v is before[k] for k, v in now.items()):
+            continue
+        held = {k: back(v) for k, v in now.items()}
+        if isinstance(value, list):
+            value[:] = held.values()
+        elif isinstance(value, dict):
             value.clear()
             value.update(held)
-        elif not same:
-            value[:] = [back(v) for v in now]
+        else:
+            for name in before.keys() - now.keys():
+                object.__delattr__(value, name)
+            for name, v in held.items():
+                if v is not before.get(name, copies):
+                    object.__setattr__(value, name, v)
+    if copies:
+        for holder in gc.get_referrers(*[made for _, made, _ in copies]):
+            _put(holder, back)
+    return _mapped(result, back)
+
+
+def _put(holder: Any, back: Callable[[Any], Any]) -> None:
+    """Exchange what a dictionary, a list or a variable of functions holds."""
+    if type(holder) is dict:
+        for key, v in [*holder.items()]:
+            if (other := back(v)) is not v:
+                holder[key] = other
+    elif type(holder) is list:
+        for k, v in enumerate(holder):
+            holder[k] = back(v)
+    elif type(holder) is CellType:
+        holder.cell_contents = back(holder.cell_contents)
+
+
+def _mapped(value: Any, back: Callable[[Any], Any]) -> Any:
+    """A result with other objects in the place of some, also in tuples."""
+    if not isinstance(value, tuple):
+        return back(value)
+    parts = [_mapped(v, back) for v in value]
+    if all(a is b for a, b in zip(parts, value, strict=True)):
+        return value
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
 class Same:
@@ -197,12 +264,15 @@ def _of_records(kind: type) -> bool:
 
 
 def rebuild(
-    value: Any, place: Callable[[Any], Any], new: Callable[[Any], bool] | None = None
+    value: Any,
+    place: Callable[[Any], Any],
+    new: Callable[[Any], bool] | None = None,
+    kept: Container[int] = (),
 ) -> Any:
     """A result of the same structure with other tensors, and with Records for the objects that are
-    `new`, as in `flatten`.
+    `new`, as in `flatten`. Objects of the identities `kept` stay as they are.
     """
-    if type(value) in PLAIN:
+    if type(value) in PLAIN or id(value) in kept:
         return value
     if isinstance(value, (Tensor, TensorSlot)) or is_read(value):
         return place(value)
@@ -210,23 +280,23 @@ def rebuild(
         made = (
             object.__new__(value.kind) if value.kind is not SimpleNamespace else SimpleNamespace()
         )
-        made.__dict__.update([(k, rebuild(v, place, new)) for k, v in value.held.items()])
+        made.__dict__.update([(k, rebuild(v, place, new, kept)) for k, v in value.held.items()])
         return made
     if isinstance(value, tuple):
-        parts = [rebuild(v, place, new) for v in value]
+        parts = [rebuild(v, place, new, kept) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
-        return [rebuild(v, place, new) for v in value]
-    names = fields_of(class_of(value))
+        return [rebuild(v, place, new, kept) for v in value]
     if isinstance(value, dict):
-        held = {k: rebuild(v, place, new) for k, v in value.items()}
+        names = fields_of(class_of(value))
+        held = {k: rebuild(v, place, new, kept) for k, v in value.items()}
         # results of transformers are both: their classes take fields by name faster than pairs
         named = names is not None and held.keys() <= set(names)
         return type(value)(**held) if named else type(value)(held.items())
-    if names is not None:
-        return dataclasses.replace(
-            value, **{name: rebuild(getattr(value, name), place, new) for name in names}
-        )
+    if (own := members(value)) is not None:
+        return with_members(value, {name: rebuild(v, place, new, kept) for name, v in own.items()})
     if new is not None and new(value):
-        return Record(type(value), {k: rebuild(v, place, new) for k, v in vars(value).items()})
+        return Record(
+            type(value), {k: rebuild(v, place, new, kept) for k, v in vars(value).items()}
+        )
     return value

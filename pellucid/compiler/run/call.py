@@ -115,12 +115,17 @@ class TracedCall:
         given: Any = (self.args, self.kwargs)
         if self.lift:
             given = lifted(given, self.lift, tracer.number_given, itertools.count(), copies)
+        seen = self.environment.seen
+        if any(seen.get(id(value)) is value for value, _, _ in copies):
+            given, copies = (self.args, self.kwargs), []
+            tracer.refuse("an argument with a number that changes is also reached otherwise")
         try:
             with changes.following(), tracer.active(), self.witness.watching(), _uncast():
                 self.traced.result = self.function(*given[0], **given[1])
         finally:
-            carried_back(copies)
-            del given, copies
+            del given
+            self.traced.result = carried_back(copies, self.traced.result)
+            del copies
             self.traced.sets_inputs = bool(changes.moved or self.logs) or any(
                 p.now() is not start for p, start in zip(self.places, changes.at_start, strict=True)
             )

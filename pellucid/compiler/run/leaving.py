@@ -167,6 +167,8 @@ class Leaving(TracedCall):
             return self._leave(t)
         if t._rg and has_hooks(t):
             raise Refusal("the step leaves a graph with hooks behind")
+        if t._grad is not None:
+            raise Refusal("the step leaves a tensor of its own that has or keeps a gradient")
         chain = None if t._view is None else t._view.chain
         if chain is not None and any(op.name == "as_strided" for op, _, _ in chain):
             raise Refusal("the step returns a view by as_strided beside what it looks into")
@@ -216,6 +218,8 @@ class Leaving(TracedCall):
         known = self.known.get(id(t))
         if known is not None:
             return known
+        if t._grad is not None or (t._x or {}).get("retains"):
+            raise Refusal("the step leaves a tensor of its own that has or keeps a gradient")
         value = tracer.value(t._array, "the result")
         if value.buffer.kind in ("input", "state") and not has_hooks(t):
             view = view_of(t, [*self.tensors, *[t for t, _ in self.environment.tensors.values()]])

@@ -161,9 +161,10 @@ class _Tracing(Leaving):
             found: list[Any] = []
             flatten(traced.result, found)
             if any(map(is_read, found)):
-                traced.result = rebuild(
-                    traced.result, lambda t: t if isinstance(t, Tensor) else t.plain
-                )
+                plain = lambda t: t if isinstance(t, Tensor) else t.plain
+                # what was given comes back itself
+                kept = self.environment.containers
+                traced.result = rebuild(traced.result, plain, None, kept)
 
     # ---- the version ---------------------------------------------------------------------------------------
     def _version(self) -> Version:

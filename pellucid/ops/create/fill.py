@@ -13,7 +13,7 @@ from ...arrays import numpy_fast
 from ...arrays.numpy_cpu import overlaps_itself
 from ...core.bind import NUMBERS
 from ...core.inplace import bump, check_writable, is_written_directly, overwrite, write
-from ...core.modes import local
+from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, method, public
@@ -176,6 +176,11 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         mask.reshape(-1)[:last:step] = True
     # what is written is a view of the diagonal, and PyTorch speaks of that
     check_writable(self[:0] if self._rg and local.grad else self, "fill_diagonal_")
+    a = self._array
+    if type(a) is np.ndarray and not (self._rg or state.slow) and overlaps_itself(a):
+        np.copyto(a, _fill_value(self, fill_value)._array, where=mask, casting="unsafe")
+        bump(self, "fill_diagonal_")
+        return self
     return overwrite(
         self,
         F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self),

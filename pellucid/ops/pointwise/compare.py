@@ -12,7 +12,7 @@ import numpy as np
 from ... import dtypes
 from ...core import tracing
 from ...core.bind import OPERANDS, common_dtype, make_operators, wrap
-from ...core.inplace import check_out, into
+from ...core.inplace import bump, check_out, into
 from ...core.modes import no_grad
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -144,13 +144,18 @@ logical_not = unary(
 
 def _beside_the_graph(form: Any) -> Any:
     """An in-place form that PyTorch does not record: also a leaf may be written, and what is
-    overwritten keeps its place in the graph.
+    overwritten keeps its place in the graph and its tangent.
     """
 
     @wraps(form)
     def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         with no_grad():
-            return form(self, *args, **kwargs)
+            base = self if self._view is None else self._view.base
+            if not any((t._x or {}).get("tangents") for t in (self, base)):
+                return form(self, *args, **kwargs)
+            form(make_tensor(self._array), *args, **kwargs)
+            bump(self, form.__name__)
+            return self
 
     return write
 
