@@ -17,7 +17,7 @@ from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import METHODS, public
-from ...core.tape import titled
+from ...core.tape import named_type, titled
 from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
@@ -36,6 +36,7 @@ from ...shapes import (
 from .._overloads import former
 from .._rules import low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
+from ._nodes import BMM, last_name, nodes
 
 Number = bool | int | float | complex
 
@@ -221,7 +222,8 @@ matmul_op = defop(
     forward="matmul",
     aval=lambda a, b: (matmul_shape(a[0], b[0]), a[1]),
     vjp={"input": _left, "other": _right},
-    variant=lambda n: ("Dot", "Mv", "Mm", "Bmm")[min(len(n.shape), 3)] + "Backward0",
+    variant=last_name,
+    nodes=nodes,
     batch=lambda b: batched_matmul(*b.values, *b.flags),
     onnx="MatMul",
     autocast="lower",
@@ -265,15 +267,24 @@ def _of_vectors(a: Any, b: Any) -> Tensor:
         return matmul_op.call(a, b)
 
 
+_MATMUL = named_type(matmul_op.grad_name)
+
+
 def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
     vectors = name in ("mv", "dot")  # products with vectors are in none of autocast's groups
+    stacks = name == "bmm"
 
     def product(a: Any, b: Any) -> Tensor:
         shape_rule(
             require_tensor(a, name, names[0], 1)._array.shape,
             require_tensor(b, name, names[1], 2)._array.shape,
         )
-        return _of_vectors(a, b) if vectors else matmul_op.call(a, b)
+        if vectors:
+            return _of_vectors(a, b)
+        made = matmul_op.call(a, b)
+        if stacks and type(made._node) is _MATMUL:  # else it is PyTorch's `matmul` of stacks
+            made._node.__class__ = BMM
+        return made
 
     return product
 

@@ -25,7 +25,7 @@ from .._format import in_format
 from .._overloads import native
 from .._rules import asked_for, at_full_precision, per_dimension, require_tensor
 from .._samples import cases
-from .pool._window import batched, stride_of, unbatched
+from .pool._window import Shown, batched, stride_of, unbatched
 from .pool.average import avg_pool1d, avg_pool2d, avg_pool3d
 from .pool.max import max_pool1d, max_pool2d, max_pool3d
 
@@ -345,7 +345,7 @@ def _unpool(
     # Values at positions: several windows may name one position, and then the last one counts, as
     # in PyTorch.
     out = in_format(reads_later(unpool_op.call(x, index=index, shape=shape), i), x)
-    return unbatched(out, lead)
+    return unbatched(out, lead, input)
 
 
 def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
@@ -370,7 +370,9 @@ def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
 unpool_op = defop(
     "max_unpool",
     "input",
-    variant=lambda n: f"MaxUnpool{len(n.shape) - 2}DBackward0",
+    grad_name="MaxUnpool",
+    variant=(shown := Shown("MaxUnpool")),
+    nodes=shown.nodes,
     forward=_unpool_forward,
     vjp={"input": lambda F, g, index: F.pool_gather(g, index=index)},
     aval=lambda x, index, shape: (shape, x[1]),

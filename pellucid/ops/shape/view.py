@@ -18,7 +18,9 @@ from ...arrays.numpy_cpu import element_offset
 from ...core.bind import view_result
 from ...core.primitive import defop
 from ...core.public import method, public
+from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import become, node_before
 from ...errors import OperationError, ShapeError
 from .._rules import keyword, require_tensor
 from .._samples import cases
@@ -118,7 +120,7 @@ alias_op = defop(
 )
 
 
-# The copy that `reshape` makes where no view exists.
+# Another shape of a result that nobody else sees.
 unsafe_view_op = defop(
     "unsafe_view",
     "input",
@@ -154,18 +156,28 @@ def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     if strides is not None:
         r = _by_numpy(a, shape) if fast else None
         if r is not None:
-            return view_result(view_op, x, r, {"shape": shape})
+            made = view_result(view_op, x, r, {"shape": shape})
+            return made if a.flags.c_contiguous else titled(made, "ReshapeAliasBackward0")
         try:
-            return view_op.call(x, shape=shape)
+            return titled(view_op.call(x, shape=shape), "ReshapeAliasBackward0")
         except (
             NotImplementedError
         ):  # of a batch whose samples have such a view, but the whole has not
             if type(a) is ndarray:
                 raise
-    return unsafe_view_op.call(x, shape=shape)
+    return reshape_op.plain(x, shape=shape)
 
 
-# What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be.
+def _nodes_of_a_copy(node: Any) -> tuple[Any, ...]:
+    """The nodes of PyTorch's: a copy in order, which is then seen in another shape."""
+    shape = value_at(node.inputs[0])[0]
+    copy = node_before(node, "clone", node.inputs[0], shape, 0.125)
+    become(node, "unsafe_view", (copy,), node.shape, node.dtype, shape=node.shape)
+    return (node,)
+
+
+# What gradient rules call: `F.reshape(x, shape=...)` is a view or a copy, whichever it must be. A
+# copy runs as this record, a view as that of `view`.
 reshape_op = defop(
     "reshape",
     "input",
@@ -175,6 +187,8 @@ reshape_op = defop(
     jvp="linear",
     batch=_batch_shape,
     traits="passes",
+    grad_name="UnsafeView",
+    nodes=_nodes_of_a_copy,
     onnx=lambda c: c.reshape(c[0], c.p["shape"], c.shape()),
     call=lambda _: lambda x, *, shape: reshape_to(x, shape),
     aten=lambda A, x, *, shape: (
@@ -356,9 +370,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     shape = require_tensor(input, "unflatten")._array.shape
     if sizes is None:
         raise OperationError("unflatten: sizes must be non-empty")
-    return reshape_to(
-        input, shapes.unflatten_shape(shape, dim, sizes_of((sizes,), "unflatten", "sizes"))
-    )
+    return view(input, shapes.unflatten_shape(shape, dim, sizes_of((sizes,), "unflatten", "sizes")))
 
 
 # ---- another dtype ---------------------------------------------------------------------------

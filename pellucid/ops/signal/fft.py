@@ -18,7 +18,9 @@ from ... import dtypes
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import named_type, titled, value_at
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.arranging import become, moved_before, node_before
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...shapes import normalize_dim
 from .._rules import at_full_precision, constant, require_tensor
@@ -137,6 +139,61 @@ def _c2r_grad(
     return made * constant(F, weights)
 
 
+# ---- the nodes of PyTorch's ----------------------------------------------------------------------
+def _nodes_r2c(node: Any) -> tuple[Any, ...]:
+    """Of all frequencies over several dimensions: the transform of the numbers as complex ones. Of
+    an inverse: the conjugate of what it is the inverse of.
+    """
+    p, x = node.params, node.inputs[0]
+    if _as_complex(node):
+        x = node_before(node, "cast", x, value_at(x)[0], 0.125, dtype=node.dtype)
+        how = {"dim": p["dim"], "forward": p["forward"], "scale": p["scale"]}
+        become(node, "fft_c2c", (x,), node.shape, node.dtype, **how)
+    elif not p["forward"] and type(node) is not _PLAIN:
+        title = type(node)
+        inner = moved_before(node)
+        inner.params = {**p, "forward": True}
+        inner.__class__ = _PLAIN
+        become(node, "conj", (inner,), node.shape, node.dtype)
+        if title is _PHYSICAL:
+            node.__class__ = title
+    return (node,)
+
+
+def _nodes_c2r(node: Any) -> tuple[Any, ...]:
+    """Of a forward transform: the inverse one of the conjugate; what is transformed over several
+    dimensions is so over the others first.
+    """
+    p = dict(node.params)
+    (x,), (*others, last) = node.inputs, p["dim"]
+    shape, kind = value_at(x)
+    if p["forward"]:
+        if others:
+            how = {"dim": tuple(others), "forward": True, "scale": 1.0}
+            x = node_before(node, "fft_c2c", x, shape, 0.25, **how)
+        x = node_before(node, "conj", x, shape, 0.125)
+        p.update(dim=(last,), forward=False)
+        become(node, "fft_c2r", (x,), node.shape, node.dtype, **p)
+    return (node,)
+
+
+_COMPLEX = named_type("FftC2CBackward0")
+_PLAIN, _PHYSICAL = named_type("FftR2CBackward0"), named_type("ConjPhysicalBackward0")
+
+
+def _as_complex(node: Any) -> bool:
+    """Whether PyTorch transforms the numbers as complex ones."""
+    several = len(node.params["dim"]) > 1
+    return type(node) is _COMPLEX or several and not node.params["onesided"]
+
+
+def _variant_r2c(node: Any) -> str:
+    p = node.params
+    if _as_complex(node):
+        return "FftC2CBackward0"
+    return "FftR2CBackward0" if p["forward"] else "ConjBackward0"
+
+
 defop(
     "fft_c2c",
     "input",
@@ -163,7 +220,9 @@ defop(
     forward=_r2c,
     jvp="linear",
     vjp={"input": _r2c_grad},
-    grad_name="FftR2C",
+    grad_name="FftRealC2C",
+    variant=_variant_r2c,
+    nodes=_nodes_r2c,
     batch="dims",
     autocast="float32",
     samples=cases(
@@ -183,6 +242,7 @@ defop(
     jvp="linear",
     vjp={"input": _c2r_grad},
     grad_name="FftC2R",
+    nodes=_nodes_c2r,
     batch="dims",
     autocast="float32",
     samples=lambda rng: [
@@ -297,8 +357,11 @@ def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], 
 
 
 def _fit(x: Tensor, dims: Any, sizes: Any) -> Tensor:
+    """Cut, then padded with zeros."""
     shape = list(x._array.shape)
     for d, n in zip(dims, sizes, strict=True):
+        if n < shape[d]:
+            x = F.slice(x, dim=d, start=0, end=n, step=1)
         shape[d] = n
     return x if tuple(shape) == x._array.shape else F.fit_sizes(x, shape=tuple(shape))
 
@@ -306,12 +369,18 @@ def _fit(x: Tensor, dims: Any, sizes: Any) -> Tensor:
 def _full(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
     """Complex to complex; a real input is transformed as it is."""
     scale = _scale(norm, forward, math.prod(sizes), name)
-    x = _fit(_typed(input, name, False), dims, sizes)
+    x = _typed(input, name, False)
+    fits = all(x._array.shape[d] == n for d, n in zip(dims, sizes, strict=True))
+    x = _fit(x if fits or name in _OF_LINES else _typed(x, name, True), dims, sizes)
     if x.dtype.is_complex:
         return F.fft_c2c(x, dim=dims, forward=forward, scale=scale) if dims else x.clone()
     if not dims:
         return _typed(x, name, True)
-    return F.fft_r2c(x, dim=dims, forward=forward, scale=scale, onesided=False)
+    made = F.fft_r2c(x, dim=dims, forward=forward, scale=scale, onesided=False)
+    return made if name in _OF_LINES else titled(made, "FftC2C")
+
+
+_OF_LINES = ("fft", "ifft")
 
 
 def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
@@ -328,7 +397,9 @@ def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
     if forward:
         return F.fft_r2c(x, dim=dims, forward=True, scale=scale, onesided=True)
     made = F.fft_r2c(x, dim=dims[-1:], forward=False, scale=scale, onesided=True)
-    return F.fft_c2c(made, dim=dims[:-1], forward=False, scale=1.0) if dims[1:] else made
+    if not dims[1:]:
+        return made
+    return F.fft_c2c(titled(made, "ConjPhysical"), dim=dims[:-1], forward=False, scale=1.0)
 
 
 def _whole(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:

@@ -70,23 +70,29 @@ def batched(x: Tensor, n: int) -> tuple[Tensor, int]:
     raise AssertionError("checked by the shape rules")
 
 
-def by_rank(stem: str, rest: str = "") -> Any:
-    """The `variant` of a pool: its node is named for the number of dimensions, and that of one
-    dimension is PyTorch's for planes, with two views around it.
+class Shown:
+    """How PyTorch shows a pool: its node is named for the number of dimensions, that of one
+    dimension is that of planes with two views around it, and the means of everything are plain
+    ones. It is the `variant` of the record, and has its `nodes`.
     """
 
-    def variant(node: Any) -> str:
-        n = len(node.shape) - 2
-        return "SqueezeBackward1" if n == 1 else f"{stem}{n}D{rest}Backward0"
+    def __init__(self, stem: str, rest: str = "") -> None:
+        self.stem, self.rest = stem, rest
 
-    return variant
+    def __call__(self, node: Any) -> str:
+        return "SqueezeBackward1" if len(node.shape) == 3 else self.alone(node)
 
+    def alone(self, node: Any) -> str:
+        """The name without the views."""
+        size = node.shape[2:]
+        if self.stem == "AdaptiveAvgPool" and set(size) == {1}:
+            return "MeanBackward1"
+        return f"{self.stem}{max(len(size), 2)}D{self.rest}Backward0"
 
-def as_planes(stem: str, rest: str = "") -> Any:
-    """The `nodes` of a pool: see `by_rank`."""
-
-    def nodes(node: Any) -> Any:
-        if len(node.shape) != 3:
+    def nodes(self, node: Any) -> Any:
+        """The nodes of a pool of lines."""
+        alone = named_type(self.alone(node))
+        if len(node.shape) != 3 or type(node) is alone:
             return (node,)
         inner, plan, shape = moved_before(node), node.plan, value_at(node.inputs[0])[0]
         x = node_before(node, "unsqueeze", node.inputs[0], (*shape[:2], 1, shape[2]), 0.25, dim=2)
@@ -97,20 +103,25 @@ def as_planes(stem: str, rest: str = "") -> Any:
 
         inner.inputs, inner.shape = (x,), (*node.shape[:2], 1, node.shape[2])
         inner.plan = BackwardPlan(plan.entries, backward, plan.needs)
-        inner.__class__ = named_type(f"{stem}2D{rest}Backward0")
+        inner.__class__ = alone
         become(node, "squeeze", (inner,), node.shape, node.dtype, dims=(2,))
         node.__class__ = named_type("SqueezeBackward1")
         return (inner,)
-
-    return nodes
 
 
 def unbatched(x: Tensor, lead: int, of: Tensor | None = None) -> Tensor:
     """The result for an image without a batch; its node is the pool's own, of the image `of`."""
     if lead != 1:
         return x
-    made = F.squeeze(x, dims=(0,))
-    return made if of is None or x._node is None else titled(made, type(x._node).__name__, of=(of,))
+    made, node = F.squeeze(x, dims=(0,)), x._node
+    shown = None if of is None or node is None else node.op.variant
+    if not isinstance(shown, Shown):
+        return made
+    if x._array.ndim > 3:
+        return titled(made, shown.alone(node), of=(of,))
+    # of one dimension the views are those of PyTorch, and between them is the pool of planes
+    node.__class__ = named_type(shown.alone(node))
+    return titled(made, "SqueezeBackward1")
 
 
 def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:

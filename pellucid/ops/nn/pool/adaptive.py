@@ -22,7 +22,7 @@ from ....errors import ArgumentTypeError, OperationError, ShapeError, out_of_mem
 from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
-from ._window import as_planes, batch_images, batched, by_rank, check_dtype, unbatched
+from ._window import Shown, batch_images, batched, check_dtype, unbatched
 
 
 def _adaptive_steps(c: Any) -> tuple[list[int], tuple[int, ...], bool]:
@@ -87,9 +87,9 @@ adaptive_max_op = defop(
     aux=True,
     vjp={"input": _adaptive_max_back},
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
-    grad_name="AdaptiveMaxPool2D",
-    variant=by_rank("AdaptiveMaxPool"),
-    nodes=as_planes("AdaptiveMaxPool"),
+    grad_name="AdaptiveMaxPool",
+    variant=(shown := Shown("AdaptiveMaxPool")),
+    nodes=shown.nodes,
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -114,9 +114,9 @@ adaptive_avg_op = defop(
     forward=_adaptive_means,
     vjp={"input": _adaptive_avg_back},
     jvp="linear",
-    grad_name="AdaptiveAvgPool2D",
-    variant=by_rank("AdaptiveAvgPool"),
-    nodes=as_planes("AdaptiveAvgPool"),
+    grad_name="AdaptiveAvgPool",
+    variant=(shown := Shown("AdaptiveAvgPool")),
+    nodes=shown.nodes,
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -237,7 +237,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
         return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     out = adaptive_avg_op.call(x, output_size=size)
-    return unbatched(in_format(out, x) if n < 3 else out, lead, input if n > 1 else None)
+    return unbatched(in_format(out, x) if n < 3 else out, lead, input)
 
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
@@ -245,10 +245,10 @@ def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool)
     out = adaptive_max_op.call(x, output_size=size)
     out = in_format(out, x) if n < 3 else out
     if not return_indices:
-        return unbatched(out, lead, input if n > 1 else None)
+        return unbatched(out, lead, input)
     places = wrap(tracing.effect(_adaptive_maxima, x._array, size))
     places = in_format(places, x) if n < 3 else places
-    made = unbatched(reads_later(out, places), lead, input if n > 1 else None)
+    made = unbatched(reads_later(out, places), lead, input)
     return made, unbatched(places, lead)
 
 

@@ -15,11 +15,10 @@ from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
 from ._window import (
+    Shown,
     Sizes,
-    as_planes,
     batch_images,
     batched,
-    by_rank,
     ceil_changes,
     check_dtype,
     unbatched,
@@ -95,9 +94,9 @@ avg_pool_op = defop(
         )
     },  # fmt: skip
     jvp="linear",
-    grad_name="AvgPool2D",
-    variant=by_rank("AvgPool"),
-    nodes=as_planes("AvgPool"),
+    grad_name="AvgPool",
+    variant=(shown := Shown("AvgPool")),
+    nodes=shown.nodes,
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -183,7 +182,7 @@ def _avg(
         include_pad=bool(include_pad),
         divisor=divisor,
     )
-    return unbatched(in_format(out, x) if n < 3 else out, lead, input if n > 1 else None)
+    return unbatched(in_format(out, x) if n < 3 else out, lead, input)
 
 
 @public(namespace="nn.functional torch")

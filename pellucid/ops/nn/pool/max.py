@@ -23,11 +23,10 @@ from ..._samples import cases
 from ...shape.storage import suggested_format
 from ._window import (
     INTEGERS,
+    Shown,
     Sizes,
-    as_planes,
     batch_images,
     batched,
-    by_rank,
     ceil_changes,
     check_dtype,
     unbatched,
@@ -76,9 +75,9 @@ max_pool_op = defop(
         "input": lambda F, g, aux, input_shape: F.max_pool_grad(g, index=aux, x_shape=input_shape)
     },
     jvp=lambda F, tangents, aux: F.pool_gather(tangents[0], index=aux),
-    grad_name="MaxPool2DWithIndices",
-    variant=by_rank("MaxPool", "WithIndices"),
-    nodes=as_planes("MaxPool", "WithIndices"),
+    grad_name="MaxPool",
+    variant=(shown := Shown("MaxPool", "WithIndices")),
+    nodes=shown.nodes,
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -166,7 +165,7 @@ def _max(
         x,
     )
     if not return_indices:
-        return unbatched(out, lead, input if n > 1 else None)
+        return unbatched(out, lead, input)
     index = tracing.effect(
         _maxima,
         x._array,
@@ -177,7 +176,7 @@ def _max(
         bool(ceil_mode),
     )
     places = in_format(wrap(index), x)
-    made = unbatched(reads_later(out, places), lead, input if n > 1 else None)
+    made = unbatched(reads_later(out, places), lead, input)
     return made, unbatched(places, lead)
 
 
