@@ -359,6 +359,9 @@ _attach.LENT["torchvision/_C"] = lambda: _importlib.import_module(f"{__name__}._
 _attach.LENT["torchvision/image"] = lambda: _importlib.import_module(
     f"{__name__}._torchvision.images"
 )
+_attach.LENT["sparse"] = lambda name: getattr(
+    globals().get("sparse") or __getattr__("sparse"), name
+)
 _attach.LENT["foreach"] = lambda name: getattr(
     _importlib.import_module(f"{_HOME}._foreach"), name, None
 )

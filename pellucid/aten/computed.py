@@ -14,7 +14,7 @@ from typing import Any
 from ..api import overriding
 from ..arrays.meta import MetaArray
 from ..core import reverse
-from ..core.modes import enable_grad, no_grad
+from ..core.modes import enable_grad, local, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor, make_tensor
@@ -50,22 +50,26 @@ def reduction_number(reduction: Any, *others: Any) -> int | None:
     return REDUCTIONS.index(reduction)
 
 
-def _gradients(
+def gradients(
     function: Callable[..., Tensor], inputs: Sequence[Tensor | None], g: Tensor
 ) -> list[Tensor | None]:
     """The gradients of a function with respect to those of its inputs that are there."""
     if any(x is not None and x.is_meta for x in inputs):
         return [None if x is None else T.empty_like(x) for x in inputs]
+    further = local.grad and (g._rg or any(x is not None and x._rg for x in inputs))
     with enable_grad():
-        leaves = [None if x is None else x.detach().requires_grad_() for x in inputs]
+        leaves = [
+            None if x is None else F.alias(x) if further and x._rg else x.detach().requires_grad_()
+            for x in inputs
+        ]
         out = function(*leaves)
-    wanted = [x for x in leaves if x is not None]
-    found = iter(reverse.grad([out], wanted, [g], allow_unused=True))
+        wanted = [x for x in leaves if x is not None]
+        found = iter(reverse.grad([out], wanted, [g], create_graph=further, allow_unused=True))
     return [None if x is None else next(found) for x in leaves]
 
 
 def _gradient(function: Callable[..., Tensor], input: Tensor, g: Tensor) -> Tensor:
-    made = _gradients(function, [input], g)[0]
+    made = gradients(function, [input], g)[0]
     assert made is not None
     return made
 
@@ -330,7 +334,7 @@ def native_layer_norm_backward(
     bias: Tensor | None,
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:
-    found = _gradients(
+    found = gradients(
         lambda x, w, b: _normalized(x, mean, rstd, len(normalized_shape), w, b),
         [input, weight, bias],
         grad_out,
@@ -374,7 +378,7 @@ def native_group_norm_backward(
         return made + b.reshape(shape)
 
     bias = T.zeros(C, dtype=input.dtype)
-    return _masked(_gradients(function, [input, weight, bias], grad_out), output_mask)
+    return _masked(gradients(function, [input, weight, bias], grad_out), output_mask)
 
 
 def _native_batch_norm_legit(
@@ -425,7 +429,7 @@ def native_batch_norm_backward(
         )
 
     with no_grad():
-        return _masked(_gradients(function, [input, weight, bias], grad_out), output_mask)
+        return _masked(gradients(function, [input, weight, bias], grad_out), output_mask)
 
 
 # ---- convolution and pooling -------------------------------------------------------------------
@@ -450,7 +454,7 @@ def convolution_backward(
         if output_mask[2]
         else None
     )
-    return _masked(_gradients(function, [input, weight, bias], grad_output), output_mask)
+    return _masked(gradients(function, [input, weight, bias], grad_output), output_mask)
 
 
 def max_pool2d_with_indices(
@@ -708,7 +712,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     def function(q: Any, k: Any, v: Any) -> Any:
         return N.scaled_dot_product_attention(q, k, v, attn_mask, 0.0, is_causal, scale=scale)
 
-    return tuple(_gradients(function, [query, key, value], grad_out))
+    return tuple(gradients(function, [query, key, value], grad_out))
 
 
 # ---- gradients of views ------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
 from . import composed, computed, images
+from .parts import derived, matrices, tensors
 
 # Prefixes of operators whose functions stand in a namespace of their own.
 _SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
@@ -25,21 +26,24 @@ _SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
 _IDLE = {"layout", "pin_memory", "non_blocking", "cudnn_enable", "cudnn_enabled"}
 
 
-def of(overload: Any) -> Callable[..., Any]:
-    """What computes an overload.
-
-    Raises:
-        NotImplementedError: nothing does, when it is called.
-    """
+def of(overload: Any, find: derived.Find) -> Callable[..., Any] | None:
+    """What computes an overload, or None; `find` looks a packet of overloads up."""
     name, own = overload._opname, overload._overloadname
-    for known in (f"{name}__{own}", name):
-        for home in (computed, composed, images):
-            function = getattr(home, known, None)
-            if function is not None and getattr(function, "__module__", "") == home.__name__:
-                return function
     schema = overload._schema
+    outs = [a.name for a in schema.arguments if a.is_out]
+    for known in (f"{name}__{own}", name):
+        for home in (computed, composed, images, tensors, matrices):
+            function = getattr(home, known, None)
+            if function is None or getattr(function, "__module__", "") != home.__name__:
+                continue
+            if not outs or known != name or outs[0] in inspect.signature(function).parameters:
+                return derived.shown(overload, function)
+            return derived.of(overload, find)
     function = public(name, bool(schema.arguments) and schema.arguments[0].name == "self")
-    return _refusing(overload) if function is None else _adapted(function, schema)
+    if function is not None:
+        return _adapted(function, schema)
+    made = derived.of(overload, find)
+    return None if made is None else derived.shown(overload, made)
 
 
 def public(name: str, method: bool) -> Any:
@@ -104,7 +108,9 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
     return kernel
 
 
-def _refusing(overload: Any) -> Callable[..., Any]:
+def refusing(overload: Any) -> Callable[..., Any]:
+    """What stands for an operator that nothing computes: it refuses."""
+
     def kernel(*args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(
             f"Could not run '{overload.name()}' with arguments from the 'CPU' backend. This could be because the operator doesn't exist "

@@ -227,8 +227,12 @@ class OpOverload:
                 if key in self.py_kernels:
                     return self.py_kernels[key](*args, **kwargs)
         if self._kernel is None:
-            self._kernel = kernels.of(self)
+            self._kernel = kernels.of(self, _packet) or kernels.refusing(self)
         return self._results(self._kernel(*args, **kwargs))
+
+    def _known(self) -> bool:
+        """Whether something computes it."""
+        return bool(self.py_kernels) or kernels.of(self, _packet) is not None
 
     def _results(self, made: Any) -> Any:
         returns = self._schema.returns
@@ -254,6 +258,11 @@ class OpOverload:
 
     def __reduce__(self) -> Any:
         return overload_of, (self._name,)
+
+
+def _packet(name: str) -> Any:
+    """The overloads of an operator of aten, or None."""
+    return getattr(ops.aten, name, None)
 
 
 def overload_of(name: str) -> OpOverload:

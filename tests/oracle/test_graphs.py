@@ -69,13 +69,18 @@ def rebound(function):
 def counterpart(op):
     if isinstance(op.op, types.FunctionType) and op.op.__module__.startswith("torch.testing"):
         return rebound(op.op)
+    if isinstance(op.op, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        found = pellucid.ops
+        for part in str(op.op).split("."):
+            found = getattr(found, part)
+        return found
     for path in (op.name, f"Tensor.{op.name}", f"Tensor.{op.name}_"):
         found = pellucid
         for part in path.split("."):
             found = getattr(found, part, None)
-        if found is not None:
+        if callable(found):
             return found
-    return None
+    return getattr(pellucid.ops.aten, op.name, None)
 
 
 def tensors_in(result, kind):
@@ -120,7 +125,11 @@ def graphs(op):
         arguments = converted((sample.input, *sample.args), pairs)
         named = converted(sample.kwargs, pairs)
         torch.manual_seed(0)
-        theirs = tensors_in(op.op(sample.input, *sample.args, **sample.kwargs), torch.Tensor)
+        try:
+            result = op.op(sample.input, *sample.args, **sample.kwargs)
+        except RuntimeError:  # of another device, or for integers
+            continue
+        theirs = tensors_in(result, torch.Tensor)
         pellucid.manual_seed(0)
         ours = tensors_in(function(*arguments, **named), pellucid.Tensor)
         first, second = ({id(pair[side]): n for n, pair in enumerate(pairs)} for side in (0, 1))

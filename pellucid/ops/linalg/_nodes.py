@@ -157,8 +157,8 @@ def nodes(node: Any) -> tuple[Any, ...]:
         swapped = {("in", 0): ("in", 1), ("in", 1): ("in", 0)} if turned else {}
         inner.versions = tuple([known[swapped.get(entry, entry)] for entry in now])
     names = {(1, 2): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
-    ranks = tuple(sorted((len(x.shape), len(y.shape))))
-    inner.__class__ = named_type(names[ranks] + "Backward0")
+    low, high = sorted((len(x.shape), len(y.shape)))
+    inner.__class__ = named_type(names[low, high] + "Backward0")
     last: Any = inner
     for k, (name, made, params) in enumerate(steps):
         if k == len(steps) - 1:
