@@ -17,6 +17,7 @@ from ..core import reverse
 from ..core.modes import enable_grad, local, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS, METHODS
+from ..core.tape import titled
 from ..core.tensor import Tensor, make_tensor
 from ..dtypes import contiguous_format, get_default_dtype
 from ..errors import OperationError
@@ -391,15 +392,17 @@ def _native_batch_norm_legit(
     momentum: float,
     eps: float,
 ) -> Any:
-    return T.native_batch_norm(
+    made = T.native_batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
+    return titled(made[0], "NativeBatchNormLegit"), *made[1:]
 
 
 def _native_batch_norm_legit__no_stats(
     input: Tensor, weight: Any, bias: Any, training: bool, momentum: float, eps: float
 ) -> Any:
-    return T.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+    made = T.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+    return titled(made[0], "NativeBatchNormLegitBackward1"), *made[1:]
 
 
 def native_batch_norm_backward(

@@ -168,8 +168,9 @@ def test_refusals():
 
 
 def test_what_is_not_computed_names_itself():
-    with pytest.raises(NotImplementedError, match="Could not run 'aten::_addmm_activation'"):
-        aten._addmm_activation.default(torch.ones(2), torch.ones(2, 2), torch.ones(2, 2))
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::_scaled_mm_v2'"):
+        x = torch.ones(2, 2)
+        aten._scaled_mm_v2.default(x, x, [x], [0], [0], [x], [0], [0], None, None)
 
 
 def test_namespaces_of_programs():

@@ -53,6 +53,75 @@ CASES = {
         "AddmvBackward0(x, x, x)",
     ),
     "glu": (F.glu, [(3, 4)], "GluBackward0(x)"),
+    "matmul of a vector": (
+        torch.matmul,
+        [(4,), (4, 5)],
+        "SqueezeBackward4(MmBackward0(UnsqueezeBackward0(x), x))",
+    ),
+    "matmul of stacks with a matrix": (
+        torch.matmul,
+        [(2, 3, 4), (4, 5)],
+        "UnsafeViewBackward0(MmBackward0(ViewBackward0(x), x))",
+    ),
+    "matmul of stacks with a vector": (
+        torch.matmul,
+        [(2, 3, 4), (4,)],
+        "UnsafeViewBackward0(MvBackward0(ViewBackward0(x), x))",
+    ),
+    "matmul of a matrix with stacks": (
+        torch.matmul,
+        [(3, 4), (2, 4, 5)],
+        "CloneBackward0(TransposeBackward0(UnsafeViewBackward0(MmBackward0("
+        "UnsafeViewBackward0(CloneBackward0(TransposeBackward0(x))), TBackward0(x)))))",
+    ),
+    "matmul of a vector with stacks": (
+        torch.matmul,
+        [(4,), (2, 4, 5)],
+        "UnsafeViewBackward0(MvBackward0(UnsafeViewBackward0(CloneBackward0("
+        "TransposeBackward0(x))), x))",
+    ),
+    "matmul of stacks that are spread": (
+        torch.matmul,
+        [(3, 1, 2, 4), (2, 4, 5)],
+        "UnsafeViewBackward0(BmmBackward0(UnsafeViewBackward0(CloneBackward0(ExpandBackward0(x))), "
+        "UnsafeViewBackward0(CloneBackward0(ExpandBackward0(x)))))",
+    ),
+    "bmm": (torch.bmm, [(2, 3, 4), (2, 4, 5)], "BmmBackward0(x, x)"),
+    "an index of several steps": (
+        lambda x: x[0:2, None, -1, 1:],
+        [(3, 4, 5)],
+        "SliceBackward0(SelectBackward0(UnsqueezeBackward0(SliceBackward0(x))))",
+    ),
+    "reshape that copies": (
+        lambda x: x.t().reshape(-1),
+        [(3, 4)],
+        "UnsafeViewBackward0(CloneBackward0(TBackward0(x)))",
+    ),
+    "max_pool1d without a batch": (
+        lambda x: F.max_pool1d(x, 2),
+        [(3, 4)],
+        "SqueezeBackward1(MaxPool2DWithIndicesBackward0(UnsqueezeBackward0(x)))",
+    ),
+    "adaptive_avg_pool2d of everything": (
+        lambda x: F.adaptive_avg_pool2d(x, 1),
+        [(2, 3, 4, 4)],
+        "MeanBackward1(x)",
+    ),
+    "fftn of real numbers": (
+        lambda x: torch.view_as_real(torch.fft.fftn(x)),
+        [(3, 4)],
+        "ViewAsRealBackward0(FftC2CBackward0(ToCopyBackward0(x)))",
+    ),
+    "hfftn": (
+        lambda x: torch.fft.hfftn(x),
+        [(3, 4)],
+        "FftC2RBackward0(ConjBackward0(FftC2CBackward0(ToCopyBackward0(x))))",
+    ),
+    "ihfftn": (
+        lambda x: torch.view_as_real(torch.fft.ihfftn(x)),
+        [(3, 4)],
+        "ViewAsRealBackward0(FftC2CBackward0(ConjPhysicalBackward0(FftR2CBackward0(x))))",
+    ),
     "avg_pool1d": (
         lambda x: F.avg_pool1d(x, 2),
         [(2, 3, 4)],

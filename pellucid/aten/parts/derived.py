@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ... import dtypes
 from ...core.inplace import into
 from ...core.modes import local
 from ...core.tape import titled
@@ -195,7 +196,7 @@ def shown(overload: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
         made = kernel(*args, **kwargs)
         if isinstance(made, Tensor) and local.grad and made._rg:
             given = [t for t in (*args, *kwargs.values()) if isinstance(t, Tensor)]
-            of = tuple([t for t in given if t.dtype.is_floating_point or t.dtype.is_complex])
+            of = tuple([t for t in given if t.dtype is not dtypes.int64])  # positions have no edge
             return titled(made, title, of=of)
         return made
 

@@ -24,8 +24,10 @@ from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
+from ...core.tape import value_at
 from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.arranging import become, node_before
 from ...errors import ArgumentTypeError, IndexOutOfRangeError, type_name, warn
 from .._rules import as_index, require_tensor
 from .._samples import Sample, cases
@@ -104,6 +106,42 @@ def _onnx_index_part(c: Any) -> Any:
     return name if name != c[0] else c.emit("Identity", name)
 
 
+def _nodes(node: Any) -> tuple[Any, ...]:
+    """The nodes of PyTorch's: one for each step, from the left; whole slices are none."""
+    edge, place = node.inputs[0], 1.0
+    shape = list(value_at(edge)[0])
+    rest = list(node.params["index"])
+    steps: list[tuple[str, list[int], dict[str, Any]]] = []
+    dim = 0
+    while rest:
+        one = rest.pop(0)
+        if one is Ellipsis:
+            dim = len(shape) - sum(r is not None for r in rest)
+        elif one is None:
+            shape.insert(dim, 1)
+            steps.append(("unsqueeze", list(shape), {"dim": dim}))
+            dim += 1
+        elif isinstance(one, slice):
+            start, end, step = one.indices(shape[dim])
+            size = len(range(start, end, step))
+            if (start, size) != (0, shape[dim]):
+                shape[dim] = size
+                steps.append(
+                    ("slice", list(shape), {"dim": dim, "start": start, "end": end, "step": step})
+                )
+            dim += 1
+        else:
+            index = int(one) % shape.pop(dim)
+            steps.append(("select", list(shape), {"dim": dim, "index": index}))
+    if len(steps) > 1 and tuple(shape) == node.shape:
+        for name, sizes, params in steps[:-1]:
+            place /= 2
+            edge = node_before(node, name, edge, tuple(sizes), place / 2, **params)
+        name, _, params = steps[-1]
+        become(node, name, (edge,), node.shape, node.dtype, **params)
+    return (node,)
+
+
 def _basic_op(
     name: str, grad_name: str, index: tuple[Any, ...], onnx: Any = _onnx_index_part
 ) -> Any:
@@ -114,6 +152,7 @@ def _basic_op(
             g, shape=input_shape, op=name, how={"index": index}
         ),
         grad_name=grad_name,
+        nodes=_nodes,
         batch=lambda b: b.call(b[0], index=(slice(None), *b.p["index"])),
         onnx=onnx,
         title="index",

@@ -49,7 +49,7 @@ class _Operand:
     def __init__(self, node: Any, k: int, kept: dict[Any, Any]) -> None:
         self.node, self.edge, self.value = node, node.inputs[k], kept.get(("in", k))
         self.shape = kept["shape", k] if self.value is None else self.value.shape
-        self.place = 0.25
+        self.place = 0.25 - 0.0625 * k  # two nodes are never numbered alike
 
     def step(self, name: str, shape: tuple[int, ...], made: Any, /, **params: Any) -> None:
         """One more node; `made` is what it makes of the value."""

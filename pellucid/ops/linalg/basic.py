@@ -78,16 +78,21 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
         made = tracing.constant(np.zeros(shape, A._array.dtype))
         made[...] = np.eye(shape[-1], dtype=made.dtype)
         # The result is constant, but it stays connected to A, as in PyTorch.
-        return A * 0 + make_tensor(made) if A._rg else make_tensor(made)
+        return A.clone().copy_(make_tensor(made)) if A._rg else make_tensor(made)
     if n < 0:
         A, n = inv(A), -n  # noqa: N806
+    if n == 2:
+        return F.matmul(A, A)
+    if n == 3:
+        return F.matmul(F.matmul(A, A), A)
     result: Any = None
+    whole = n
     while True:
         n, odd = divmod(n, 2)
         if odd:
             result = A if result is None else F.matmul(result, A)
         if not n:
-            return result.clone() if result is A else result
+            return result.clone() if whole == 1 else result
         A = F.matmul(A, A)  # noqa: N806
 
 
@@ -205,9 +210,8 @@ def multi_dot(tensors: Any) -> Tensor:
     made = _multiply(
         chain, *_best_order([*(t._array.shape[0] for t in chain), chain[-1]._array.shape[1]])
     )
-    if front:
-        made = made.squeeze(0)
-    return made.squeeze(-1) if back else made
+    shape = made._array.shape
+    return made.view(shape[int(front) : len(shape) - int(back)])
 
 
 def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
@@ -215,6 +219,9 @@ def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
     programming.
     """
     n = len(sizes) - 1
+    if n == 3:
+        a, b, c, d = sizes
+        return [[0, 0, int(a * c * (b + d) <= b * d * (a + c))]] * 3, 0, 2
     cost = [[0] * n for _ in range(n)]
     cut = [[0] * n for _ in range(n)]
     for length in range(1, n):
@@ -421,9 +428,7 @@ def logdet(input: Tensor) -> Tensor:
         return logabs + F.log(sign).masked_fill(sign == 0, complex(0.0, math.nan))
     if sign.is_meta:
         return logabs
-    if tracing.tracer() or (sign._array < 0).any():
-        return logabs.masked_fill(sign < 0, math.nan)
-    return logabs
+    return F.where(sign == -1, math.nan, logabs)
 
 
 METHODS["det"] = det

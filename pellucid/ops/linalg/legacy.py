@@ -61,7 +61,8 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     )
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
         return titled(input.clone(), "Cholesky", of=(input,))  # of whatever shape
-    return titled(checked_cholesky("cholesky", input, upper, whole=True), "Cholesky", of=(input,))
+    made = checked_cholesky("cholesky", input, upper, whole=True)
+    return titled(made.clone() if made._rg else made, "Cholesky", of=(input,))
 
 
 @public(methods="=", out="castable: cholesky_solve")
@@ -467,14 +468,14 @@ def triangular_solve(
             f"b matrix is {sb[-2]} by {sb[-1]}"
         )
     floating(A, name, kernel="triangular_solve_cpu", whole=True)
+    given = (b, A)
     a, b = broadcast_batches(A, b)
     # column after column, as LAPACK reads it
     clone = a.mT.clone(memory_format=contiguous_format).mT
     if transpose:
         a, upper = a.mT, not upper
-    return TRIANGULAR(
-        F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular)), clone
-    )
+    made = F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular))
+    return TRIANGULAR(titled(made, "TriangularSolve", of=given), clone)
 
 
 # ---- largest eigenvalues ----------------------------------------------------------------------

@@ -60,7 +60,7 @@ def diff(
     if n < 0:
         raise OperationError(f"order must be non-negative but got {n}")
     if n == 0:
-        return input.clone()
+        return FUNCTIONS["torch"]["zeros_like"](input).copy_(input)
     parts = [t for t in (prepend, input, append) if t is not None]
     x: Any = FUNCTIONS["torch"]["cat"](parts, number) if len(parts) > 1 else input
     for _ in range(n):

@@ -438,8 +438,9 @@ def corrcoef(input: Tensor) -> Tensor:
     c = cov(input)
     if c._array.ndim == 0:
         return c / c
-    spread = F.real(c.diagonal()).sqrt()
-    made = c / spread.unsqueeze(-1) / spread.unsqueeze(0)
+    spread = c.diagonal()
+    spread = (F.real(spread) if c.dtype.is_complex else spread).sqrt()
+    made = c / spread.view(-1, 1) / spread.view(1, -1)
     if made.dtype.is_complex:
         real, imag = F.real(made).clamp(-1, 1), made.imag.clamp(-1, 1)
         return F.complex(real, imag)

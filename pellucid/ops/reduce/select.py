@@ -20,6 +20,7 @@ from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import (
@@ -643,15 +644,17 @@ def _quantile(
     if input.is_meta:
         raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
     ndim = input._array.ndim
+    shape = list(input._array.shape)
     if dim is None:
-        x, axis = input.reshape((-1,)), 0
+        x, lines = input.reshape((-1,)), [1] * ndim if keepdim else []
     else:
         axis = normalize_dim(dim, ndim)
-        x = input if ndim else input.reshape((1,))
-        x = x.transpose(axis, -1)
+        x = input if axis == ndim - 1 else input.unsqueeze(-1).transpose(axis, -1)
+        lines = [*shape[:axis], *([1] if keepdim and ndim else []), *shape[axis + 1 :]]
     if x._array.size == 0:
         raise OperationError(f"{name}() input tensor must be non-empty")
-    ordered = F.sort(x, dim=x._array.ndim - 1, descending=False, how="stable")[0]
+    ordered = FUNCTIONS["torch"]["sort"](x)[0]
+    ordered = ordered.view([*lines, x._array.shape[-1]])
     low, high, part, last, start = map(
         make_tensor,
         tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan),
@@ -661,20 +664,11 @@ def _quantile(
         weight = q.reshape((-1,)) * last - start if q._rg and interpolation == "linear" else part
         above = F.take_along(ordered, high, dim=ordered._array.ndim - 1, unique=False)
         made = FUNCTIONS["torch"]["lerp"](made, above, weight)
-    # (lines..., q) -> (q, lines...) with the reduced dimension kept or not
-    count = made._array.shape[-1]
-    if dim is None:
-        shape = (1,) * ndim if keepdim else ()
-        made = made.reshape((count, *shape))
-    else:
-        made = made.movedim(-1, 0)
-        if ndim == 0:
-            made = made.reshape((count,))
-        else:
-            made = made.unsqueeze(-1).transpose(axis + 1, -1)
-            if not keepdim:
-                made = made.squeeze(axis + 1)
-    return made if q._array.ndim else made.squeeze(0)
+    # (lines..., q) -> (q, lines...), in place in PyTorch
+    if q._array.ndim:
+        made = titled(made.unsqueeze(0), "UnsqueezeBackward1")
+        made = titled(made.transpose(0, -1), "TransposeBackward1")
+    return titled(made.squeeze(-1), "SqueezeBackward4")
 
 
 def _check_fractions(q: np.ndarray, name: str) -> None:

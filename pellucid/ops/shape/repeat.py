@@ -207,7 +207,13 @@ def repeat_interleave(
         raise OperationError(
             f"repeat_interleave: Invalid output_size, expected {wanted} but got {output_size}"
         )
-    return repeat_each_op.call(input, count=count, dim=dim)
+    if tracing.tracer() or not input._rg:
+        return repeat_each_op.call(input, count=count, dim=dim)
+    # PyTorch's nodes
+    wide = input.unsqueeze(dim + 1).expand(*shape[: dim + 1], count, *shape[dim + 1 :])
+    return wide.clone(memory_format=dtypes.contiguous_format).view(
+        *shape[:dim], wanted, *shape[dim + 1 :]
+    )
 
 
 def _check_repeats(repeats: Tensor) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import DimensionError, OperationError, ShapeError, warn, warn_once
@@ -169,14 +170,21 @@ def _stft(
     onesided = not complex_signal if onesided is None else onesided
     if onesided and complex_signal:
         raise OperationError("Cannot have onesided output if window or input is complex")
-    frames = x.unfold(-1, n_fft, hop) * _centred(window, length, n_fft, x._array)
+    single = x._array.ndim == 1
+    rows = x.unsqueeze(0) if single else x
+    frames = titled(rows.unfold(-1, n_fft, hop), "AsStrided", of=(rows,))
+    if window is not None or length < n_fft:
+        frames = frames * _centred(window, length, n_fft, x._array)
     scale = 1 / math.sqrt(n_fft) if normalized else 1.0
     last = (frames._array.ndim - 1,)
     if frames.dtype.is_complex:
         made = F.fft_c2c(frames, dim=last, forward=True, scale=scale)
     else:
         made = F.fft_r2c(frames, dim=last, forward=True, scale=scale, onesided=bool(onesided))
-    made = made.transpose(-1, -2)
+    # in place in PyTorch
+    made = titled(made.transpose(-1, -2), "TransposeBackward1")
+    if single:
+        made = titled(made.squeeze(0), "SqueezeBackward4")
     return made if return_complex else F.view_as_real(made)
 
 

@@ -36,7 +36,7 @@ from ..._rules import constant as as_constant
 from ..._samples import Sample
 from ...index._bounds import inside
 from ..linear import linear
-from ._reduction import get_reduction, reduce_loss
+from ._reduction import get_reduction
 
 _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 _KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code is for
@@ -540,15 +540,16 @@ def _soft_cross_entropy(
     logp = F.log_softmax(input, dim=dim)
     if weight is not None:
         logp = logp * _class_weights(weight, input.ndim, dim)
-    loss = -(logp * target).sum(dim=dim)
-    if reduction == "mean":
-        rows = loss._array.size if classes else 0  # counted by their elements
-        return (
-            loss.sum() / rows
-            if rows
-            else loss.sum() / wrap(constant(np.zeros((), loss._array.dtype)))
-        )
-    return reduce_loss(loss, reduction)
+    terms = logp * target
+    if reduction == "none":
+        return -terms.sum(dim=dim)
+    loss = -terms.sum()
+    if reduction == "sum":
+        return loss
+    rows = terms._array.size // classes if classes else 0  # counted by their elements
+    if rows:
+        return titled(loss / rows, "DivBackward1", of=(loss,))
+    return loss / wrap(constant(np.zeros((), loss._array.dtype)))
 
 
 @public(namespace="nn.functional")

@@ -57,9 +57,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         a, b = F.cast(a, dtype=common.numpy), F.cast(b, dtype=common.numpy)
     shape = broadcast_shapes(a._array.shape, b._array.shape)
     # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
-    a, b = F.expand(a, shape=shape), F.expand(b, shape=shape)
-    na = _norm(a, dim).clamp_min(eps)
-    nb = _norm(b, dim).clamp_min(eps)
+    a, b = (t if t._array.shape == shape else F.expand(t, shape=shape) for t in (a, b))
+    na = titled(_norm(a, dim).clamp_min(eps), "Clone")
+    nb = titled(_norm(b, dim).clamp_min(eps), "Clone")
     return ((a / na) * (b / nb)).sum(dim=dim)
 
 

@@ -129,7 +129,8 @@ def hinge_embedding_loss(
     )
     # The margin and 0 are numbers of the input's type.
     margin, zero = (fitting(number, x.dtype) for number in (margin, 0))
-    far = F.where(t != 1, titled((margin - x).clamp(min=zero), "ClampMin"), zero)
+    away = wrap(tracing.constant(np.asarray(margin, x._array.dtype))) - x
+    far = F.where(t != 1, titled(away.clamp(min=zero), "ClampMin"), zero)
     near = F.where(t != -1, x, zero)
     return reduce_loss(far + near, reduction)
 

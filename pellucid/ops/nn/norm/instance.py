@@ -137,6 +137,11 @@ def instance_norm(
     rows = input.reshape(1, n * c, *shape[2:])
     if weight is not None and weight._array.dtype != input._array.dtype:
         rows = F.cast(rows, dtype=weight._array.dtype)  # rounded once, after the weights
+    if not rows.dtype.itemsize == 2 and all(
+        t is None or t.dtype is rows.dtype for t in (weight, bias)
+    ):
+        each = [None if t is None else t.repeat(n) for t in (weight, bias)]
+        return batch_norm_op.call(rows, *each, eps=float(eps)).view(shape)
     out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
     affine = channel_shape(len(shape))
     if weight is not None:
