@@ -71,20 +71,26 @@ CASES = {
     "matmul of a matrix with stacks": (
         torch.matmul,
         [(3, 4), (2, 4, 5)],
-        "CloneBackward0(TransposeBackward0(UnsafeViewBackward0(MmBackward0("
-        "UnsafeViewBackward0(CloneBackward0(TransposeBackward0(x))), TBackward0(x)))))",
+        (
+            "CloneBackward0(TransposeBackward0(UnsafeViewBackward0(MmBackward0("
+            "UnsafeViewBackward0(CloneBackward0(TransposeBackward0(x))), TBackward0(x)))))"
+        ),
     ),
     "matmul of a vector with stacks": (
         torch.matmul,
         [(4,), (2, 4, 5)],
-        "UnsafeViewBackward0(MvBackward0(UnsafeViewBackward0(CloneBackward0("
-        "TransposeBackward0(x))), x))",
+        (
+            "UnsafeViewBackward0(MvBackward0(UnsafeViewBackward0(CloneBackward0("
+            "TransposeBackward0(x))), x))"
+        ),
     ),
     "matmul of stacks that are spread": (
         torch.matmul,
         [(3, 1, 2, 4), (2, 4, 5)],
-        "UnsafeViewBackward0(BmmBackward0(UnsafeViewBackward0(CloneBackward0(ExpandBackward0(x))), "
-        "UnsafeViewBackward0(CloneBackward0(ExpandBackward0(x)))))",
+        (
+            "UnsafeViewBackward0(BmmBackward0(UnsafeViewBackward0(CloneBackward0(ExpandBackward0(x))), "
+            "UnsafeViewBackward0(CloneBackward0(ExpandBackward0(x)))))"
+        ),
     ),
     "bmm": (torch.bmm, [(2, 3, 4), (2, 4, 5)], "BmmBackward0(x, x)"),
     "an index of several steps": (

@@ -221,7 +221,7 @@ def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
     n = len(sizes) - 1
     if n == 3:
         a, b, c, d = sizes
-        return [[0, 0, int(a * c * (b + d) <= b * d * (a + c))]] * 3, 0, 2
+        return [[0, 0, int(a * c * (b + d) <= b * d * (a + c))], [0, 1, 1], [0, 0, 2]], 0, 2
     cost = [[0] * n for _ in range(n)]
     cut = [[0] * n for _ in range(n)]
     for length in range(1, n):

@@ -137,8 +137,8 @@ def instance_norm(
     rows = input.reshape(1, n * c, *shape[2:])
     if weight is not None and weight._array.dtype != input._array.dtype:
         rows = F.cast(rows, dtype=weight._array.dtype)  # rounded once, after the weights
-    if not rows.dtype.itemsize == 2 and all(
-        t is None or t.dtype is rows.dtype for t in (weight, bias)
+    if input.dtype.itemsize != 2 and all(
+        t is None or t.dtype is input.dtype for t in (weight, bias)
     ):
         each = [None if t is None else t.repeat(n) for t in (weight, bias)]
         return batch_norm_op.call(rows, *each, eps=float(eps)).view(shape)
