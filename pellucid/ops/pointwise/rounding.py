@@ -141,9 +141,9 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
             f"round() received an invalid combination of arguments - got (Tensor, decimals={type_name(decimals)}), but expected "
             "one of:"
         )
-    if decimals == 0:
-        return titled(round_op.call(input), "RoundBackward1")
-    return round_decimals_op.call(input, decimals=decimals)
+    return (
+        round_op.call(input) if decimals == 0 else round_decimals_op.call(input, decimals=decimals)
+    )
 
 
 public(namespace="special", names="round", out="found")(round)
