@@ -128,9 +128,10 @@ def conv_transpose_shape(
     output_padding: Sizes = 0,
     groups: int = 1,
     dilation: Sizes = 1,
+    narrow: bool = True,
 ) -> Shape:
     """The shape of a transposed convolution of `x` with `weight`
-    `(in_channels, out_channels / groups, *kernel)`.
+    `(in_channels, out_channels / groups, *kernel)`. `narrow` numbers have at most four bytes.
 
     Each output size is `(size - 1) stride - 2 padding + dilation (kernel - 1) + output_padding +
     1`.
@@ -165,6 +166,7 @@ def conv_transpose_shape(
     if 0 in weight[2:]:
         shown = labelled("kernel_", plane(weight[2:]), NAMES)
         raise ShapeError(f"kernel size should be greater than zero, but got {shown}")
+    _check_not_empty(x)
     if any(e >= s and e >= d for e, s, d in zip(extra, steps, dils)):
         extras = labelled("output_padding_", plane(extra, 0), NAMES)
         others = (
@@ -175,12 +177,12 @@ def conv_transpose_shape(
         raise ShapeError(
             f"output padding must be smaller than either stride or dilation, but got {extras} {others}"
         )
-    _check_not_empty(x)
     out = tuple(
         (size - 1) * s - 2 * p + d * (k - 1) + e + 1
         for size, k, s, p, e, d in zip(x[2:], weight[2:], steps, pads, extra, dils)
     )
-    least = 1 if x[0] == 1 else 0  # as in PyTorch, which computes single images in another way
+    # as in PyTorch, which computes single images and wide numbers in another way
+    least = 1 if x[0] == 1 or (x[0] and not narrow) else 0
     if any(size < least for size in out):
         raise ShapeError(
             f"Given input size per channel: ({by(plane(x[2:]))}). Calculated output size per channel: ({by(plane(out))}). "

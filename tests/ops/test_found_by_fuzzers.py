@@ -339,3 +339,13 @@ def test_logic_in_place_keeps_the_tangent(name):
     y, tangent = torch.func.jvp(f, (x,), (torch.ones(2),))
     assert y.tolist() == ([1.0, 0.0] if "not" in name else [0.0, 0.0])
     assert tangent.tolist() == [2.0, 2.0]
+
+
+def test_transposed_convolutions_of_wide_numbers_leave_something():
+    x, w = torch.ones(2, 2, 2), torch.ones(2, 3, 3)
+    assert F.conv_transpose1d(x, w, padding=2).shape == (2, 3, 0)
+    assert F.conv_transpose1d(x[:0].double(), w.double(), padding=2).shape == (0, 3, 0)
+    with pytest.raises(RuntimeError, match="Output size is too small"):
+        F.conv_transpose1d(x.double(), w.double(), padding=2)
+    with pytest.raises(RuntimeError, match="Only zero batch"):
+        F.conv_transpose1d(torch.ones(2, 2, 0), w, output_padding=1)

@@ -542,6 +542,7 @@ def _transpose(
         output_padding,
         groups,
         dilation,
+        x._array.dtype.itemsize <= (8 if x.dtype.is_complex else 4),
     )
     _check_dtypes(name, x, weight, bias)
     single = x.ndim == n + 1
