@@ -314,6 +314,8 @@ def test_fractional_pools_round_in_the_type_of_the_input():
 def test_fractional_pools_at_their_limits():
     nothing = F.fractional_max_pool2d(torch.ones(1, 2, 1, 3), 1, output_ratio=0.5)
     assert nothing.shape == (1, 2, 0, 1)
+    with pytest.raises(RuntimeError, match=r"negative dimension -3: \[1, 2, 2, -3\]"):
+        F.fractional_max_pool2d(torch.ones(1, 2, 5, 5), 2, output_size=(2, -3))
     with pytest.raises(RuntimeError, match="pool time 2 too large relative to input time 2"):
         F.fractional_max_pool3d(torch.ones(1, 2, 2, 4, 4), 2, output_size=1)
     x = torch.tensor([[[[math.inf, math.nan], [math.nan, 1.0]]]])

@@ -524,6 +524,11 @@ def _fractional(
             raise OperationError(
                 f"{where}: pool {_SIDES[d - n]} {kernel[d]} too large relative to input {_SIDES[d - n]} {shape[d - n]}"
             )
+    negative = next((size for size in out if size < 0), 0)
+    if negative:
+        raise OperationError(
+            f"Trying to create tensor with negative dimension {negative}: {[*shape[:-n], *out]}"
+        )
     x, lead = batched(x, n)
     batch, channels = x._array.shape[:2]
     if samples is None:
