@@ -23,7 +23,13 @@ from .devices import memory_format as memory_format
 from .devices import preserve_format as preserve_format
 from .devices import size_of as size_of
 from .devices import strided as strided
-from .errors import ArgumentTypeError, ArgumentValueError, DtypeError, MissingAttributeError
+from .errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DtypeError,
+    MissingAttributeError,
+    type_name,
+)
 
 
 @final
@@ -365,18 +371,10 @@ def check_dtype(kind: Any, function: str) -> dtype | None:
     if found is None:
         name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
         raise ArgumentTypeError(
-            f"{function}(): argument 'dtype' must be torch.dtype, not {_type_name(kind)}",
+            f"{function}(): argument 'dtype' must be torch.dtype, not {type_name(kind)}",
             hint=f"write dtype=torch.{name}" if name in BY_NAME else None,
         )
     return found
-
-
-def _type_name(value: object) -> str:
-    """The name of a value's type as PyTorch's messages say it: with the module of what is not built
-    in.
-    """
-    kind = value.__class__
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 # Promotion
@@ -408,7 +406,7 @@ def _check_dtypes(function: str, **arguments: object) -> None:
     for position, (name, value) in enumerate(arguments.items(), start=1):
         if not isinstance(value, dtype):
             raise ArgumentTypeError(
-                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {_type_name(value)}"
+                f"{function}(): argument '{name}' (position {position}) must be torch.dtype, not {type_name(value)}"
             )
 
 
@@ -606,7 +604,7 @@ class finfo:
         d = _OF_PYTHON.get(d, d) if isinstance(d, _TYPE) else d
         if not isinstance(d, dtype):
             raise ArgumentTypeError(
-                f"finfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(d)}"
+                f"finfo(): argument 'type' (position 1) must be torch.dtype, not {type_name(d)}"
             )
         if d.category < FLOATING:
             raise ArgumentTypeError(
@@ -647,7 +645,7 @@ class iinfo:
         type = _OF_PYTHON.get(type, type) if isinstance(type, _TYPE) else type
         if not isinstance(type, dtype):
             raise ArgumentTypeError(
-                f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {_type_name(type)}"
+                f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type_name(type)}"
             )
         if type is bool_:
             raise ArgumentTypeError("torch.bool is not supported by torch.iinfo")

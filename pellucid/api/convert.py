@@ -433,7 +433,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 @method()
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself: it is on the CPU.
 
     >>> import pellucid as torch

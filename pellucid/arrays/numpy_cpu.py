@@ -208,8 +208,13 @@ _BUFFERED = 512  # elements that the usual buffer holds (`core.modes`)
 
 
 def in_order(made: Any) -> Any:
-    """The result of a reduction, contiguous; NumPy gives it the order of a permuted operand."""
-    return np.ascontiguousarray(made) if type(made) is ndarray and made.ndim > 1 else made
+    """The result of a reduction, contiguous, with the strides of a new array; NumPy gives it the
+    order of a permuted operand.
+    """
+    if type(made) is not ndarray or made.ndim <= 1:
+        return made
+    made = np.ascontiguousarray(made)
+    return made.reshape(-1).reshape(made.shape) if 1 in made.shape else made
 
 
 _SINGLE = (None, np.dtype(np.float32), np.dtype(np.complex64))

@@ -208,12 +208,6 @@ def check_overlap(array: np.ndarray) -> None:
         )
 
 
-_SHARED = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
-    "clone() the tensor before performing the operation."
-)
-
-
 def check_out(out: Any, arguments: tuple[Any, ...], exact: bool = False) -> None:
     """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
     if isinstance(out, Tensor) and type(out._array) is np.ndarray:
@@ -237,7 +231,7 @@ def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
         if isinstance(x, Tensor) and (
             exact if x is t else numpy_cpu.overlaps(t._array, x._array, exact)
         ):
-            raise OperationError(_SHARED)
+            raise OperationError(refusals.SHARED)
 
 
 def bump(t: Tensor, name: str) -> None:

@@ -59,7 +59,7 @@ def public(
             target: Any = function
             for space in sorted(namespace.split(), reverse=True):  # torch's own before nn's
                 if out and (space != "nn.functional" or target is function):
-                    asked = out if isinstance(out, tuple) else str(out)
+                    asked = out if isinstance(out, (tuple, str)) else str(out)
                     target = with_out(function, asked, f"{space}.{name}")
                 FUNCTIONS.setdefault(space, {})[name] = target
         method_names = own if methods == "=" else (methods or "").split()
@@ -123,7 +123,7 @@ def with_out(
                 return function(*args, **given)
         except Exception as error:
             return retried(wrapper, calls, error, args, kwargs)
-        target = (given := dict(given)).pop("out")
+        target = refusals.wrapped((given := dict(given)).pop("out"))
         if target is None:
             return function(*args, **given)
         if thread.stack.autocast is not None:  # which knows no function with `out=`
@@ -131,7 +131,7 @@ def with_out(
         for one in target if isinstance(target, (tuple, list)) else (target,):
             check_out(one, args, rules[0].apart)
         if isinstance(target, Tensor):
-            given = refusals.in_dtype(target, given, kind, function.__name__)
+            given = refusals.in_dtype(target, args, given, kind, function.__name__)
         try:
             result = function(*args, **given)
         except NotImplementedError:

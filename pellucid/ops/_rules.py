@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy import ndarray
@@ -16,6 +16,7 @@ from ..core import reverse as engine
 from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
+from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
 from ..errors import ArgumentTypeError, facts_of, forwards, type_name
 from ..ir.formula import FORMULAS, Formula
@@ -40,11 +41,23 @@ def as_index(value: Any) -> int:
 def require_tensor(value: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
     """The value, or PyTorch's TypeError when it is not a Tensor."""
     if not isinstance(value, Tensor):
-        kind = "numpy." * (type(value).__module__ == "numpy") + type(value).__name__
         raise ArgumentTypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}"
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type_name(value)}"
         )
     return value
+
+
+def before_writing(name: str, check: Callable[..., None]) -> None:
+    """Have the method `name` that writes into its tensor call `check` first, with its arguments."""
+    form = METHODS[name]
+
+    @functools.wraps(form)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if isinstance(self, Tensor):
+            check(self, *args, **kwargs)
+        return cast(Tensor, form(self, *args, **kwargs))
+
+    METHODS[name] = FUNCTIONS["torch"][name] = method
 
 
 def checked_tensors(values: Sequence[Any], argument: int = 0) -> Sequence[Tensor]:

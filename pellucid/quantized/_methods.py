@@ -291,7 +291,7 @@ def to(self: Any, *args: Any, **kwargs: Any) -> Any:
     if dtype is not None and dtype is not self.dtype:
         raise OperationError(_TYPE)
     order = kwargs.get("memory_format")
-    made = contiguous(self, order) if order is not None else self
+    made = contiguous(self, memory_format=order) if order is not None else self
     return clone(made) if kwargs.get("copy") and made is self else made
 
 

@@ -247,7 +247,7 @@ def adaptive_pool_shape(
         if any(size < 0 for size in out):
             made = (*x[:-n], *plane(out))
             raise ShapeError(
-                f"Trying to create tensor with negative dimension {min(out)}: {text(made)}"
+                f"Trying to create tensor with negative dimension {next(n for n in made if n < 0)}: {text(made)}"
             )
     return (*x[:-n], *out)
 

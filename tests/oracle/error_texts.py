@@ -54,9 +54,16 @@ def carried(value: Any, bases: dict[Any, Any]) -> Any:
     """PyTorch's value as one of Pellucid's; TypeError where there is no such.
 
     Args:
-        bases: memory that several arguments share: what stands for it so far, by its address.
+        bases: memory that several arguments share: what stands for it so far, by its address; and
+            what stands for a tensor that is given twice, by its `id`.
     """
     if isinstance(value, torch.Tensor):
+        if not value.numel():  # which has no memory to share
+            if id(value) not in bases:
+                bases[id(value)] = pellucid.empty(
+                    tuple(value.shape), dtype=getattr(pellucid, str(value.dtype)[6:])
+                ).requires_grad_(value.requires_grad)
+            return bases[id(value)]
         if (
             value.layout is not torch.strided
             or value.device.type != "cpu"

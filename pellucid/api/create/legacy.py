@@ -77,7 +77,7 @@ def _of_sizes(size: tuple[Any, ...], kind: dtypes.dtype) -> Tensor:
     shape = sizes(size, "new")
     if any(n < 0 for n in shape):
         raise OperationError(
-            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+            f"Trying to create tensor with negative dimension {next(n for n in shape if n < 0)}: {list(shape)}"
         )
     return make_tensor(unset(shape, kind.numpy))
 

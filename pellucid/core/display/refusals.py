@@ -9,6 +9,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ...arrays import numpy_cpu
 from ...dtypes import can_cast
 from ...errors import (
     ArgumentTypeError,
@@ -22,7 +25,7 @@ from ...shapes import check_as_strided
 from ..bind import OPERANDS, common_dtype
 from ..modes import local
 from ..primitive import PRIMITIVES
-from ..tensor import Tensor
+from ..tensor import Tensor, make_tensor
 
 VIEW_OVERWRITTEN = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is "
@@ -34,6 +37,10 @@ VIEW_OVERWRITTEN = (
 NO_INPUT = (
     "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
     "ctx.mark_dirty()."
+)
+SHARED = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
+    "clone() the tensor before performing the operation."
 )
 OUT = (
     "Trying to use forward AD with {0}_out that does not support it because it is an out= function"
@@ -91,7 +98,9 @@ class OutRule(NamedTuple):
     text: str = ""  # the refusal of another dtype: "same", "found" or words of the function's own
     any_dtype: bool = False
     apart: bool = False  # nowhere near the arguments' memory
-    only: str = ""  # calls with "numbers", or with "several" results, alone
+    only: str = (
+        ""  # calls with "numbers", those without ("tensors"), or with "several" results, alone
+    )
     cast: bool = False  # any dtype that the result can be cast to
     real: bool = False  # but no complex one for a real result
     uncast: str = ""  # the refusal of a dtype that the result cannot be cast to, if it is another
@@ -105,7 +114,7 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     real ones; "castable: FUNCTION" and "castable: FUNCTION WHAT" do so in the words of most
     decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`; "TEXT // " before
     one is for dtypes that the result cannot be cast to. "numbers: "
-    before them means calls with a number, "several: " those with several results, "apart: " that
+    before them means calls with a number, "tensors: " those without, "several: " those with several results, "apart: " that
     memory is not shared either.
 
     >>> out_rules("apart: same")[0].apart, out_rules("cast: no")[0].text
@@ -114,7 +123,9 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     rules = []
     for asked in kind if isinstance(kind, tuple) else (kind,):
         first = asked.removeprefix("apart").removeprefix(": ")
-        only = next((w for w in ("several", "numbers") if first.startswith(f"{w}: ")), "")
+        only = next(
+            (w for w in ("several", "numbers", "tensors") if first.startswith(f"{w}: ")), ""
+        )
         uncast, _, text = first.removeprefix(f"{only}: ").rpartition(" // ")
         word, _, rest = text.partition(": ")
         cast = word in ("cast", "castable", "real")
@@ -136,10 +147,38 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     return tuple(rules)
 
 
-def in_dtype(target: Tensor, given: dict[str, Any], kind: Any, name: str) -> dict[str, Any]:
+def wrapped(target: Any) -> Any:
+    """What is given as `out=`: to functions that take numbers for tensors, a number is one."""
+    if isinstance(target, (int, float, complex)):
+        return make_tensor(np.array(target))
+    return target
+
+
+class Asked(str):
+    """What a function asks of `out=`, and what its calls with one look at before they compute.
+
+    Args:
+        rule: see `out_rules`.
+        check: from `out`, the arguments by place and those by name to the keywords to add.
+    """
+
+    check: Callable[[Tensor, tuple[Any, ...], dict[str, Any]], dict[str, Any]]
+
+    def __new__(cls, rule: str, check: Callable[..., dict[str, Any]]) -> Asked:
+        made = super().__new__(cls, rule)
+        made.check = check
+        return made
+
+
+def in_dtype(
+    target: Tensor, args: tuple[Any, ...], given: dict[str, Any], kind: Any, name: str
+) -> dict[str, Any]:
     """The keywords of a call with `out=`, in whose dtype some functions compute; a `dtype=` that is
     another one is refused.
     """
+    if isinstance(kind, Asked):
+        outside_graphs(name, target, *args)
+        given = kind.check(target, args, given) | given
     dtype = given.get("dtype")
     if dtype not in (None, target.dtype):
         raise other_dtype(dtype, target.dtype, name)
@@ -155,11 +194,15 @@ def check_outs(
         rules: what the function asks, one for all results or one for each.
         given: the call's arguments.
     """
-    if isinstance(target, Tensor) and isinstance(result, Tensor) and target.dtype is result.dtype:
-        return  # most calls
+    if isinstance(target, Tensor) and isinstance(result, Tensor):
+        if rules[0].apart and target._array.shape != result._array.shape:
+            _check_grown(target, result, given)
+        if target.dtype is result.dtype:
+            return  # most calls
     only = rules[0].only
     if (only == "several" and isinstance(target, Tensor)) or (
-        only == "numbers" and not any(isinstance(x, (int, float)) for x in given)
+        only in ("numbers", "tensors")
+        and (only == "numbers") is not any(isinstance(x, (int, float)) for x in given)
     ):
         return
     if isinstance(target, Tensor):
@@ -182,6 +225,14 @@ def check_outs(
         ):
             text = rule.text if can_cast(made.dtype, one.dtype) else rule.uncast or rule.text
             raise other_dtype(made.dtype, one.dtype, name, text, field)
+
+
+def _check_grown(target: Tensor, result: Tensor, given: Any) -> None:
+    """Refuse an `out=` that reaches over the arguments once it has the result's size."""
+    grown = numpy_cpu.resized(target._array, result._array.shape, result._array)
+    for x in given:
+        if isinstance(x, Tensor) and numpy_cpu.overlaps(grown, x._array, True):
+            raise OperationError(SHARED)
 
 
 def outside_graphs(name: str, *values: Any) -> None:

@@ -453,9 +453,9 @@ def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
 
 
 @repeatable
-def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
+def normal_like(generator: Generator, mean: Any, std: Any, dtype: Any = None) -> np.ndarray:
     """Normal values with arrays for `mean`, `std` or both, broadcast against each other
-    (`torch.normal`).
+    (`torch.normal`), in their own dtype or another one.
 
     Raises RuntimeError for a complex or negative std.
 
@@ -469,10 +469,11 @@ def normal_like(generator: Generator, mean: Any, std: Any) -> np.ndarray:
             raise RuntimeError("normal expects all elements of std >= 0.0")
         first = mean if isinstance(mean, np.ndarray) else std
         shape = np.broadcast_shapes(np.shape(mean), std.shape)
-        out = normal(generator, shape, 0.0, 1.0, first.dtype)
+        kind = first.dtype if dtype is None else dtype
+        out = normal(generator, shape, 0.0, 1.0, kind)
         out *= std
-        out += mean if isinstance(mean, np.ndarray) else first.dtype.type(mean)
+        out += mean if isinstance(mean, np.ndarray) else kind.type(mean)
         return out
-    out = normal(generator, mean.shape, 0.0, std, mean.dtype)
+    out = normal(generator, mean.shape, 0.0, std, mean.dtype if dtype is None else dtype)
     out += mean
     return out

@@ -24,7 +24,13 @@ from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, DtypeError, type_name
+from ...errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    DtypeError,
+    OperationError,
+    type_name,
+)
 from ...shapes import broadcast_shapes
 from .._rules import require_tensor, zero_gradient
 from ._factory import build, check_device, check_memory, deliver, fresh, sizes, want_gradient
@@ -295,6 +301,9 @@ def _bounds(
     }
     if kwargs or len(given) != len(names) or len(values) > len(names):
         raise ArgumentTypeError(f"{name}() received an invalid combination of arguments")
+    for n in ("high", "low") if name == "randint_like" else ():
+        if isinstance(given[n], Tensor) and given[n]._array.ndim:
+            raise OperationError(f"{n} must be a scalar tensor and on CPU")
     low, high = (_whole(given[n], name, n) for n in ("low", "high"))
     return low, high, given.get("size")
 
@@ -507,9 +516,10 @@ def normal(
                 raise DtypeError(
                     f"result type {kind.scalar_type_name} can't be cast to the desired output type Bool"
                 )
-        values = random_fill.normal_like(
-            source, *[x._array if isinstance(x, Tensor) else x for x in (mean, std)]
-        )
+        elif isinstance(mean, Tensor) and isinstance(out, Tensor):
+            broadcast_shapes(mean._array.shape, out._array.shape)
+        m, s = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
+        values = random_fill.normal_like(source, m, s, None if out is None else out.dtype.numpy)
         made = make_tensor(values)
         given = [x for x in (mean, std) if isinstance(x, Tensor)]
         for parameter in given:
@@ -529,7 +539,7 @@ def normal(
         return random_fill.normal(source, shape, m, s, k)
 
     made = build(sizes((size,), "normal"), kind, device, requires_grad, fill)
-    return deliver(made, out, "normal")
+    return deliver(made, out, "normal", dtypes.check_dtype(dtype, "normal"))
 
 
 @public()
@@ -552,7 +562,8 @@ def bernoulli(
     if type(a) is MetaArray:
         return empty_like(input)
     if p is None:
-        values = random_distributions.bernoulli_like(source, a)
+        kind = None if out is None else out.dtype.numpy
+        values = random_distributions.bernoulli_like(source, a, dtype=kind)
     elif isinstance(p, Tensor) and p._array.ndim:
         raise ArgumentTypeError("bernoulli(): argument 'p' (position 2) must be float, not Tensor")
     else:

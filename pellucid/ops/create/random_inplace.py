@@ -15,6 +15,7 @@ from ...core.streams import fill as random_fill
 from ...core.streams import integers as random_integers
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, facts_of
+from ...shapes import expand
 from .._rules import require_tensor, zero_gradient
 from .random import default_generator, pick_generator
 
@@ -188,6 +189,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         bump(self, "bernoulli_")
         return self
     source = pick_generator(generator)
+    if isinstance(p, Tensor) and p._array.shape != self._array.shape:
+        expand(p._array.shape, p.stride(), self._array.shape, p.dtype.cpu_name)
 
     def fill(array: np.ndarray) -> np.ndarray:
         if isinstance(p, Tensor):

@@ -29,7 +29,7 @@ from ...core.tensor import Parameter, Tensor, make_tensor
 from ...core.tracing import constant
 from ...core.transforms.arranging import become, node_before
 from ...errors import ArgumentTypeError, IndexOutOfRangeError, type_name, warn
-from .._rules import as_index, require_tensor
+from .._rules import as_index
 from .._samples import Sample, cases
 from ..shape.parts import part_op, select_op, slice_op
 from ..shape.squeeze import unsqueeze
@@ -220,9 +220,13 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         return view_result(BY_LAST[type(last)], self, r, {"index": full})
             except (IndexError, TypeError):
                 pass
+    if not isinstance(self, Tensor):
+        raise TypeError(
+            f"descriptor '__getitem__' requires a 'torch._C.TensorBase' object but received a '{own.__name__}'"
+        )
     if (answer := taken_over("__getitem__", self, index)) is not NotImplemented:
         return answer
-    basic, spec, tensors = parse(require_tensor(self, "__getitem__"), index)
+    basic, spec, tensors = parse(self, index)
     view = take_view(self, basic)
     if spec:
         return index_op.call(view, *tensors, spec=spec)

@@ -252,8 +252,8 @@ def _prepare_index_add(
         raise OperationError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
-    _check_source(a, b, dim)
     _check_count("index_add", index, b, dim)
+    _check_source(a, b, dim)
     return (index, source), {"dim": dim, "alpha": alpha}
 
 

@@ -329,10 +329,9 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     >>> torch.linalg.svd(torch.eye(2)).S
     tensor([1., 1.])
     """
+    checked = matrices(A, "linalg.svd", kernel="linalg_svd_cpu")
     _check_driver("svd", driver)
-    return _svd_result(
-        *F.svd(matrices(A, "linalg.svd", kernel="linalg_svd_cpu"), full=bool(full_matrices))
-    )
+    return _svd_result(*F.svd(checked, full=bool(full_matrices)))
 
 
 def _check_driver(name: str, driver: Any) -> None:

@@ -11,8 +11,8 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError
-from ...shapes import broadcast_shapes
+from ...errors import ArgumentTypeError, DimensionError, DtypeError, OperationError, ShapeError
+from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
 from .._rules import full_precision, require_tensor, values
 from .._samples import cases
@@ -125,6 +125,11 @@ def pinv(
             )
     rtol = rcond if rtol is None else rtol
     kind = require_tensor(A, "linalg_pinv", "A").dtype
+    if atol is not None and rtol is None:  # the tolerance comes from the sizes and the dtype
+        if not A._array.ndim:
+            raise DimensionError("Dimension specified as -2 but tensor has no dimensions")
+        normalize_dim(-2, A._array.ndim)
+        double_or_float(A)
     if A._array.ndim < 2 or kind.is_integral or kind.itemsize < 4:
         raise ShapeError(
             f"linalg.pinv({kind.scalar_type_name}{{{list(A._array.shape)}}}): expected a tensor with 2 or more dimensions of float, "
@@ -250,14 +255,14 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
     driver = driver or "gelsy"
+    sa, sb = A._array.shape, B._array.shape
+    if not sb:
+        raise ShapeError(f"{name}: other must have at least 1 dimension.")
     if B.dtype is not A.dtype:
         raise DtypeError(
             f"{name}: Expected input and other to have the same dtype, but got input's dtype {A.dtype.scalar_type_name} and other's "
             f"dtype {B.dtype.scalar_type_name}"
         )
-    sa, sb = A._array.shape, B._array.shape
-    if not sb:
-        raise ShapeError(f"{name}: other must have at least 1 dimension.")
     vector = len(sb) == 1 or (len(sa) - 1 == len(sb) and sb == sa[:-1])
     if not vector and len(sa) != len(sb) and len(sa) - len(sb) > 1:
         raise ShapeError(

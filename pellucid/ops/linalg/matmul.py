@@ -34,7 +34,7 @@ from ...shapes import (
     normalize_dim,
 )
 from .._overloads import former
-from .._rules import low_precision, require_tensor
+from .._rules import before_writing, low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
 from ._nodes import BMM, last_name, nodes
 
@@ -42,7 +42,9 @@ Number = bool | int | float | complex
 
 
 def check_dtypes(a: Any, b: Any) -> None:
-    """Refuse products of two dtypes, and of bools, which have none."""
+    """Refuse products of two dtypes, and of bools, which have none; shapes that do not fit before
+    that, unless both are vectors.
+    """
     kind = (
         "dot"
         if a.ndim == b.ndim == 1
@@ -61,8 +63,11 @@ def check_dtypes(a: Any, b: Any) -> None:
             "bmm": f"expected scalar type {x.scalar_type_name} but found {y.scalar_type_name}",
             "addmm_impl_cpu_": f"expected m1 and m2 to have the same dtype, but got: {x.c_name} != {y.c_name}",
         }[kind]
+        if kind != "dot":
+            matmul_shape(a.shape, b.shape)
         raise DtypeError(sentence, hint="convert one operand: x.to(w.dtype)")
     if a.dtype.kind == "b" and not (kind == "bmm" and 0 in (*a.shape, *b.shape)):
+        matmul_shape(a.shape, b.shape)
         raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
 
 
@@ -605,7 +610,8 @@ def addmm(
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
             raise ShapeError(f"{name} must be a matrix, got {len(shape)}-D tensor")
-    _check_added(require_tensor(input, "addmm"), mm_shape(a, b))
+    _check_one_dtype(require_tensor(input, "addmm"), mat1, mat2)
+    _check_added(input, mm_shape(a, b))
     if (
         input._array.shape == b[1:]
         and beta == alpha == 1
@@ -617,7 +623,6 @@ def addmm(
             "Addmm",
             of=(input, mat1, mat2),
         )  # which rounds once, too
-    _check_one_dtype(input, mat1, mat2)
     return titled(
         _added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm", of=(input, mat1, mat2)
     )
@@ -767,3 +772,28 @@ def baddbmm(
         "Baddbmm",
         of=(input, batch1, batch2),
     )
+
+
+def _kept_dtype(self: Tensor, batch1: Any = None, batch2: Any = None, *rest: Any, **_: Any) -> None:
+    if isinstance(batch1, Tensor) and isinstance(batch2, Tensor) and not rest:
+        if self.dtype is batch1.dtype is not batch2.dtype:
+            raise DtypeError(
+                f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {batch2.dtype.c_name} should match"
+            )
+
+
+def _kept_size(self: Tensor, *factors: Any, **_: Any) -> None:
+    """Refuse to write a product into a tensor that would be broadcast with it."""
+    if len(factors) == 2 and all(isinstance(x, Tensor) for x in factors):
+        (a, b), own = (x._array.shape for x in factors), self._array.shape
+        made = a[:-1] if len(b) == 1 else (*a[:-1], b[-1])
+        if len(a) > 1 and own != made and len(own) <= len(made):
+            if all(n in (1, m) for n, m in zip(own[::-1], made[::-1], strict=False)):
+                raise ShapeError(
+                    f"Bad in-place call: input tensor size {list(own)} and output tensor size {list(made)} should match"
+                )
+
+
+before_writing("baddbmm_", _kept_dtype)
+for _name in ("addmv_", "addmm_", "baddbmm_"):
+    before_writing(_name, _kept_size)

@@ -95,13 +95,18 @@ def _ctc_loss(
     if lp.dtype not in (dtypes.float32, dtypes.float64):
         raise no_kernel("ctc_loss_cpu", lp.dtype)
     steps, batch, classes = lp._array.shape
+    used = _lengths(input_lengths, batch, "input_lengths")
+    lengths = _lengths(target_lengths, batch, "target_lengths")
+    if t.ndim not in (1, 2) and not single:
+        raise OperationError(
+            f"Expected 1 to 2 dimensions, but got {t.ndim}-dimensional tensor for argument #2 'targets' (while checking arguments for "
+            "ctc_loss_allocate_outputs)"
+        )
     if t.ndim > 1 and t._array.shape[0] != batch:
         raise OperationError(
             f"Expected tensor to have size {batch} at dimension 0, but got size {t._array.shape[0]} for argument #2 'targets' (while "
             "checking arguments for ctc_loss_allocate_outputs)"
         )
-    used = _lengths(input_lengths, batch, "input_lengths")
-    lengths = _lengths(target_lengths, batch, "target_lengths")
     if not batch:
         raise OperationError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:

@@ -386,13 +386,11 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             raise ShapeError(
                 f"bilinear(): input batch dimensions do not match at dim {k}: got {a[k]} and {b[k]}"
             )
-    if len(w) != 3:
-        raise ShapeError(f"bilinear(): weight must be 3-dimensional, got {len(w)}")
-    if a[-1] != w[1]:
+    if a[-1] != w[shapes.normalize_dim(1, len(w))]:
         raise ShapeError(
             f"bilinear(): input1 size does not match weight size: got {a[-1]} but expected {w[1]}"
         )
-    if b[-1] != w[2]:
+    if b[-1] != w[shapes.normalize_dim(2, len(w))]:
         raise ShapeError(
             f"bilinear(): input2 size does not match weight size: got {b[-1]} but expected {w[2]}"
         )
@@ -400,6 +398,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise ShapeError(
             f"bilinear(): bias size does not match weight size: got {bias._array.shape[0]} but expected {w[0]}"
         )
+    if len(w) != 3:
+        raise OperationError("number of dimensions must match")
     if thread.stack.autocast is not None:  # which does not know it
         with playing("autocast", None):
             return _bilinear(input1, input2, weight, bias)

@@ -731,5 +731,14 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
             f"self and mat2 must have the same dtype, but got {x.dtype.scalar_type_name} and "
             f"{w.dtype.scalar_type_name}"
         )
+    if pad < 0:  # so many steps fewer at both ends
+        steps = x.shape[0] + 2 * pad - w.shape[0] + 1
+        if steps < 0:
+            raise ShapeError(
+                f"Trying to create tensor with negative dimension {steps}: [{steps}, {x.shape[1]}, {w.shape[2]}]"
+            )
+        x, pad = x[-pad : x.shape[0] + pad], 0
+        if not steps:
+            return F.cast(bias, dtype=x._array.dtype).expand(0, x.shape[1], w.shape[2]).clone()
     made = nn_conv.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias.to(x.dtype), padding=pad)
     return made.permute(2, 0, 1).contiguous()

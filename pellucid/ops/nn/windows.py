@@ -518,8 +518,8 @@ def _fractional(
         out = tuple(int(s * r) for s, r in zip(x._array.shape[-n:], ratio, strict=True))
     else:
         out = _exactly(n, "output_size", output_size)
-    for d in range(n):
-        # of volumes PyTorch wants one element more
+    for d in (0, 2, 1) if n == 3 else range(n):
+        # of volumes PyTorch wants one element more, and looks at the width first
         if out[d] + kernel[d] - 1 + (n == 3) > x._array.shape[d - n]:
             raise OperationError(
                 f"{where}: pool {_SIDES[d - n]} {kernel[d]} too large relative to input {_SIDES[d - n]} {shape[d - n]}"

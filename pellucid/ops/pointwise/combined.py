@@ -196,7 +196,7 @@ lerp_number_op = defop(
 @public(
     methods="=",
     inplace="=",
-    out="result type {wanted} can't be cast to the desired output type {given} // found",
+    out="tensors: found",
 )
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """Linear interpolation, `input + weight * (end - input)`.

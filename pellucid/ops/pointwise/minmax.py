@@ -14,10 +14,11 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...dtypes import can_cast
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
 from .._numbers import fitting
-from .._rules import require_tensor
+from .._rules import before_writing, require_tensor
 from .._samples import REAL, Sample, draw, elementwise
 from ._unary import binary
 from .basic import refused_derivative
@@ -228,6 +229,10 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
                 raise ArgumentTypeError(
                     f"{name}(): argument '{word}' must be Number, not {type_name(value)}"
                 )
+        if isinstance(min, complex) or isinstance(max, complex):
+            if name != "clamp":
+                raise UnsupportedError("clamp is not supported for complex types")
+            raise OperationError("value cannot be converted to type double without overflow")
         if not input.dtype.is_floating_point:
             wide = common_dtype([x for x in (input, min, max) if x is not None]).numpy
             input = F.cast(input, dtype=wide) if wide != input._array.dtype else input
@@ -279,6 +284,20 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     return titled(
         _clamp_any("clamp_max", input, None, max), f"ClampMaxBackward{int(isinstance(max, Tensor))}"
     )
+
+
+def _holds_limits(self: Tensor, *args: Any, **kwargs: Any) -> None:
+    limits = [x for x in (*args, *kwargs.values()) if x is not None]
+    if limits and all(isinstance(x, (int, float)) for x in limits):
+        made = common_dtype([self, *limits])
+        if not can_cast(made, self.dtype):
+            raise DtypeError(
+                f"result type {made.scalar_type_name} can't be cast to the desired output type {self.dtype.c_name}"
+            )
+
+
+for _name in ("clamp_", "clip_", "clamp_min_", "clamp_max_"):
+    before_writing(_name, _holds_limits)
 
 
 # ---- heaviside --------------------------------------------------------------------------------

@@ -9,14 +9,15 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.halves import HALVES, narrowed, widened
+from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name
+from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
-from .._rules import overloads, require_tensor, zero_gradient
+from .._rules import before_writing, overloads, require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, Sample, elementwise
 from ..return_types import make as named
 from ._unary import binary, unary
@@ -346,9 +347,20 @@ ldexp_op = defop(
 )
 
 
-@public(
-    methods="=", inplace="=", out="cast: ldexp can't be cast to the desired output type {given}"
-)
+def _holds_powers(self: Tensor, other: Any = None, **_: Any) -> None:
+    if self.dtype.is_integral and not (isinstance(other, Tensor) and other.dtype.is_complex):
+        raise DtypeError(
+            f"ldexp can't be cast to the desired output type {self.dtype.scalar_type_name}"
+        )
+
+
+def _powers_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    for x in (*args, *given.values()):
+        _holds_powers(out, x)
+    return {}
+
+
+@public(methods="=", inplace="=", out=Asked("True", _powers_written))
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2 ** other`.
 
@@ -367,3 +379,6 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         # the power in the result's type
         exponent = F.cast(other, dtype=dtypes.promote_types(input.dtype, other.dtype).numpy)
     return titled(F.mul(input, F.pow(2.0, exponent)), "Ldexp", of=(input, other))
+
+
+before_writing("ldexp_", _holds_powers)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...core.display.refusals import Asked
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -197,7 +198,21 @@ mean_all_op = defop(
 )
 
 
-@public(methods="=", out="computes")
+def _mean_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """The mean is of the dtype of `out=`, where both are floats."""
+    input = args[0] if args else given.get("input")
+    if not isinstance(input, Tensor):
+        return {}
+    over_all = len(args) < 2 and given.keys().isdisjoint(("dim", "axis"))
+    if over_all and not dtypes.can_cast(input.dtype, out.dtype):
+        raise DtypeError(
+            f"mean.dtype_out(): input types can't be cast to the desired output type {out.dtype.scalar_type_name}"
+        )
+    floats = [t.dtype.is_floating_point or t.dtype.is_complex for t in (out, input)]
+    return {"dtype": out.dtype} if all(floats) else {}
+
+
+@public(methods="=", out=Asked("True", _mean_written))
 @numpy_names
 def mean(
     input: Tensor,
@@ -262,7 +277,19 @@ defop(
 )
 
 
-@public(methods="=", out="computes")
+def _nansum_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """Sums of floats have a kernel for floats alone."""
+    input = args[0] if args else given.get("input")
+    if (
+        isinstance(input, Tensor)
+        and input.dtype.is_floating_point
+        and not out.dtype.is_floating_point
+    ):
+        raise UnsupportedError(f"\"nansum_cpu\" not implemented for '{out.dtype.scalar_type_name}'")
+    return {"dtype": out.dtype}
+
+
+@public(methods="=", out=Asked("True", _nansum_written))
 @numpy_names
 def nansum(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
@@ -277,7 +304,9 @@ def nansum(
     if kind.is_complex:
         raise DtypeError("nansum on CPU does not support complex inputs")
     wanted = dtypes.check_dtype(dtype, "nansum") or kind
-    if kind.is_floating_point and not (wanted.is_floating_point or wanted.is_complex):
+    if kind.is_floating_point and wanted.is_complex:
+        raise UnsupportedError(f"\"nansum_cpu\" not implemented for '{wanted.scalar_type_name}'")
+    if kind.is_floating_point and not wanted.is_floating_point:
         input = F.where(input == input, input, 0.0)
     input = as_dtype(input, dtype, "nansum")
     if not input.dtype.is_floating_point:
@@ -285,7 +314,7 @@ def nansum(
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 
 
-@public(methods="=", out="computes")
+@public(methods="=", out=Asked("True", _nansum_written))
 @numpy_names
 def nanmean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None

@@ -12,7 +12,14 @@ from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
-from ...errors import ArgumentTypeError, DtypeError, OperationError, ShapeError, type_name
+from ...errors import (
+    ArgumentTypeError,
+    DimensionError,
+    DtypeError,
+    OperationError,
+    ShapeError,
+    type_name,
+)
 from ...shapes import normalize_dim, normalize_dims
 from .._rules import is_direct, require_tensor
 from ._reduction import numpy_names, to_float
@@ -287,6 +294,10 @@ def gradient(
     """
     shape = require_tensor(input, "gradient")._array.shape
     asked = range(len(shape)) if dim is None else (dim,) if isinstance(dim, int) else dim
+    if not shape and asked:
+        raise DimensionError(
+            f"Dimension specified as {next(iter(asked))} but tensor has no dimensions"
+        )
     steps = _steps(input, spacing, dim, tuple(asked))
     dims = normalize_dims(asked, len(shape))
     if edge_order not in (1, 2):

@@ -223,6 +223,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([[5.]])
     """
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     a, b = (
         require_tensor(x1, "cdist", "x1")._array.shape,
         require_tensor(x2, "cdist", "x2", 2)._array.shape,
@@ -242,8 +244,6 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
         )
     if not p >= 0:
         raise OperationError("cdist only supports non-negative p values")
-    if compute_mode not in _MODES:
-        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     lead = broadcast_shapes(a[:-2], b[:-2])
     x, y = (
         t if t._array.shape[:-2] == lead else F.expand(t, shape=(*lead, *t._array.shape[-2:]))

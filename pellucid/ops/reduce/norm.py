@@ -16,7 +16,7 @@ from ...core import tracing
 from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import public
+from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import (
@@ -235,6 +235,8 @@ def vector_norm_of(name: str, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: 
         )
     if isinstance(ord, (Tensor, np.generic)) and ord.ndim == 0:
         ord = ord.item()
+    if isinstance(ord, complex):
+        raise OperationError(f"{name}: Expected a non-complex scalar as the order of norm.")
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
         raise ArgumentTypeError(
             f"{name.replace('.', '_')}(): argument 'ord' (position 2) must be Number, not {type_name(ord)}"
@@ -431,25 +433,14 @@ def torch_norm(
     tensor(5.)
     """
     require_tensor(input, "norm")
-    dtype = dtypes.check_dtype(dtype, "norm")
-    kind = input.dtype
     if isinstance(p, str):
         if p == "nuc":
             return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
         if p != "fro":
             raise OperationError(f"linalg.matrix_norm: Order {p} not supported.")
         p = 2
-    p = 2 if p is None else p.item() if isinstance(p, (Tensor, np.generic)) else p
-    if isinstance(p, complex):
-        raise OperationError(
-            "linalg.vector_norm: Expected a non-complex scalar as the order of norm."
-        )
-    if not (kind.is_floating_point or kind.is_complex):
-        raise DtypeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {kind.scalar_type_name}"
-        )
-    return vector_norm_of(
-        "linalg.vector_norm", as_dtype(input, dtype, "norm"), p, dim, keepdim, None
+    return FUNCTIONS["linalg"]["vector_norm"](
+        input, 2 if p is None else p, dim, keepdim, dtype=dtype
     )
 
 
@@ -481,6 +472,10 @@ def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     tensor(5.)
     """
     _no_whole_numbers(input)
+    if isinstance(dim, (list, tuple)) and len(dim) > 2:
+        raise OperationError(
+            f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead."
+        )
     return vector_norm_of("linalg.vector_norm", input, 2, dim, keepdim, None)
 
 
@@ -614,8 +609,19 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     empty = require_tensor(A, "linalg_cond", "A")._array.ndim >= 2 and not A._array.size
     if empty and not isinstance(p, str) and (p is None or abs(p) in (1, 2, INF)):
         return make_tensor(tracing.constant(np.zeros(A._array.shape[:-2], A._array.real.dtype)))
+    if isinstance(p, str) and A._array.ndim < 2:
+        raise ShapeError(
+            f"linalg.cond(ord={p}): The input tensor A must have at least 2 dimensions."
+        )
+    if A._array.ndim < 2:
+        raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    rows, columns = A._array.shape[-2:]
+    if rows != columns and isinstance(p, str):
+        raise _not_square(p, rows, columns)
+    if p is not None and p not in ("fro", "nuc") and not _orders(p):
+        raise OperationError(f"linalg.cond got an invalid norm type: {p}")
     singular_values = p is None or p in (2, -2)
-    if singular_values:
+    if singular_values or p == "nuc":
         matrices(A, "linalg.svd", kernel="linalg_svd_cpu")
     else:
         matrices(A, "linalg.inv")
@@ -623,17 +629,10 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
         s = F.svd(A, full=False)[1]
         low, high = s[..., -1:], s[..., :1]
         return (low / high if p == -2 else high / low).squeeze(-1)
-    if isinstance(p, str) and p not in ("fro", "nuc"):
-        raise OperationError(f"linalg.cond got an invalid norm type: {p}")
-    if not isinstance(p, str) and (not isinstance(p, (int, float)) or abs(p) not in (1, INF)):
-        raise OperationError(f"linalg.cond got an invalid norm type: {p}")
-    shape = A._array.shape
-    if shape[-1] != shape[-2]:
-        raise ShapeError(
-            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
-        )
+    if rows != columns:
+        raise _not_square(p, rows, columns)
     if A._array.size == 0:
-        return make_tensor(tracing.constant(np.zeros(shape[:-2], A._array.real.dtype)))
+        return make_tensor(tracing.constant(np.zeros(A._array.shape[:-2], A._array.real.dtype)))
     from ..linalg.solve import inv_ex
 
     inverse, info = inv_ex(A)
@@ -641,6 +640,16 @@ def cond(A: Tensor, p: Any = None) -> Tensor:  # noqa: N803
     if tracing.tracer() or (info._array > 0).any():
         return made.masked_fill(info > 0, INF)
     return made
+
+
+def _not_square(p: Any, rows: int, columns: int) -> Exception:
+    return ShapeError(
+        f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {rows} by {columns} matrices"
+    )
+
+
+def _orders(p: Any) -> bool:
+    return isinstance(p, (int, float)) and abs(p) in (1, 2, INF)
 
 
 @linalg(out="castable: torch.linalg.matrix_rank")

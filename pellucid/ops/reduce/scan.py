@@ -184,6 +184,7 @@ def _accumulated_in_place(function: Any) -> None:
 
     def within(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         if dtype is not None and dtype is not self.dtype:
+            normalize_dim(dim, self._array.ndim)
             raise DtypeError(
                 f"Bad in-place call: input tensor dtype {self.dtype.c_name} and output tensor dtype {dtype.c_name} should match"
             )

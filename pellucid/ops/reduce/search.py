@@ -275,6 +275,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if weights is None:
         return make_tensor(np.bincount(x, minlength=minlength).astype(np.int64))
     w = require_tensor(weights, "bincount", "weights", 2)._array
+    if not x.size:
+        return make_tensor(np.zeros(minlength, np.int64))
     if w.shape != x.shape:
         raise ShapeError("weights should be 1-d and have the same length as input")
     kind: Any = np.float32 if w.dtype == np.float32 else np.float64
@@ -408,8 +410,8 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str, inner: i
         return None
     if require_tensor(weight, name, "weight").dtype is not kind:
         raise DtypeError(
-            f"torch.{name}(): if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
-            f"but got input {kind.c_name}, and weight {weight.dtype.c_name}"
+            f"torch.{name}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+            f"but got input({kind.c_name}), and weight({weight.dtype.c_name})"
         )
     if weight._array.shape != shape:
         raise ShapeError(

@@ -17,6 +17,7 @@ from ...arrays.numpy_cpu import in_order
 from ...arrays.numpy_extra import comparable
 from ...arrays.scatter import put_few, take_few
 from ...core import tracing
+from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
@@ -274,7 +275,21 @@ def _extreme(
     return _along(op, name, input, dim, keepdim)
 
 
-@public(methods="=", out="several: same")
+def _extreme_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    input = args[0] if args else given.get("input")
+    over_all = len(args) < 2 and given.keys().isdisjoint(("dim", "axis", "other", "x2"))
+    if over_all and isinstance(input, Tensor) and not dtypes.can_cast(input.dtype, out.dtype):
+        raise DtypeError(
+            "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got "
+            "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+    return {}
+
+
+_EXTREME = Asked("several: same", _extreme_written)
+
+
+@public(methods="=", out=_EXTREME)
 @numpy_names
 def max(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -300,7 +315,7 @@ def max(
     return _extreme("max", max_op, max_all_op, "maximum", input, dim, keepdim, other)
 
 
-@public(methods="=", out="several: same")
+@public(methods="=", out=_EXTREME)
 @numpy_names
 def min(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -468,7 +483,7 @@ def _mode_index(x: Any, dim: int) -> Any:
     np.copyto(start[..., 1:], position[1:], where=ordered[..., 1:] != ordered[..., :-1])
     run = position - np.maximum.accumulate(start, -1)  # how many equals stand before
     last = run.argmax(-1, keepdims=True)
-    return numpy_fast.take_along_axis(order, last, -1).transpose(moved(x.ndim, -1, dim))
+    return in_order(numpy_fast.take_along_axis(order, last, -1).transpose(moved(x.ndim, -1, dim)))
 
 
 def _kth_index(x: Any, dim: int, k: int) -> Any:

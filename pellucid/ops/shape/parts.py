@@ -397,7 +397,8 @@ def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
     """(dimension counted from 0, its size)."""
     shape = require_tensor(x, name)._array.shape
     if not shape:
-        raise OperationError(f"{name} expects at least a 1-dimensional tensor")
+        shown = name.removesuffix("_with_sizes")
+        raise OperationError(f"{shown} expects at least a 1-dimensional tensor")
     dim = shapes.normalize_dim(dim, len(shape))
     return dim, shape[dim]
 
@@ -425,7 +426,7 @@ def split(
     """
     sections: Any = split_size_or_sections
     if not isinstance(tensor, Tensor):
-        return tensor.split(sections, dim)
+        return _split_other(tensor, sections, dim)
     if isinstance(sections, Tensor):
         with contextlib.suppress(ValueError):
             sections = int(sections)
@@ -434,6 +435,16 @@ def split(
     if type(sections) is not int or type(dim) is not int:
         return _split_checked(tensor, sections, dim)
     return _split_evenly(tensor, sections, dim)
+
+
+def _split_other(value: Any, sections: Any, dim: int) -> Any:
+    """The `split` of something else, whose words name types as code in C does."""
+    try:
+        return value.split(sections, dim)
+    except TypeError as error:
+        kind = type(sections).__name__
+        told = str(error).replace(f"not {kind}", f"not {type_name(sections)}")
+        raise TypeError(told) from None
 
 
 def _split_evenly(tensor: Tensor, sections: int, dim: int) -> tuple[Tensor, ...]:
@@ -512,15 +523,15 @@ def tensor_split(
         )
     if isinstance(given, Tensor):
         array = given._array
-        if array.ndim > 1:
-            raise OperationError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
-                f"with {array.ndim} dims"
-            )
         if array.dtype != np.int64:
             raise OperationError(
                 "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
                 + given.dtype.scalar_type_name
+            )
+        if array.ndim > 1:
+            raise OperationError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+                f"with {array.ndim} dims"
             )
         if tracing.tracer():  # which follows numbers, and no lists
             given = [mark.item() for mark in given] if array.ndim else given.item()

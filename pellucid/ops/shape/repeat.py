@@ -83,7 +83,7 @@ def repeat(input: Tensor, *repeats: Any, **named: Any) -> Tensor:
             n * size for n, size in zip(counts, (1,) * (len(counts) - len(own)) + own, strict=True)
         ]
         raise ShapeError(
-            f"Trying to create tensor with negative dimension {min(whole)}: {shapes.text(whole)}"
+            f"Trying to create tensor with negative dimension {next(n for n in whole if n < 0)}: {shapes.text(whole)}"
         )
     return repeat_op.call(input, repeats=counts)
 

@@ -183,7 +183,7 @@ def order_of(memory_format: Any, ndim: int) -> tuple[int, ...] | None:
 
 
 @method()
-def is_contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> bool:
+def is_contiguous(self: Tensor, *, memory_format: Any = dtypes.contiguous_format) -> bool:
     """Test whether the elements lie in memory in the order of the dimensions, without gaps.
 
     Args:
@@ -244,7 +244,7 @@ contiguous_op = defop(
 
 
 @method()
-def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> Tensor:
+def contiguous(self: Tensor, *, memory_format: Any = dtypes.contiguous_format) -> Tensor:
     """The tensor itself if its elements are in order in memory, otherwise a contiguous copy.
 
     >>> import pellucid as torch
@@ -254,7 +254,7 @@ def contiguous(self: Tensor, memory_format: Any = dtypes.contiguous_format) -> T
     a = self._array
     if memory_format is dtypes.contiguous_format and type(a) is ndarray and a.flags.c_contiguous:
         return self
-    if is_contiguous(self, memory_format):
+    if is_contiguous(self, memory_format=memory_format):
         return self
     return contiguous_op.call(self, order=order_of(memory_format, a.ndim))
 

@@ -138,6 +138,8 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
     >>> torch.nn.functional.hardtanh_(torch.tensor([-2.0, 0.5, 2.0]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
+    if isinstance(min_val, (int, float)) and isinstance(max_val, (int, float)):
+        min_val = min(min_val, max_val)  # the upper one wins
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -274,6 +276,15 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     tensor([-0.2500,  2.0000])
     """
     x, w = require_tensor(input, "prelu"), require_tensor(weight, "prelu", "weight", 2)
+    if w._array.dtype != x._array.dtype:
+        raise OperationError(
+            "prelu: Type promoting not supported. Got "
+            f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
+        )
+    if w.ndim > 1:
+        raise OperationError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
+        )
     if w._array.size != 1:
         if x.ndim == 0:
             raise OperationError("Not allow zero-dim input tensor.")
@@ -283,15 +294,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {w._array.size} and channel size = "
                 f"{channels}."
             )
-    if w.ndim > 1:
-        raise OperationError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
-        )
-    if w._array.dtype != x._array.dtype:
-        raise OperationError(
-            "prelu: Type promoting not supported. Got "
-            f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
-        )
     require_floating(x, "prelu_cpu")
     if w._array.size != 1 or x.ndim > 0:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
