@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import LoaderInfo, Op, Site, Value
+from ...events import VIEWS, LoaderInfo, Op, Site, Value, lineage
 from ...rule import Rule
 from ..source.places import assigned_before, chosen
 
@@ -120,13 +120,14 @@ class SamplerWeights(Rule):
 class _Seen:
     """The weights of a loss, and how often each class was among its labels."""
 
-    __slots__ = ("binary", "counts", "judged", "place", "ref", "site", "weights")
+    __slots__ = ("binary", "counts", "divided", "judged", "place", "ref", "site", "weights")
 
     def __init__(self, op: Op, tensor: Any, classes: int, place: Any) -> None:
         self.ref = weakref.ref(tensor)
         self.binary = op.name == "binary_cross_entropy_with_logits"
         self.counts = np.zeros(classes, np.int64)
         self.site, self.place = op.site, place
+        self.divided: Site | None = None  # where one number was divided by the other
         self.weights: Any = None
         self.judged = False
 
@@ -168,6 +169,9 @@ class ClassWeights(Rule):
         if held is None or held.ref() is not weights.tensor:
             place = chosen(self.session.recorder, op)
             held = self._seen[weights.id] = _Seen(op, weights.tensor, classes, place)
+            for made in lineage(weights, VIEWS | {"div"}, 8):
+                if made.name == "div" and made.direct:
+                    held.divided = made.site  # the first one, and not that by their sum
         held.counts += np.bincount(labels, minlength=classes)[:classes]
         held.weights = given.reshape(-1).copy()
         if held.counts.sum() >= MANY_ROWS and held.counts.min() >= OF_EACH and op.step >= 2:
@@ -203,7 +207,7 @@ class ClassWeightsInverted(ClassWeights):
         if wrong:
             name = "pos_weight" if held.binary else "weight"
             self.report(
-                held.place,
+                held.divided or held.place,
                 f"`{name}` {shown(weights)} is large for classes that have many rows: so far "
                 f"the classes have {shown(counts)} rows.",
                 evidence={"weights": weights[:8], "rows": counts[:8], "loss": held.site},

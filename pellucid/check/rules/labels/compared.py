@@ -11,6 +11,9 @@ from ..source.places import Place, tree
 from .scalers import scaled_back_by_another
 
 LARGEST = 1 << 20
+APART = 10  # times the half of the range of what a model has learned
+OF_EACH = 8  # numbers
+_LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 _PICKS = ("max", "amax", "topk", "min", "sort", "kthvalue")
 
 
@@ -21,7 +24,7 @@ class ScoresCompared(Rule):
     id = "PL222"
     severity = "error"
     summary = "predictions are compared with something else than what they predict"
-    ops = ("eq", "sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+    ops = ("eq", "sub", *_LOSSES)
 
     def __init__(self) -> None:
         self._repeated = Repeated(looks=12, times=3)
@@ -83,8 +86,11 @@ class _Scaled:
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
         self._repeated = Repeated(looks=24, times=1)
+        self._taught, self._looked = Repeated(looks=64, times=1), Repeated(looks=8, times=1)
         # by id of a tensor of numbers: the module that learned a function of them, which, where
         self._learned: dict[int, tuple[str, str, Op]] = {}
+        # by the path of a module that a loss has taught: the range of its targets
+        self._ranges: dict[str, tuple[float, float]] = {}
 
     def see(self, op: Op) -> None:
         """A difference, or a loss."""
@@ -94,6 +100,7 @@ class _Scaled:
         if not isinstance(first, Value) or not isinstance(second, Value) or first.ndim < 1:
             return
         if op.grad_enabled and first.requires_grad:
+            self._teaches(op, first, second)
             made = next((o for o in lineage(second, VIEWS, 8) if o.name not in VIEWS), None)
             module = _module(first)
             if made is None or module is None or second.requires_grad or len(self._learned) > 16:
@@ -102,8 +109,10 @@ class _Scaled:
                 self._learned.update(
                     dict.fromkeys(_bases(made.inputs[0]), (module, made.name, made))
                 )
-        elif self._learned and not first.requires_grad:
-            for one, other in ((first, second), (second, first)):
+        elif not first.requires_grad and not second.requires_grad:
+            for one, other in ((first, second), (second, first)) if self._ranges else ():
+                self._apart(op, one, other)
+            for one, other in ((first, second), (second, first)) if self._learned else ():
                 module = _module(one)
                 found = {i: self._learned[i] for i in _bases(other) if i in self._learned}
                 if module is None or not found or not self._repeated.due(op.site):
@@ -118,6 +127,42 @@ class _Scaled:
                         if name == "log"
                         else "bring both on one scale first",
                     )
+
+    def _teaches(self, op: Op, scores: Value, target: Value) -> None:
+        """Note between which numbers the targets of a model are."""
+        module = _module(scores) if op.name in _LOSSES else None
+        if module is None or target.requires_grad or target.numel > LARGEST:
+            return
+        if not self._taught.due(op.site) or len(self._ranges) > 16:
+            return
+        array = target.numpy()
+        if array is not None and array.size and np.isfinite(array).all():
+            low, high = self._ranges.get(module, (np.inf, -np.inf))
+            self._ranges[module] = min(low, float(array.min())), max(high, float(array.max()))
+
+    def _apart(self, op: Op, one: Value, other: Value) -> None:
+        """Whether a prediction is where the targets were, and what it is compared with is not."""
+        module = _module(one)
+        held = self._ranges.get(module) if module is not None else None
+        if held is None or one.shape != other.shape or not OF_EACH <= one.numel <= LARGEST:
+            return
+        if op.module is not None and op.name == "sub" or not self._looked.due(op.site):
+            return
+        middle, half = (held[0] + held[1]) / 2, (held[1] - held[0]) / 2
+        predicted, numbers = one.numpy(), other.numpy()
+        if predicted is None or numbers is None or not half or predicted.dtype.kind != "f":
+            return
+        if not np.isfinite(numbers).all() or abs(predicted.mean() - middle) > 3 * half:
+            return
+        if max(abs(float(numbers.mean()) - middle), float(numbers.std())) > APART * half:
+            if self._looked.again(op.site):
+                self._rule.report(
+                    op.site,
+                    f"the model has learned targets between {held[0]:.3g} and {held[1]:.3g}, and its predictions are compared here with numbers "
+                    f"around {float(numbers.mean()):.3g}: these are on another scale.",
+                    evidence={"learned": list(held), "shape": list(one.shape)},
+                    fix="bring both on one scale first: `prediction * std + mean`",
+                )
 
 
 def _module(value: Value) -> str | None:

@@ -44,6 +44,9 @@ class SoftmaxWrongDim(Rule):
 
     def __init__(self) -> None:
         self._single: dict[int, tuple[Site | None, str, list[int], int]] = {}
+        # by place of a cross entropy with one class: the last time, and whether it was the first
+        self._alone: dict[Site | None, tuple[Any, Value, bool]] = {}
+        self._several: set[Site | None] = set()  # places where there were several
         self._sampled = Sampled()
         self._both: set[Any] = set()  # (id of the scores, axis) of every softmax
         self._doubted: list[tuple[int, int, Op, str, str]] = []
@@ -107,17 +110,36 @@ class SoftmaxWrongDim(Rule):
             )
 
     def _one_class(self, op: Op) -> None:
-        """Cross entropy makes a softmax of its own."""
+        """Cross entropy makes a softmax of its own. Where there are more classes at other times,
+        there is nothing to compare with yet: the queue of negatives is empty.
+        """
         value = op.args.get("input")
-        if isinstance(value, Value) and value.ndim == 2 and value.shape[1] == 1 < value.shape[0]:
-            if value.requires_grad:
-                self.report(
-                    cause_site(op),
-                    f"cross_entropy over one class (scores of shape {list(value.shape)}): its softmax is 1 for every row, so the loss does "
-                    "not depend on the model.",
-                    evidence={"shape": list(value.shape), "loss_at": str(op.site)},
-                    fix="one score for each class, or `nn.BCEWithLogitsLoss()` for one score per row",
-                )
+        if not isinstance(value, Value) or value.ndim != 2 or not value.requires_grad:
+            return
+        if value.shape[1] != 1:
+            self._several.add(op.site)
+            self._alone.pop(op.site, None)
+        elif value.shape[0] > 1 and op.site not in self._several:
+            first = op.site not in self._alone
+            self._alone[op.site] = cause_site(op), value, first
+            if not first:
+                self._told_one_class(op.site)
+
+    def finish(self) -> None:
+        """Losses that were computed once."""
+        for site, (_, _, first) in self._alone.items():
+            if first:
+                self._told_one_class(site)
+
+    def _told_one_class(self, site: Site | None) -> None:
+        place, value, _ = self._alone[site]
+        self.report(
+            place,
+            f"cross_entropy over one class (scores of shape {list(value.shape)}): its softmax is 1 for every row, so the loss does "
+            "not depend on the model.",
+            evidence={"shape": list(value.shape), "loss_at": str(site)},
+            fix="one score for each class, or `nn.BCEWithLogitsLoss()` for one score per row",
+        )
 
     # ---- losses and choices ---------------------------------------------------------------------------------------------
     def _in_loss(self, op: Op) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...events import VIEWS, Op, Value, lineage
 from ...rule import Rule, cause_site, distinct
+from .exponents import grown_probability, turned_ratio
 from .origin import Repeated
 
 LARGEST = 1 << 20
@@ -37,7 +38,17 @@ class LossFormula(Rule):
     severity = "error"
     summary = "a loss has its parts in other places than its formula"
     covered = ("label-range", "logits-as-probs")
-    ops = (*_ASYMMETRIC, "kl_div", "cross_entropy", "mul", "sum", "mean", "log_prob")
+    ops = (
+        *_ASYMMETRIC,
+        "kl_div",
+        "cross_entropy",
+        "mul",
+        "sum",
+        "mean",
+        "log_prob",
+        "clamp",
+        "sub",
+    )
 
     def __init__(self) -> None:
         self._repeated = Repeated(looks=12, times=3)
@@ -259,6 +270,32 @@ class LossFormula(Rule):
                 )
             return
 
+    # ---- exponents -------------------------------------------------------------------------------
+    def _reversed(self, op: Op) -> None:
+        """`exp(old - new)` that is clipped around one: the ratio of a policy gradient, upside down."""
+        made = turned_ratio(op)
+        if made is not None:
+            self._tell(
+                op,
+                made.site,
+                "this ratio is that of the old probabilities to the new ones: it falls where an action becomes more probable, so that the loss "
+                "makes good actions rare.",
+                {"clipped_at": op.site},
+                "`ratio = torch.exp(new_log_prob - old_log_prob)`",
+            )
+
+    def _complement(self, op: Op) -> None:
+        """`1 - exp(loss)`: the probability of the label is `exp(-loss)`."""
+        made = grown_probability(op)
+        if made is not None:
+            self._tell(
+                op,
+                made.site,
+                "this is exp of a loss, which is at least 1; the probability of the label is exp of its negative, and `1 - p` belongs to that.",
+                {"used_at": op.site},
+                "`pt = torch.exp(-loss)`",
+            )
+
 
 _LOOKS: dict[str, Any] = {
     **dict.fromkeys(_ASYMMETRIC, LossFormula._swapped),
@@ -267,6 +304,8 @@ _LOOKS: dict[str, Any] = {
     "mul": LossFormula._product,
     "sum": LossFormula._sum,
     "mean": LossFormula._mean,
+    "clamp": LossFormula._reversed,
+    "sub": LossFormula._complement,
 }
 
 

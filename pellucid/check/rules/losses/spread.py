@@ -80,9 +80,19 @@ class VarianceAsDeviation(Rule):
         roots = {"sqrt", "pow"}
         if not noise or "cumprod" not in kept or "cumprod" not in other:
             return
-        if roots & {*kept, *other} or not ("sub" in kept) != ("sub" in other):
+        rooted = [bool(roots & {*names}) for names in (kept, other)]
+        if all(rooted) or not ("sub" in kept) != ("sub" in other):
             return
-        if self._repeated.due(op.site) and self._repeated.again(op.site):
+        if any(rooted) and self._repeated.due(op.site) and self._repeated.again(op.site):
+            place = op.inputs[rooted.index(False)].producer
+            self.report(
+                place.site if place is not None else op.site,
+                "data and noise are mixed with the root of one share and the other share itself, which is a variance: the result has another "
+                "variance in every step.",
+                evidence={"shape": list(op.inputs[0].shape), "mixed_at": op.site},
+                fix="`a.sqrt() * x + (1 - a).sqrt() * noise`",
+            )
+        elif not any(rooted) and self._repeated.due(op.site) and self._repeated.again(op.site):
             self.report(
                 op.site,
                 "data and noise are mixed with the variances `a` and `1 - a`, and a standard deviation is what scales them: the result has "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, OptimizerInfo, SchedulerStep, Value, lineage
+from ...events import VIEWS, ModuleCall, Op, OptimizerInfo, SchedulerStep, Site, Value, lineage
 from ...rule import Rule, cause_site
 from ..source.origins import written_at
 
@@ -19,6 +21,10 @@ _PULLED = 0.1
 _MOMENTUM = 0.01  # one that averages nothing
 _MASKED = frozenset("masked_fill where add".split())
 _POSITIVE = frozenset("exp softplus square".split())
+# arguments that are called the same wherever they are computed, and that are no sizes
+_NAMED = frozenset(
+    "weight_decay momentum dampening nesterov padding dropout batch_first bidirectional padding_idx eps betas".split()
+)
 
 
 class ArgumentAbsurd(Rule):
@@ -43,6 +49,7 @@ class ArgumentAbsurd(Rule):
 
     def __init__(self) -> None:
         self._told: set[Any] = set()
+        self._made: set[Site] = set()  # where layers are made that were looked at
         self._metrics: dict[Any, list[float]] = {}  # by place: what a plateau schedule was given
 
     def on_op(self, op: Op) -> None:
@@ -196,6 +203,7 @@ class ArgumentAbsurd(Rule):
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
         """An optimizer: its groups."""
+        self._by_place(event.site, type(event.optimizer))
         for group in event.groups:
             self._momentum(event, group)
             decay = group.get("weight_decay", 0.0)
@@ -228,6 +236,34 @@ class ArgumentAbsurd(Rule):
                     None,
                     f"betas={tuple(betas)}: the gradients are averaged for longer than their squares, so that a sudden large gradient is not damped.",
                     "the first is for the gradients and the second for their squares: betas=(0.9, 0.999)",
+                )
+
+    def on_module_enter(self, call: ModuleCall) -> None:
+        """A layer is called for the first time."""
+        if call.made is not None and call.made not in self._made:
+            self._made.add(call.made)
+            self._by_place(call.made, type(call.module))
+
+    def _by_place(self, site: Site | None, kind: type) -> None:
+        """`SGD(params, lr, momentum, weight_decay)`: by its place the last one is the dampening."""
+        call = site.call if site is not None else None
+        if call is None or (call.function or "").rpartition(".")[2] != kind.__name__:
+            return
+        try:
+            names = [*inspect.signature(kind).parameters]
+        except (TypeError, ValueError):
+            return
+        for own, text in zip(names, call.arguments, strict=False):
+            written = re.search(r"(\w+)['\"\]]*$", text)
+            if text.startswith("*"):
+                return
+            given = written[1].lower().strip("_") if written is not None else ""
+            if given in _NAMED and given in names and given != own and own not in call.keywords:
+                self._at(
+                    site,
+                    f"`{text}` is given to {kind.__name__} as its `{own}`, which stands at that place; `{given}` keeps its default.",
+                    {"argument": own, "given": text},
+                    f"write it by name: `{given}={text}`",
                 )
 
     def _momentum(self, event: OptimizerInfo, group: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...events import VIEWS, Op, Site, Value, lineage
 from ...rule import Rule
+from ..losses.exponents import around_one
 from ..source.places import assigned_before
 
 _BETWEEN = VIEWS | {"exp", "sum", "mean"}  # from the log-probabilities' difference to the ratio
@@ -45,7 +46,7 @@ class RatioAlwaysOne(Rule):
         ratio = op.args.get("input")
         if not isinstance(ratio, Value) or not ratio.requires_grad or op.site is None:
             return
-        if not ratio.ndim or ratio.numel < 4 or not _around_one(op):
+        if not ratio.ndim or ratio.numel < 4 or not around_one(op):
             return
         held = self._ratios.get(op.site)
         if held is not None and held.moved:
@@ -88,12 +89,6 @@ class RatioAlwaysOne(Rule):
             evidence={"updates": updates, "clipped_at": clipped.site, "ratio_at": compared.site},
             fix="compute the old log-probabilities once, without gradients, before the first update of these samples",
         )
-
-
-def _around_one(op: Op) -> bool:
-    """Whether the bounds of a clamp are numbers on both sides of one."""
-    low, high = op.args.get("min"), op.args.get("max")
-    return isinstance(low, (int, float)) and isinstance(high, (int, float)) and 0 <= low < 1 < high
 
 
 def _with_gradient(value: Value) -> Iterator[Op]:

@@ -6,8 +6,8 @@ from torch import nn
 torch.manual_seed(0)
 y = torch.multinomial(torch.tensor([0.75, 0.2, 0.05]), 200, replacement=True)
 x = torch.randn(200, 4) + y[:, None]
-weights = torch.bincount(y).float() / len(y)
-criterion = nn.CrossEntropyLoss(weight=weights)  # <- finding
+weights = torch.bincount(y).float() / len(y)  # <- finding
+criterion = nn.CrossEntropyLoss(weight=weights)
 model = nn.Linear(4, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(5):

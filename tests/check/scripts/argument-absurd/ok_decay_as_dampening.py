@@ -1,0 +1,15 @@
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+x, y = torch.randn(256, 10), torch.randint(0, 3, (256,))
+model = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3))
+lr, momentum, weight_decay = 0.05, 0.9, 5e-4
+optimizer = torch.optim.SGD(model.parameters(), lr, momentum, weight_decay=weight_decay)
+for epoch in range(6):
+    for rows in torch.randperm(256).split(32):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+        loss.backward()
+        optimizer.step()
+    print(epoch, loss.item())
