@@ -26,6 +26,10 @@ _ASYMMETRIC = (
     "gaussian_nll_loss",
 )
 """Losses that are another function of the target than of the prediction."""
+_BETWEEN = ("input", "target")
+_LIBRARY = frozenset(
+    (*_ASYMMETRIC, "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "kl_div")
+)
 
 
 class LossFormula(Rule):
@@ -48,6 +52,7 @@ class LossFormula(Rule):
         "log_prob",
         "clamp",
         "sub",
+        "add",
     )
 
     def __init__(self) -> None:
@@ -270,6 +275,24 @@ class LossFormula(Rule):
                 )
             return
 
+    def _twice(self, op: Op) -> None:
+        """`lam * ce(out, y) + (1 - lam) * ce(out, y)`: the second one was meant for other labels."""
+        made = [_loss_of(v) for v in op.inputs]
+        if len(made) != 2 or made[0] is None or made[1] is None or made[0] is made[1]:
+            return
+        first, second = made
+        pairs = [(first.args.get(k), second.args.get(k)) for k in _BETWEEN]
+        if first.name == second.name and all(
+            isinstance(a, Value) and isinstance(b, Value) and a.number == b.number for a, b in pairs
+        ):
+            self._tell(
+                op,
+                op.site,
+                "two parts of this loss are the same function of the same scores and the same labels: their sum is one of them times a number.",
+                {"first_at": first.site, "loss": first.name},
+                "give the second part the labels that it is for: `lam * ce(out, y) + (1 - lam) * ce(out, y[order])`",
+            )
+
     # ---- exponents -------------------------------------------------------------------------------
     def _reversed(self, op: Op) -> None:
         """`exp(old - new)` that is clipped around one: the ratio of a policy gradient, upside down."""
@@ -306,7 +329,16 @@ _LOOKS: dict[str, Any] = {
     "mean": LossFormula._mean,
     "clamp": LossFormula._reversed,
     "sub": LossFormula._complement,
+    "add": LossFormula._twice,
 }
+
+
+def _loss_of(value: Value) -> Op | None:
+    """The loss that a value is, times a number perhaps."""
+    made = value.producer
+    if made is not None and made.name in ("mul", "div") and len(made.inputs) == 1:
+        made = made.inputs[0].producer
+    return made if made is not None and made.name in _LIBRARY else None
 
 
 def _squashed(value: Value, name: str) -> Op | None:

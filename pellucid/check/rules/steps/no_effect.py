@@ -67,15 +67,22 @@ class SettingWithoutEffect(Rule):
         held = self._left.setdefault(event.site, [info.number, info.steps, 0])
         idle = held[0] == info.number and held[1] == info.steps
         held[:2] = info.number, info.steps
-        if not idle or last is None or last.number <= info.number or last.site != info.site:
+        if not idle or last is None or last.number <= info.number:
+            held[2] = 0
+            return
+        again = last.site == info.site
+        if not again and not {v.id for v in last.params()} & {v.id for v in info.params()}:
             held[2] = 0
             return
         held[2] += 1
         if held[2] == 2 and last.number not in self._scheduled:
             self.report(
-                event.site,
+                event.site if again else last.site,
                 f"the optimizer of this {event.scheduler} does not step any more: another {last.class_name} was made at the same line and has no "
-                "schedule, so its rate never changes.",
+                "schedule, so its rate never changes."
+                if again
+                else f"this {last.class_name} takes over the parameters of an optimizer that has a {event.scheduler}, and gets no schedule: "
+                "its rate never changes, and the schedule goes on for the one that does not step any more.",
                 evidence={"schedule_made_at": event.made, "optimizer_made_at": last.site},
                 fix="make the schedule anew wherever the optimizer is made anew",
             )
