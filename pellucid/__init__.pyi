@@ -48,7 +48,7 @@ from pellucid.aten.schema import FunctionSchema as FunctionSchema
 from pellucid.futures import Future as Future
 from pellucid.ops.create.random import Generator as Generator
 from pellucid.amp.grad_scaler import GradScaler as GradScaler
-Graph: _Any
+from pellucid.jit._graph import Graph as Graph
 from torch import HalfStorage as HalfStorage
 from torch import HalfTensor as HalfTensor
 from torch import IntStorage as IntStorage
@@ -58,7 +58,7 @@ from pellucid.jit import Error as JITException
 ListType: _Any
 from torch import LongStorage as LongStorage
 from torch import LongTensor as LongTensor
-Node: _Any
+from pellucid.jit._graph import Node as Node
 NoneType: _Any
 OptionalType: _Any
 from pellucid.errors import OutOfMemoryError as OutOfMemoryError
@@ -82,10 +82,10 @@ from pellucid.aten.overload import Tag as Tag
 from pellucid.core.tensor import Tensor as Tensor
 TensorType: _Any
 TupleType: _Any
-Type: _Any
+from pellucid.jit._graph import Type as Type
 from pellucid.storage import TypedStorage as TypedStorage
 from pellucid.storage import UntypedStorage as UntypedStorage
-Value: _Any
+from pellucid.jit._graph import Value as Value
 __version__: builtins.str
 def abs(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def abs_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor: ...

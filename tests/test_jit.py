@@ -175,7 +175,7 @@ def test_a_trace_warns_where_values_leave_the_tensors():
 
 def test_what_needs_torchscript_graphs_or_libraries_of_native_code_says_so():
     with pytest.raises(NotImplementedError, match="TorchScript graphs"):
-        torch.jit._get_trace_graph(torch.nn.Linear(1, 1), (torch.ones(1),))
+        torch.jit.script(lambda x: x).graph
     for name in ("aot_compile", "aoti_compile_and_package", "aoti_load_package"):
         refuse = getattr(torch._inductor, name)
         with pytest.raises(

@@ -32,6 +32,11 @@ from ..core.tensor import Tensor as _Tensor
 from ..errors import LinAlgError as _LinAlgError
 from ..futures import Future as Future
 from ..jit import is_tracing as _is_tracing
+from ..jit._graph import Graph as Graph
+from ..jit._graph import Node as Node
+from ..jit._graph import Type as Type
+from ..jit._graph import Value as Value
+from ..jit._graph import tracing_state as _tracing_state
 from ..jit._script import CompilationUnit as CompilationUnit
 from ..jit._script import Error as JITException
 from ..jit._script import RecursiveScriptModule as ScriptModule
@@ -95,18 +100,14 @@ for _name in (
     "ClassType",
     "DictType",
     "FloatType",
-    "Graph",
     "IntType",
     "ListType",
-    "Node",
     "NoneType",
     "OptionalType",
     "ScriptMethod",
     "StringType",
     "TensorType",
     "TupleType",
-    "Type",
-    "Value",
 ):
     globals()[_name] = _identity(_name)
 
@@ -177,7 +178,7 @@ def _log_api_usage_once(event: str) -> None:
 
 def _get_tracing_state(x: Any = None) -> Any:
     """What `torch.jit.trace` keeps while it runs; None outside of it."""
-    return True if _is_tracing() else None
+    return _tracing_state() or (True if _is_tracing() else None)
 
 
 def _is_tracing_state() -> bool:

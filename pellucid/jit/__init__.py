@@ -20,6 +20,7 @@ from . import _script as _script
 from . import _trace as _trace
 from . import annotations as annotations
 from ._archive import load
+from ._graph import _get_trace_graph as _get_trace_graph
 from ._marks import (
     Attribute,
     annotate,
@@ -68,9 +69,6 @@ from ._script import (
 )
 from ._script import (
     RecursiveScriptModule as RecursiveScriptModule,
-)
-from ._script import (
-    _get_trace_graph as _get_trace_graph,
 )
 from ._trace import (
     ONNXTracedModule as ONNXTracedModule,

@@ -98,11 +98,6 @@ def _no_graph() -> Exception:
     )
 
 
-def _get_trace_graph(f: Any, args: Any = (), kwargs: Any = None, **options: Any) -> NoReturn:
-    """Refuse: a trace here keeps what was computed, and no TorchScript graph of it."""
-    raise _no_graph()
-
-
 class ScriptModule(Module):
     """Base class of the modules that `torch.jit.script` and `torch.jit.trace` return. Its methods run as Python.
 

@@ -7,6 +7,7 @@ import enum
 from pellucid.onnx.writer import OnnxExporterError, UnsupportedOperatorError, supported_operations
 
 from . import operators as operators
+from . import utils as utils
 from .module import OnnxModule, load, supported_operators
 from .program import ONNXProgram, TrainingMode, export
 from .symbolic_helper import (

@@ -203,7 +203,9 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         and (picks.dtype == np.int64 or picks.dtype.kind == "b")
                     ):
                         if picks.dtype.kind == "b" and picks.shape == a.shape[: picks.ndim]:
-                            return _masked(self, index, a[picks])
+                            rows = picks.ndim == 1 < a.ndim and a.flags.c_contiguous
+                            picked = a.compress(picks, 0) if rows else a[picks]
+                            return _masked(self, index, picked)
                         return index_op.call(self, index, spec=(True,))
                 elif index is None:
                     return unsqueeze(self, 0)
@@ -497,6 +499,8 @@ def _index(xp: Any, x: Any, *indices: Any, spec: tuple[bool, ...]) -> Any:
         only = indices[0]
         if only.dtype.kind == "i" and x.flags.c_contiguous:
             return x.take(only, axis=len(spec) - 1)
+        if only.dtype.kind == "b" and only.ndim == 1 and x.flags.c_contiguous:
+            return x.compress(only, len(spec) - 1)  # NumPy's index by a mask is slow behind a slice
     r = x[numpy_index(indices, spec)]
     return r if type(r) is not ndarray or r.flags.c_contiguous else xp.ascontiguousarray(r)
 

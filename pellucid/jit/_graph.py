@@ -1,0 +1,541 @@
+"""`torch.jit._get_trace_graph`: the operators of one run as a graph of values and nodes, which tools
+that count operations and parameters read.
+
+What is recorded are the calls of public functions, each under the name and with the arguments of
+its ATen operator. The graph is for reading: it cannot be changed or run.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._pytree import tree_flatten
+from ..aten.overload import ops
+from ..core.tensor import Tensor
+from ..dtypes import dtype as dtype_type
+from ..nn.modules.module import Module
+from ..overrides import TorchFunctionMode
+
+# Names that differ: of functions and of their operators, of arguments here and there.
+_OPERATORS = {
+    "cross_entropy": "cross_entropy_loss",
+    "getitem": "index",
+    "truediv": "div",
+    "iadd": "add_",
+    "isub": "sub_",
+    "imul": "mul_",
+    "itruediv": "div_",
+    "T": "numpy_T",
+    "mT": "mT",
+    "mH": "mH",
+    "H": "matrix_H",
+    "conv_transpose1d": "_convolution",
+    "conv_transpose2d": "_convolution",
+    "conv_transpose3d": "_convolution",
+    "conv1d": "_convolution",
+    "conv2d": "_convolution",
+    "conv3d": "_convolution",
+}
+_ARGUMENTS = {"self": ("input", "x"), "train": ("training",), "indices": ("input",)}
+# What tells about a tensor and computes nothing.
+_QUESTIONS = frozenset(
+    "size dim numel nelement ndimension stride storage_offset is_contiguous is_floating_point "
+    "is_complex item tolist data_ptr element_size get_device register_hook requires_grad_ "
+    "untyped_storage type_as_name __len__ __iter__ __bool__ __format__ __repr__ __hash__".split()
+)
+_SCALARS = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
+
+class Type:
+    """The type of a value: that of a tensor with its sizes, or of a number, a list, nothing."""
+
+    def __init__(self, value: Any) -> None:
+        self._tensor = isinstance(value, Tensor)
+        if self._tensor:
+            self._sizes, self._strides = list(value.shape), list(value.stride())
+            self._dtype, self._device = value.dtype, value.device
+            self._requires_grad = value.requires_grad
+        self._name = (
+            "Tensor" if self._tensor else _type_name(value)
+        )  # as TorchScript writes the type
+
+    def kind(self) -> str:
+        """The class of the type: `TensorType`, `IntType`, ..."""
+        return "ListType" if self._name.endswith("[]") else f"{self._name.capitalize()}Type"
+
+    def sizes(self) -> list[int] | None:
+        """The sizes of a tensor."""
+        return self._sizes if self._tensor else None
+
+    def strides(self) -> list[int] | None:
+        """The strides of a tensor."""
+        return self._strides if self._tensor else None
+
+    def varyingSizes(self) -> list[int] | None:
+        """The sizes of a tensor."""
+        return self.sizes()
+
+    def dim(self) -> int | None:
+        """How many dimensions a tensor has."""
+        return len(self._sizes) if self._tensor else None
+
+    def scalarType(self) -> str | None:
+        """The kind of a tensor's elements: `Float`, `Long`, ..."""
+        return _SCALARS.get(self._dtype.name) if self._tensor else None
+
+    def dtype(self) -> Any:
+        """The dtype of a tensor."""
+        return self._dtype if self._tensor else None
+
+    def device(self) -> Any:
+        """The device of a tensor."""
+        return self._device if self._tensor else None
+
+    def requires_grad(self) -> bool:
+        """Whether a tensor requires a gradient."""
+        return self._tensor and self._requires_grad
+
+    def getElementType(self) -> Type:
+        """The type of a list's elements."""
+        element = object.__new__(Type)
+        element._tensor, element._name = False, self._name.removesuffix("[]")
+        return element
+
+    def str(self) -> str:
+        """The type as TorchScript writes it."""
+        return self._name
+
+    __str__ = __repr__ = annotation_str = str
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"{'Tensor' if value and isinstance(value[0], Tensor) else _type_name(value[0]) if value else 'int'}[]"
+    names = {bool: "bool", int: "int", float: "float", str: "str", complex: "complex"}
+    if value is None:
+        return "NoneType"
+    return names.get(type(value), "int" if isinstance(value, dtype_type) else "Device")
+
+
+class Value:
+    """What a node makes: a tensor, a number, a list."""
+
+    def __init__(self, node: Node, number: int, of: Any) -> None:
+        self._node, self._number, self._type = node, number, Type(of)
+        self._users: list[Node] = []
+
+    def node(self) -> Node:
+        """The node that makes it."""
+        return self._node
+
+    def unique(self) -> int:
+        """Its number."""
+        return self._number
+
+    def debugName(self) -> str:
+        """Its name in the text of the graph."""
+        return str(self._number)
+
+    def type(self) -> Type:
+        """Its type."""
+        return self._type
+
+    def isCompleteTensor(self) -> bool:
+        """Whether it is a tensor of known sizes."""
+        return self._type._tensor
+
+    def requires_grad(self) -> bool:
+        """Whether it is a tensor that requires a gradient."""
+        return self._type.requires_grad()
+
+    def toIValue(self) -> Any:
+        """The Python value of a constant, else None."""
+        return self._node._constant
+
+    def uses(self) -> list[Use]:
+        """The places where nodes read it."""
+        return [
+            Use(user, at)
+            for user in dict.fromkeys(self._users)
+            for at, read in enumerate(user.inputs())
+            if read is self
+        ]
+
+    def __repr__(self) -> str:
+        return f"{self._number} defined in ({self._node})"
+
+
+class Use:
+    """A place where a node reads a value."""
+
+    def __init__(self, user: Node, offset: int) -> None:
+        self.user, self.offset = user, offset
+
+
+class Node:
+    """One operator, or what makes a constant or a list."""
+
+    def __init__(self, kind: str, scope: str, inputs: list[Value], constant: Any = None) -> None:
+        self._kind, self._scope, self._inputs, self._constant = kind, scope, inputs, constant
+        self._outputs: list[Value] = []
+        for value in inputs:
+            value._users.append(self)
+
+    def kind(self) -> str:
+        """`aten::linear`, `prim::Constant`, ..."""
+        return self._kind
+
+    def scopeName(self) -> str:
+        """The scopes it was recorded in, with slashes between."""
+        return self._scope
+
+    def inputs(self) -> Iterator[Value]:
+        """What it reads."""
+        return iter(self._inputs)
+
+    def outputs(self) -> Iterator[Value]:
+        """What it makes."""
+        return iter(self._outputs)
+
+    def inputsSize(self) -> int:
+        """How many values it reads."""
+        return len(self._inputs)
+
+    def outputsSize(self) -> int:
+        """How many values it makes."""
+        return len(self._outputs)
+
+    def inputsAt(self, index: int) -> Value:
+        """One of the values that it reads."""
+        return self._inputs[index]
+
+    def outputsAt(self, index: int) -> Value:
+        """One of the values that it makes."""
+        return self._outputs[index]
+
+    def input(self) -> Value:
+        """The only value that it reads."""
+        (value,) = self._inputs
+        return value
+
+    def output(self) -> Value:
+        """The only value that it makes."""
+        (value,) = self._outputs
+        return value
+
+    def attributeNames(self) -> list[str]:
+        """The names of its attributes: a constant has `value`."""
+        return [] if self._constant is None else ["value"]
+
+    def hasAttribute(self, name: str) -> bool:
+        """Whether it has an attribute of that name."""
+        return name in self.attributeNames()
+
+    def kindOf(self, name: str) -> str:
+        """The letter of an attribute's type: i, f, s, t; it names the method that returns it."""
+        kinds = {bool: "i", int: "i", float: "f", str: "s", complex: "c"}
+        return (
+            "t" if isinstance(self._constant, Tensor) else kinds.get(type(self._constant), "ival")
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.attributeNames():
+            raise RuntimeError(f"required keyword attribute '{name}' is undefined")
+        return self._constant
+
+    i = f = s = t = c = ival = __getitem__
+
+    def __repr__(self) -> str:
+        made = ", ".join(f"%{v.debugName()} : {v.type()}" for v in self._outputs)
+        read = ", ".join(f"%{v.debugName()}" for v in self._inputs)
+        constant = "" if self._constant is None else f"[value={self._constant!r}]"
+        scope = f", scope: {self._scope}" if self._scope else ""
+        return f"{made} = {self._kind}{constant}({read}){scope}\n"
+
+
+class Graph:
+    """The nodes of a run, in their order."""
+
+    def __init__(self) -> None:
+        self._params = Node("prim::Param", "", [])
+        self._nodes: list[Node] = []
+        self._return = Node("prim::Return", "", [])
+
+    def nodes(self) -> Iterator[Node]:
+        """The nodes."""
+        return iter(self._nodes)
+
+    def inputs(self) -> Iterator[Value]:
+        """The tensors that the run was given, then the parameters and buffers."""
+        return self._params.outputs()
+
+    def outputs(self) -> Iterator[Value]:
+        """What the run returned."""
+        return self._return.inputs()
+
+    def param_node(self) -> Node:
+        """The node whose outputs are the graph's inputs."""
+        return self._params
+
+    def return_node(self) -> Node:
+        """The node whose inputs are the graph's outputs."""
+        return self._return
+
+    def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
+        """The nodes of a kind."""
+        return [node for node in self._nodes if node.kind() == kind]
+
+    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
+        """The first node of a kind."""
+        return next(iter(self.findAllNodes(kind)), None)
+
+    def __repr__(self) -> str:
+        given = ",\n      ".join(f"%{v.debugName()} : {v.type()}" for v in self.inputs())
+        made = ", ".join(f"%{v.debugName()}" for v in self.outputs())
+        return f"graph({given}):\n{''.join(f'  {n}' for n in self._nodes)}  return ({made})\n"
+
+
+class TracingState:
+    """What is recorded at this moment, and in which scopes."""
+
+    def __init__(self) -> None:
+        self.graph = Graph()
+        self.scopes: list[str] = []
+        self._values: dict[int, tuple[Any, Value]] = {}  # by the tensor, which is kept alive
+        self._count = 0
+
+    def push_scope(self, name: str) -> None:
+        """Record under a further scope from here on."""
+        self.scopes.append(name)
+
+    def pop_scope(self) -> None:
+        """Leave the scope entered last."""
+        self.scopes.pop()
+
+    def current_scope(self) -> str:
+        """The scopes, with slashes between."""
+        return "/".join(self.scopes)
+
+    def make(self, node: Node, of: Any) -> Value:
+        """A new value of a node; a tensor is known by it from here on."""
+        value = Value(node, self._count, of)
+        self._count += 1
+        node._outputs.append(value)
+        if isinstance(of, Tensor):
+            self._values[id(of)] = of, value
+        return value
+
+    def value_of(self, x: Any) -> Value:
+        """The value that stands for an argument: what made it, a list of values, or a constant."""
+        if isinstance(x, Tensor) and id(x) in self._values:
+            return self._values[id(x)][1]
+        if isinstance(x, (list, tuple)):
+            node = self._add("prim::ListConstruct", [self.value_of(each) for each in x])
+        else:
+            node = self._add("prim::Constant", [], x)
+        return self.make(node, x)
+
+    def _add(self, kind: str, inputs: list[Value], constant: Any = None) -> Node:
+        node = Node(kind, self.current_scope(), inputs, constant)
+        self.graph._nodes.append(node)
+        return node
+
+    def record(self, name: str, arguments: list[Any], result: Any) -> None:
+        """A node for a call that has returned."""
+        node = self._add(f"aten::{name}", [self.value_of(x) for x in arguments])
+        for made in result if isinstance(result, (list, tuple)) else [result]:
+            self.make(node, made)
+
+
+class _Recording(TorchFunctionMode):
+    """Records the calls of public functions that make tensors."""
+
+    def __init__(self, state: TracingState) -> None:
+        super().__init__()
+        self.state = state
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        plain = getattr(function, "__name__", "")
+        if plain == "__get__":
+            plain = getattr(getattr(function, "__self__", None), "__name__", "")
+        name = _OPERATORS.get(plain.strip("_") if plain.startswith("__") else plain, plain)
+        name = name.strip("_") if name.startswith("__") else name
+        packet = None if plain in _QUESTIONS else _packet(name)
+        inner = getattr(function, "__wrapped__", None)
+        if packet is None and inner is not None and plain not in _QUESTIONS:
+            before = len(self.state.graph._nodes)
+            with self:
+                result = inner(*args, **kwargs)
+            if len(self.state.graph._nodes) > before:
+                return result
+        else:
+            result = function(*args, **kwargs)
+        made = result if isinstance(result, (list, tuple)) else [result]
+        if plain not in _QUESTIONS and made and all(isinstance(x, Tensor) for x in made):
+            if kwargs.get("inplace") and _packet(f"{name}_") is not None:
+                name, packet = f"{name}_", _packet(f"{name}_")
+            given = _given(function, args, kwargs)
+            if name == "interpolate":
+                name = _resizing(given["mode"], result.dim() - 2)
+                packet = None
+            if name == "_convolution":
+                given = {**_CONVOLUTION, **given, "transposed": "transpose" in plain}
+                rank = given["input"].dim() - 2
+                for key in ("stride", "padding", "dilation", "output_padding"):
+                    if isinstance(given[key], int):
+                        given[key] = [given[key]] * rank
+            self.state.record(name, _ordered(packet, given, args, kwargs), result)
+        return result
+
+
+def _resizing(mode: str, rank: int) -> str:
+    """The operator of `interpolate` in a mode."""
+    if mode == "area":
+        return f"adaptive_avg_pool{rank}d"
+    return f"{'_' if '-' in mode else ''}upsample_{mode.replace('-', '_')}{rank}d"
+
+
+_CONVOLUTION = {
+    "bias": None,
+    "stride": 1,
+    "padding": 0,
+    "dilation": 1,
+    "output_padding": 0,
+    "groups": 1,
+    "benchmark": False,
+    "deterministic": False,
+    "cudnn_enabled": True,
+    "allow_tf32": True,
+}
+
+
+@functools.cache
+def _packet(name: str) -> Any:
+    """The operators of a name, or None."""
+    try:
+        found = getattr(ops.aten, name)
+    except AttributeError:
+        return None
+    return found if found.overloads() else None
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _given(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments of a call by name, defaults included."""
+    signature = _signature(function)
+    if signature is None:
+        return dict(kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return dict(kwargs)
+    bound.apply_defaults()
+    if function.__name__ == "einsum" and all(isinstance(x, Tensor) for x in args[1:]):
+        return {"equation": args[0], "tensors": list(args[1:])}
+    variable = {
+        p.name for p in signature.parameters.values() if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+    return {key: value for key, value in bound.arguments.items() if key not in variable}
+
+
+def _ordered(packet: Any, given: dict[str, Any], args: Any, kwargs: Any) -> list[Any]:
+    """The arguments in the order of the first operator that takes them; else as they were given."""
+    overloads = packet.overloads() if packet is not None else ()
+    for overload in sorted(overloads, key=lambda name: name != "default"):
+        if "out" in overload:
+            continue
+        chosen = _matched(getattr(packet, overload)._schema, given, args)
+        if chosen is not None:
+            return chosen
+    return [*args, *kwargs.values()]
+
+
+def _matched(schema: Any, given: dict[str, Any], args: Any) -> list[Any] | None:
+    chosen = []
+    for at, argument in enumerate(schema.arguments):
+        names = (argument.name, *_ARGUMENTS.get(argument.name, ()))
+        name = next((name for name in names if name in given), None)
+        if name is not None:
+            value = given[name]
+        elif at < len(args) and not given:
+            value = args[at]
+        elif argument.has_default_value():
+            value = argument.default_value
+        elif argument.name == "cudnn_enabled":
+            value = True
+        else:
+            return None
+        if str(argument.type) == "Tensor" and not isinstance(value, Tensor):
+            return None
+        chosen.append(value)
+    return chosen
+
+
+_running: list[TracingState] = []
+
+
+def tracing_state() -> TracingState | None:
+    """What is recorded at this moment."""
+    return _running[-1] if _running else None
+
+
+def _get_trace_graph(
+    f: Any,
+    args: Any = (),
+    kwargs: Any = None,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    return_inputs: bool = False,
+    _return_inputs_states: bool = False,
+) -> tuple[Any, ...]:
+    """Run a module or function, and return the graph of its operators and what it returned.
+
+    >>> import pellucid as torch
+    >>> graph, out = torch.jit._get_trace_graph(torch.nn.Linear(2, 1), torch.ones(3, 2))
+    >>> [node.kind() for node in graph.nodes()], [v.type().sizes() for v in graph.outputs()]
+    (['aten::linear'], [[3, 1]])
+    """
+    args = args if isinstance(args, tuple) else (args,)
+    state = TracingState()
+    given = [x for x in tree_flatten((args, kwargs or {}))[0] if isinstance(x, Tensor)]
+    own = list(f.state_dict(keep_vars=True).values()) if isinstance(f, Module) else []
+    for x in [*given, *own]:
+        if isinstance(x, Tensor):
+            state.make(state.graph._params, x)
+    _running.append(state)
+    try:
+        with _Recording(state):
+            result = f(*args, **(kwargs or {}))
+    finally:
+        _running.pop()
+    made = [x for x in tree_flatten(result)[0] if isinstance(x, Tensor)]
+    returned = Node("prim::Return", "", [state.value_of(x) for x in made])
+    state.graph._return = returned
+    rest = (args,) if return_inputs else ()
+    return state.graph, result, *rest, *((args,) if _return_inputs_states else ())
