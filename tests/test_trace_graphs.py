@@ -1,5 +1,7 @@
 """`torch.jit._get_trace_graph`: what tools that count operations read of a graph."""
 
+import pytest
+
 import pellucid as torch
 from pellucid import nn
 
@@ -91,3 +93,10 @@ def test_the_mode_of_a_model_during_an_export():
         with torch.onnx.utils.select_model_mode_for_export(model, mode):
             assert [m.training for m in model.modules()] == within
         assert [m.training for m in model.modules()] == [True, True, False]
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRUCell])
+def test_recurrent_layers_are_refused_by_name(kind):
+    model = nn.ModuleDict({"cells": kind(3, 4)})
+    with pytest.raises(NotImplementedError, match=rf"record nn\.{kind.__name__} \(cells\)"):
+        torch.jit._get_trace_graph(model, torch.ones(2, 3))

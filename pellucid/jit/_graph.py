@@ -16,7 +16,9 @@ from .._pytree import tree_flatten
 from ..aten.overload import ops
 from ..core.tensor import Tensor
 from ..dtypes import dtype as dtype_type
+from ..nn.modules._cells import RNNCellBase
 from ..nn.modules.module import Module
+from ..nn.modules.rnn import RNNBase
 from ..overrides import TorchFunctionMode
 
 # Names that differ: of functions and of their operators, of arguments here and there.
@@ -516,11 +518,22 @@ def _get_trace_graph(
 ) -> tuple[Any, ...]:
     """Run a module or function, and return the graph of its operators and what it returned.
 
+    Raises:
+        NotImplementedError: the module holds recurrent layers, whose steps are not recorded: who
+            counts operators would count none of them.
+
     >>> import pellucid as torch
     >>> graph, out = torch.jit._get_trace_graph(torch.nn.Linear(2, 1), torch.ones(3, 2))
     >>> [node.kind() for node in graph.nodes()], [v.type().sizes() for v in graph.outputs()]
     (['aten::linear'], [[3, 1]])
     """
+    recurrent = (RNNBase, RNNCellBase)
+    for path, module in f.named_modules() if isinstance(f, Module) else ():
+        if isinstance(module, recurrent):
+            where = f" ({path})" if path else ""
+            raise NotImplementedError(
+                f"torch.jit._get_trace_graph does not record nn.{type(module).__name__}{where}"
+            )
     args = args if isinstance(args, tuple) else (args,)
     state = TracingState()
     given = [x for x in tree_flatten((args, kwargs or {}))[0] if isinstance(x, Tensor)]
