@@ -9,7 +9,7 @@ import numpy as np
 
 from ...events import VIEWS, Op, Site, Value, lineage
 from ...rule import Rule
-from ..losses.exponents import around_one
+from ..losses.formulas import around_one
 from ..source.places import assigned_before
 
 _BETWEEN = VIEWS | {"exp", "sum", "mean"}  # from the log-probabilities' difference to the ratio
