@@ -86,8 +86,8 @@ def test_the_compiled_part():
         c._jit_set_profiling_executor(False) is True
         and c._jit_set_profiling_executor(True) is False
     )
-    with pytest.raises(NotImplementedError, match=r"torch\._C\.Graph is not supported"):
-        c.Graph()
+    with pytest.raises(NotImplementedError, match=r"torch\._C\.Block is not supported"):
+        c.Block()
     assert torch.torch is torch and torch.hub.HASH_REGEX.search("a-0123abcd.pth")[1] == "0123abcd"
 
 
