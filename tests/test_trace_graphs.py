@@ -100,3 +100,8 @@ def test_recurrent_layers_are_refused_by_name(kind):
     model = nn.ModuleDict({"cells": kind(3, 4)})
     with pytest.raises(NotImplementedError, match=rf"record nn\.{kind.__name__} \(cells\)"):
         torch.jit._get_trace_graph(model, torch.ones(2, 3))
+
+
+def test_properties_have_the_names_of_their_operators():
+    graph, _ = torch.jit._get_trace_graph(lambda x: (x.T, x.mT, x.H, x.real), torch.ones(2, 3))
+    assert kinds(graph) == ["numpy_T", "mT", "matrix_H", "real"]

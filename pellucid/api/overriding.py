@@ -421,6 +421,7 @@ def _property(original: property, name: str) -> property:
     def remove(self: Any) -> None:
         dispatch(vars(Tensor)[name].__delete__, original.__delete__, (self,), {})
 
+    get.__name__ = name  # what `public_name` calls it
     return property(
         get,
         put if original.fset is not None else None,

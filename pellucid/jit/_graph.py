@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._pytree import tree_flatten
+from ..api.overriding import public_name
 from ..aten.overload import ops
 from ..core.tensor import Tensor
 from ..dtypes import dtype as dtype_type
@@ -31,8 +32,6 @@ _OPERATORS = {
     "imul": "mul_",
     "itruediv": "div_",
     "T": "numpy_T",
-    "mT": "mT",
-    "mH": "mH",
     "H": "matrix_H",
     "conv_transpose1d": "_convolution",
     "conv_transpose2d": "_convolution",
@@ -48,20 +47,6 @@ _QUESTIONS = frozenset(
     "is_complex item tolist data_ptr element_size get_device register_hook requires_grad_ "
     "untyped_storage type_as_name __len__ __iter__ __bool__ __format__ __repr__ __hash__".split()
 )
-_SCALARS = {
-    "float32": "Float",
-    "float64": "Double",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "int64": "Long",
-    "int32": "Int",
-    "int16": "Short",
-    "int8": "Char",
-    "uint8": "Byte",
-    "bool": "Bool",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-}
 
 
 class Type:
@@ -99,7 +84,7 @@ class Type:
 
     def scalarType(self) -> str | None:
         """The kind of a tensor's elements: `Float`, `Long`, ..."""
-        return _SCALARS.get(self._dtype.name) if self._tensor else None
+        return self._dtype.scalar_type_name if self._tensor else None
 
     def dtype(self) -> Any:
         """The dtype of a tensor."""
@@ -376,9 +361,7 @@ class _Recording(TorchFunctionMode):
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        plain = getattr(function, "__name__", "")
-        if plain == "__get__":
-            plain = getattr(getattr(function, "__self__", None), "__name__", "")
+        plain = public_name(function)
         name = _OPERATORS.get(plain.strip("_") if plain.startswith("__") else plain, plain)
         name = name.strip("_") if name.startswith("__") else name
         packet = None if plain in _QUESTIONS else _packet(name)
