@@ -137,3 +137,22 @@ def test_running_statistics_in_a_read_only_view_of_writable_memory_are_moved_as_
             f(x, mean, var)
         moved.append(memory)
     assert np.allclose(*moved) and (moved[0][0, 1:] != 1).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64])
+@pytest.mark.parametrize("name", ["sinc_", "sin_", "zero_"])
+def test_writes_to_a_read_only_view_of_writable_memory_go_through_as_compiled(name, dtype):
+    compiled = torch.compile(lambda x: getattr(x, name)())
+    for _ in range(3):
+        compiled(torch.arange(3.0, 9.0).to(dtype))
+    left = []
+    for f in (lambda x: getattr(x, name)(), compiled):
+        memory = np.arange(2.0, 9.0).astype(str(dtype).removeprefix("torch."))
+        view = memory[1:]
+        view.flags.writeable = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it is read-only
+            x = torch.from_numpy(view)
+        f(x)
+        left.append(memory)
+    assert np.allclose(*left) and (left[0][1:] != np.arange(3, 9)).all() and left[0][0] == 2

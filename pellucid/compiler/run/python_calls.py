@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ...arrays.numpy_cpu import address
+from ...arrays.numpy_cpu import address, writable
 from ...core.primitive import RAW
 from ...ir import Instruction, Value
 from ...ir.program import ITEMSIZE, row_major
@@ -83,7 +83,7 @@ def _offers(i: Instruction, m: Memory) -> list[Callable[[list[Any]], Any]]:
 
 def _copying(i: Instruction, m: Memory) -> Callable[[list[Any]], None]:
     target, origin = m.getter(i.made()[0]), m.getter(i.inputs[0])
-    return lambda env: np.copyto(target(env), origin(env), casting="unsafe")
+    return lambda env: np.copyto(writable(target(env)), origin(env), casting="unsafe")
 
 
 def _calling(i: Instruction, m: Memory) -> Callable[[list[Any]], None]:
@@ -167,7 +167,7 @@ def _store(place: ndarray, a: Any) -> None:
         raise RuntimeError(
             f"a compiled step has a result of shape {np.shape(a)} where it was traced with {place.shape}"
         )
-    np.copyto(place, a, casting="unsafe")
+    np.copyto(writable(place), a, casting="unsafe")
 
 
 def _flat(value: Any, numbers: bool = False) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...arrays.numpy_cpu import writable
 from ...core.modes import state
 from ...core.streams.generator import Generator
 from ...core.tensor import Tensor
@@ -45,7 +46,7 @@ class Undoing:
                     memmove(g._state, words, STREAM)
                     g.normal, g._float_normal = normal, float_normal
             for a, b in zip(arrays, before, strict=True):
-                np.copyto(a, b)
+                np.copyto(writable(a), b)
 
         return undo
 
