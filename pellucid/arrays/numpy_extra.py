@@ -205,7 +205,8 @@ def logaddexp(x: Any, y: Any) -> Any:
     """log(exp(x) + exp(y)) without overflow, also of complex numbers."""
     _floats("logaddexp", x)
     if x.dtype.kind != "c":
-        return np.logaddexp(x, y)
+        run = fused("logaddexp", x, y, least=_LARGE)
+        return np.logaddexp(x, y) if run is None else run(x, y)
     first = x.real >= y.real
     top, low = np.where(first, x, y), np.where(first, y, x)
     return np.where((x.real == -np.inf) & (y.real == -np.inf), x, top + np.log1p(np.exp(low - top)))
@@ -361,10 +362,31 @@ def _erfc(x: Any) -> Any:
     return value
 
 
+def _or_native(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `widened`, for a word of formulas: the decorated function serves where there is no native
+    code.
+    """
+
+    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
+        widened(name, doc)(compute)
+        otherwise = globals()[name]
+
+        def function(x: Any) -> Any:
+            run = fused(name, x, least=1)
+            return otherwise(x) if run is None else run(x)
+
+        function.__name__, function.__doc__ = name, doc
+        vars(function)["quick"] = quick(name)
+        globals()[name] = function
+        return function
+
+    return decorate
+
+
 _LARGEST_OF = {kind.char: np.finfo(kind).max for kind in map(np.dtype, (np.float32, np.float64))}
 
 
-@widened("lgamma", "The logarithm of |gamma(x)|.")
+@_or_native("lgamma", "The logarithm of |gamma(x)|.")
 def _lgamma(x: Any) -> Any:
     # Infinite at both ends; scipy's has the sign of the argument.
     # The largest number below 0 is whole: a pole as well.
@@ -406,7 +428,7 @@ def _airy_ai(x: Any) -> Any:
     return np.where(x > most, x.dtype.type(0), _scipy("airy")(np.minimum(x, most))[0])
 
 
-@widened("digamma", "The derivative of lgamma; -inf at 0, NaN at negative integers.")
+@_or_native("digamma", "The derivative of lgamma; -inf at 0, NaN at negative integers.")
 def _digamma(x: Any) -> Any:
     value = _scipy("psi")(x)
     if x.size and x.dtype.kind == "f" and np.minimum.reduce(x, None) > 0:  # NaN is not
@@ -429,11 +451,16 @@ def _spherical_bessel_j0(x: Any) -> Any:
     )
 
 
+@_or_native("trigamma", "The derivative of digamma; infinite at 0 and at negative integers.")
+def _trigamma(x: Any) -> Any:
+    return _scipy("zeta")(np.asarray(2, x.dtype), x)
+
+
 @_export
 def polygamma(x: Any, n: int) -> Any:
     """The n-th derivative of digamma."""
-    if n == 0:
-        return globals()["digamma"](x)
+    if n <= 1:
+        return globals()["trigamma" if n else "digamma"](x)
     wide = _wide(x)
     special = importlib.import_module("scipy.special")
     sign = 1.0 if n % 2 else -1.0

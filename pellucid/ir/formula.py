@@ -122,12 +122,13 @@ FORMULAS: dict[str, Formula] = {}
 # words that cost about ten operations or more
 ELEMENTARY = frozenset(
     "exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 hypot "
-    "sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
+    "lgamma digamma trigamma sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
 )
 
 # those of them that there is code for in double precision, too
 DOUBLE = frozenset(
-    "exp expm1 log log1p tanh sigmoid erf sin cos tan hypot gelu_slope fmod remainder floor_divide".split()
+    "exp expm1 log log1p tanh sigmoid erf lgamma digamma trigamma sin cos tan hypot logaddexp xlogy xlog1py gelu_slope fmod remainder "
+    "floor_divide".split()
 )
 
 # Words by what they are for: (kinds, args, how many arguments).
@@ -146,7 +147,7 @@ _WORDS = {
     ("fhi", "same", 1): "negative square floor ceil trunc round_half_even",
     ("fh", "same", 1): (
         "sqrt reciprocal frac exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh "
-        "arccosh arctanh"
+        "arccosh arctanh lgamma digamma trigamma"
     ),
     ("ib", "same", 1): "invert",
     ("fhib", "same", 3): "where",

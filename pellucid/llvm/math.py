@@ -20,6 +20,7 @@ from .emit import Function, SSAValue, lanes, vector
 
 __all__ = [
     "FUNCTIONS",
+    "arctan2",
     "erf",
     "exp",
     "expm1",
@@ -70,6 +71,12 @@ _ERF_SMALL = [
 _ERF_LARGE = [
     *(4.940953203913523e-06, -4.561118839774281e-05, -4.94516862090677e-05, 0.0029298339504748583),
     *(-0.02267369255423546, 0.10526234656572342, 0.635625422000885, 1.128551721572876),
+]
+# (arctan(r) / r - 1) / r^2 in z = r^2 on r <= 1.
+_ARCTAN = [
+    *(-0.0017821441870182753, 0.010866271331906319, -0.0310935340821743, 0.05787887051701546),
+    *(-0.08399207890033722, 0.10950861126184464, -0.1426401436328888, 0.1999852955341339),
+    -0.33333298563957214,
 ]
 
 
@@ -276,6 +283,22 @@ def sigmoid(f: Function, x: SSAValue) -> SSAValue:
     return f.fma(q * -lost, 1.0 - q, q)  # to first order; 1 / d is 1 - q below zero
 
 
+def arctan2(f: Function, y: SSAValue, x: SSAValue) -> SSAValue:
+    """The angle of the point (x, y), from -pi to pi, of zeros and infinities by their signs: that of
+    the smaller part over the larger one, in the octant where the point is.
+    """
+    a, b = f.fabs(y), f.fabs(x)
+    steep = a.compare("ogt", b)
+    low, high = f.select(steep, b, a), f.select(steep, a, b)
+    even = f.select(a.compare("oeq", 0.0), 0.0, f.const(1.0, x.ctype))
+    r = f.select(a.compare("oeq", b), even, low / high)  # of two zeros or infinities, too
+    z = r * r
+    angle = f.fma(r * z, f.polynomial(z, _ARCTAN), r)
+    angle = f.select(steep, 0.5 * math.pi - angle, angle)
+    left = f.copysign(f.const(1.0, x.ctype), x).compare("olt", 0.0)
+    return f.copysign(f.select(left, math.pi - angle, angle), y)
+
+
 # intervals of one for both tables, which so share the search: Phi(-x) is below 1e-9 from 6.1 on,
 # and so is 1 - slope
 _GELU = 5.125
@@ -317,7 +340,8 @@ def gelu_slope(f: Function, x: SSAValue) -> SSAValue:
 
 
 FUNCTIONS = {
-    fn.__name__: fn for fn in (erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh)
+    fn.__name__: fn
+    for fn in (arctan2, erf, exp, expm1, gelu, gelu_slope, log, log1p, sigmoid, tanh)
 }
 
 

@@ -1,5 +1,7 @@
 """Elementary functions of double vectors, as LLVM IR, within 3 ulp of the exact value over the
-whole range (2 for exponentials, the logarithm, sine and cosine, 1 for `hypot`).
+whole range (2 for exponentials, the logarithm, sine and cosine, 1 for `hypot`). Those of the gamma
+function are within 4 ulp, near their zeros within 3e-16; `lgamma` is within 4 ulp near its zeros 1
+and 2, too.
 
 As `llvm.math` for floats: a builder and a value of type double or vector of double in, a value of
 the same type out; NaN, infinities, zeros and denormals as IEEE 754-2019 section 9.2.1 says. Method:
@@ -75,6 +77,91 @@ _ERFC = [
     ),
     *(-0.15436117429436919, 0.20798329133342885),
 ]
+# About the gamma function, in t from -1/2 to 1/2: lgamma(2 + t) / t and the first two derivatives of
+# lgamma(2 + t) (Chebyshev approximations computed with 60 digits); sin(pi t) / (pi t) in t^2 (its series).
+_LGAMMA = [
+    -1.3219945666117874e-07,
+    2.78740805211359e-07,
+    -4.3252393445604814e-07,
+    9.200527894968101e-07,
+    -2.0439048107029907e-06,
+    4.38470440459836e-06,
+    -9.438715099211532e-06,
+    2.0505590755833454e-05,
+    -4.49263133791557e-05,
+    9.945767355819498e-05,
+    -0.00022315475400520507,
+    0.0005096695154115458,
+    -0.0011927539118428156,
+    0.002890510331034267,
+    -0.0073855510286719986,
+    0.02058080842778038,
+    -0.0673523010531981,
+    0.32246703342411326,
+    0.42278433509846713,
+]
+_DIGAMMA = [
+    1.3137798782020037e-06,
+    -2.627891771944428e-06,
+    3.6145567803015683e-06,
+    -7.231701017698152e-06,
+    1.53436270842166e-05,
+    -3.0710978704203905e-05,
+    6.123704338305966e-05,
+    -0.00012269116296546469,
+    0.0002460877865122942,
+    -0.0004941910706674096,
+    0.000994575044648632,
+    -0.0020083926597339397,
+    0.004077356201158327,
+    -0.008349277388351162,
+    0.01734306198438618,
+    -0.036927755143244,
+    0.08232323371113867,
+    -0.20205690315959524,
+    0.6449340668482264,
+    0.42278433509846713,
+]
+_TRIGAMMA = [
+    7.237436470093094e-06,
+    -1.380823148697592e-05,
+    1.6784613908580967e-05,
+    -3.178036755186309e-05,
+    6.533001208815559e-05,
+    -0.0001230302745042054,
+    0.00022914811160903913,
+    -0.0004280710059701088,
+    0.000796236338862252,
+    -0.0014725804426842942,
+    0.0027069512712802027,
+    -0.004941884479824965,
+    0.008951176188001264,
+    -0.016067142680757002,
+    0.02854149338465684,
+    -0.05009566428971037,
+    0.08671530992225676,
+    -0.14771102057350088,
+    0.24696970113341454,
+    -0.4041138063191885,
+    0.6449340668482264,
+]
+_SIN_PI = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(12, -1, -1)]
+# Bernoulli's numbers B_2, B_4 ..., of which Stirling's series are made
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
+_LGAMMA_FAR = [b / (2 * k * (2 * k - 1)) for k, b in enumerate(_BERNOULLI, 1)][7::-1]
+_DIGAMMA_FAR = [-b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)][8::-1]
+_TRIGAMMA_FAR = [*_BERNOULLI[::-1]]
 
 
 def _power_of_two(f: Function, n: SSAValue) -> SSAValue:
@@ -277,6 +364,146 @@ def hypot(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
     return f.select(endless, f.const(math.inf, x.ctype), length)
 
 
+# ---- the gamma function: NIST Digital Library of Mathematical Functions, 5.5 and 5.11 -------------
+# Whole numbers n for which the recurrence serves at n + t, |t| <= 1/2.
+_FROM, _TO = -4, 8
+
+
+def _away_from_two(
+    f: Function, x: SSAValue, whole: SSAValue
+) -> tuple[SSAValue, SSAValue, list[tuple[SSAValue, SSAValue]]]:
+    """Whether x is below 1.5; t, which 2 + t is a whole number away from x by; and by how much the
+    function of gamma differs there from that at x: gamma(2 + t) is gamma(x) times all factors below,
+    and divided by them above. Each comes with whether it is one.
+    """
+    kind = x.ctype
+    up, steps = whole.compare("olt", 2.0), f.fabs(whole - 2.0)
+    first = f.select(up, x, x - 1.0)
+    way = f.select(up, f.const(1.0, kind), f.const(-1.0, kind))
+    factors = [
+        (steps.compare("ogt", float(k)), f.fma(way, float(k), first) if k else first)
+        for k in range(_TO - 2)
+    ]
+    return up, f.select(whole.compare("ogt", float(_TO)), 0.0, x - whole), factors
+
+
+def _reflecting(
+    f: Function,
+    x: SSAValue,
+    positive: Callable[[SSAValue, SSAValue], SSAValue],
+    reflected: Callable[[SSAValue, SSAValue, SSAValue], SSAValue],
+) -> SSAValue:
+    """`positive(x, n)` with the nearest whole number n; far below zero `reflected(x, t, made)`,
+    where x is a whole number and t, and `made` is what `positive` gives for -x.
+    """
+    whole = f.rint(x)
+    below = some = whole.compare("olt", float(_FROM))
+    result = f.var(x.ctype)
+
+    def turned() -> None:
+        made = positive(f.select(below, -x, x), f.select(below, -whole, whole))
+        result.set(f.select(below, reflected(x, x - whole, made), made))
+
+    if lanes(x.ctype) > 1:
+        some = f.intrinsic("vector.reduce.or", "i1", below, overload=f"v{lanes(x.ctype)}i1")
+    f.branch(some, turned, lambda: result.set(positive(x, whole)))
+    return result.get()
+
+
+def _sine(f: Function, t: SSAValue) -> SSAValue:
+    """sin(pi t) / pi for |t| <= 1/2."""
+    return t * f.polynomial(t * t, _SIN_PI)
+
+
+def _whole_below(f: Function, x: SSAValue) -> SSAValue:
+    """Where x is a negative whole number (or -inf)."""
+    return x.compare("olt", 0.0) & x.compare("oeq", f.rint(x))
+
+
+def lgamma(f: Function, x: SSAValue) -> SSAValue:
+    """The logarithm of |gamma(x)|; infinite at 0, at negative whole numbers and at both ends."""
+
+    def positive(x: SSAValue, whole: SSAValue) -> SSAValue:
+        up, t, factors = _away_from_two(f, x, whole)
+        product = f.const(1.0, x.ctype)
+        for is_one, factor in factors:
+            product = product * f.select(is_one, factor, 1.0)
+        large = whole.compare("ogt", float(_TO))
+        logarithm = log(f, f.select(large, x, f.fabs(product)))
+        near = f.fma(t, f.polynomial(t, _LGAMMA), f.select(up, -logarithm, logarithm))
+        r = 1.0 / x
+        tail = f.fma(r, f.polynomial(r * r, _LGAMMA_FAR), 0.5 * math.log(2 * math.pi) - 0.5)
+        return f.select(large, f.fma(x - 0.5, logarithm - 1.0, tail), near)
+
+    made = _reflecting(f, x, positive, lambda x, t, made: -log(f, f.fabs(x * _sine(f, t))) - made)
+    endless = f.fabs(x).compare("oeq", math.inf) | _whole_below(f, x)
+    return f.select(endless, f.const(math.inf, x.ctype), made)
+
+
+def digamma(f: Function, x: SSAValue) -> SSAValue:
+    """The derivative of `lgamma`; -inf at 0, inf at -0, NaN at negative whole numbers."""
+
+    def positive(x: SSAValue, whole: SSAValue) -> SSAValue:
+        up, t, factors = _away_from_two(f, x, whole)
+        top, bottom = f.const(0.0, x.ctype), f.const(1.0, x.ctype)
+        for is_one, factor in factors:
+            top = f.select(is_one, f.fma(top, factor, bottom), top)
+            bottom = f.select(is_one, bottom * factor, bottom)
+        away, r = top / bottom, 1.0 / x
+        near = f.polynomial(t, _DIGAMMA) + f.select(up, -away, away)
+        far = log(f, x) + r * f.fma(r, f.polynomial(r * r, _DIGAMMA_FAR), -0.5)
+        return f.select(whole.compare("ogt", float(_TO)), far, near)
+
+    def reflected(x: SSAValue, t: SSAValue, made: SSAValue) -> SSAValue:
+        sine, cosine = _sine(f, t), _sine(f, 0.5 - f.fabs(t))
+        return made - (1.0 / x + math.pi * (cosine / sine))
+
+    made = _reflecting(f, x, positive, reflected)
+    return f.select(_whole_below(f, x), f.const(math.nan, x.ctype), made)
+
+
+def trigamma(f: Function, x: SSAValue) -> SSAValue:
+    """The second derivative of `lgamma`; infinite at 0 and at negative whole numbers."""
+
+    def positive(x: SSAValue, whole: SSAValue) -> SSAValue:
+        # Upwards alone, to 2 + t or to where the series serves: nothing cancels.
+        high = whole.compare("ogt", 2.0)
+        steps = f.select(high, f.const(_TO + 1.0, x.ctype), f.const(2.0, x.ctype)) - whole
+        top, bottom = f.const(0.0, x.ctype), f.const(1.0, x.ctype)
+        for k in range(_TO - 2):
+            counts = steps.compare("ogt", float(k))
+            square = (x + float(k)) * (x + float(k))
+            top = f.select(counts, f.fma(top, square, bottom), top)
+            bottom = f.select(counts, bottom * square, bottom)
+        r = 1.0 / (x + f.larger(f.const(0.0, x.ctype), steps))
+        z = r * r
+        far = r + z * f.fma(r, f.polynomial(z, _TRIGAMMA_FAR), 0.5)
+        near = f.polynomial(f.select(high, 0.0, x - whole), _TRIGAMMA)
+        return f.select(high, far, near) + top / bottom
+
+    def reflected(x: SSAValue, t: SSAValue, made: SSAValue) -> SSAValue:
+        sine, r = _sine(f, t), 1.0 / x
+        return 1.0 / (sine * sine) + f.fma(r, r, -made)
+
+    return _reflecting(f, x, positive, reflected)
+
+
 FUNCTIONS: dict[str, Callable[..., SSAValue]] = {
-    fn.__name__: fn for fn in (cos, erf, exp, expm1, hypot, log, log1p, sigmoid, sin, tan, tanh)
+    fn.__name__: fn
+    for fn in (
+        cos,
+        digamma,
+        erf,
+        exp,
+        expm1,
+        hypot,
+        lgamma,
+        log,
+        log1p,
+        sigmoid,
+        sin,
+        tan,
+        tanh,
+        trigamma,
+    )
 }

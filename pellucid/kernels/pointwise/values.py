@@ -257,7 +257,7 @@ class Maker:
         """
         kind, f = args[0].kind, self.f
         if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
-            return self.rounded(functions.FUNCTIONS[name](f, args[0].value), kind)
+            return self.rounded(functions.FUNCTIONS[name](f, *[a.value for a in args]), kind)
         wide = [f.extend(a.value, vector("double", self.width)) for a in args]
         if name in doubles.FUNCTIONS:
             value = doubles.FUNCTIONS[name](f, *wide)

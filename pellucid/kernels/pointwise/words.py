@@ -25,8 +25,8 @@ __all__ = ["Words"]
 
 
 class Words(Maker):
-    """What formulas are written with. A word that is none of its methods is a function of the C
-    library or another operation's formula.
+    """What formulas are written with. A word that is none of its methods is an elementary
+    function or another operation's formula.
     """
 
     def named(self, name: str, *values: Num, **numbers: Any) -> Any:
@@ -41,7 +41,7 @@ class Words(Maker):
         return formula.function(self, *values, **numbers)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name in C_FUNCTIONS:
+        if name in C_FUNCTIONS or name in doubles.FUNCTIONS:
             return functools.partial(self.function, name)
         if name in FORMULAS:
             return functools.partial(self.named, name)

@@ -37,8 +37,6 @@ LEFT_OUT = {
     "ndtr",
     "ndtri",
     "log_ndtr",
-    "lgamma",
-    "digamma",
     "polygamma",
     "igamma",
     "igammac",
