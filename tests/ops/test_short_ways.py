@@ -634,3 +634,88 @@ def test_rows_of_few_two_byte_floats(kind):
             for a, b in zip(*[v if isinstance(v, tuple) else (v,) for v in (made, want)]):
                 same(a, b)
                 assert a.stride() == b.stride()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize(
+    ("shape", "sides"),
+    [
+        ((2, 3, 5), (2, 1)),
+        ((2, 3, 5), (0, 4)),
+        ((3, 5), (4, 0)),
+        ((2, 3, 4, 5), (3, 4, 0, 3)),
+        ((2, 3, 4, 5), (1, -1, 2, 0)),
+        ((1, 2, 3, 4, 5), (1, 2, 2, 1, 2, 2)),
+        ((2, 2, 40, 50), (7, 9, 39, 1)),  # many elements
+        ((0, 3, 5), (1, 1)),
+        ((2, 3, 5), (0, 0)),
+    ],
+    ids=str,
+)
+def test_borders(kind, mode, shape, sides):
+    x = torch.from_numpy(np.random.default_rng(8).normal(size=shape) * 9).to(kind)
+    for t in (x, x.transpose(-1, -2).contiguous().transpose(-1, -2), x.flip(-1)):
+        same(F.pad(t, sides, mode), generally(lambda t=t: F.pad(t, sides, mode)))
+    if len(shape) == 4:
+        last = x.contiguous(memory_format=torch.channels_last)
+        made, general = F.pad(last, sides, mode), generally(lambda: F.pad(last, sides, mode))
+        same(made, general)
+        assert made.stride() == general.stride()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_places_in_memory_and_in_the_flat_tensor(kind):
+    x = torch.arange(24).to(kind).view(4, 6)
+    for t in (x, x.t(), x[1:, ::2], x[3:]):
+        for given in (
+            ((2, 2), (1, 2)),
+            ((2, 2), (1, 2), 3),
+            ((), ()),
+            ((0, 3), (1, 1)),
+            ([3], [0]),
+        ):
+            made = torch.as_strided(t, *given)
+            general = generally(lambda t=t, given=given: torch.as_strided(t, *given))
+            same(made, general)
+            assert made.stride() == general.stride() and made._is_view()
+            assert made.storage_offset() == general.storage_offset()
+        for index in (
+            torch.tensor([[0, -1], [5, 2]]),
+            torch.tensor(3),
+            torch.tensor([], dtype=int),
+        ):
+            same(t.take(index), generally(lambda t=t, index=index: t.take(index)))
+        for wrong in (24, -25):
+            with pytest.raises(IndexError, match=f"index {wrong} on a tensor of {t.numel()}"):
+                t.take(torch.tensor([0, wrong]))
+    made = torch.as_strided(x, (2,), (7,), 1)
+    made.fill_(0)
+    assert x[0, 1] == 0 == x[1, 2] and x[0, 2] == 2
+    with pytest.raises(RuntimeError, match="out of bounds for storage"):
+        torch.as_strided(x, (5,), (6,))
+
+
+def test_roll_along_any_dimensions():
+    rng = np.random.default_rng(9)
+    for shape in ((3, 4, 5), (1,), (6,), (0, 3)):
+        x = rng.random(shape)
+        for _ in range(30):
+            dims = tuple(rng.integers(-len(shape), len(shape), rng.integers(1, 4)).tolist())
+            shifts = tuple(rng.integers(-9, 9, len(dims)).tolist())
+            for t in (x, x[..., ::-1], np.asfortranarray(x)):
+                made = torch.from_numpy(t.copy() if t.strides[-1] < 0 else t).roll(shifts, dims)
+                np.testing.assert_array_equal(made.numpy(), np.roll(t, shifts, dims))
+                assert made.is_contiguous()
+
+
+@pytest.mark.parametrize("kind", (torch.float32, torch.float64, torch.bfloat16, torch.complex64))
+@pytest.mark.parametrize("steps", (0, 1, 2, 3, 10, 1024, 1025, 5000))
+def test_lines_are_symmetric_and_reach_both_ends(kind, steps):
+    line = torch.linspace(-1.5, 1.5, steps, dtype=kind)
+    assert line.dtype is kind and line.shape == (steps,)
+    if steps > 1:
+        assert line[0] == -1.5 and line[-1] == 1.5
+        assert torch.equal(line.flip(0), -line) or steps % 2
+    again = torch.linspace(-1.5, 1.5, steps, dtype=kind)
+    assert torch.equal(again, line)  # nothing that is kept was written to

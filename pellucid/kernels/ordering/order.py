@@ -64,6 +64,7 @@ class KeyType(NamedTuple):
 
 
 KINDS = types_of("float32 float64 int32 int64")
+LONG = 4096  # elements of a line, of which the first ones are not found by sorting all
 MOST = 64  # of the first few: more are sorted
 RUN = 8  # elements that are sorted in registers
 # Batcher's odd-even merges: pairs to put in order, one after the other.
@@ -262,9 +263,13 @@ def _emit_sort(module: Module, name: str, own: KeyType) -> None:
                 f, own, f.load(own.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
             )
 
-        whole = f.length - f.length % RUN
-        # that the line is arranged once more
-        known = f.var("i1", f.how.compare("sge", unstable.UNORDERED))
+        # that the line is arranged as PyTorch does it: for a few of many that is faster than sorting
+        few_of_many = (f.k * 8).compare("sle", f.length) | f.length.compare("sge", LONG)
+        few_of_many = few_of_many & f.how.compare("eq", unstable.TOP)
+        known = f.var("i1", f.how.compare("sge", unstable.UNORDERED) | few_of_many)
+        # Nothing is sorted then.
+        end = f.select(known.get(), f.const(0, "i64"), f.length)
+        whole = end - end % RUN
         with f.loop(0, whole, RUN) as run:
             few = [item(run + j) for j in range(RUN)]
             for a, b in NETWORK:
@@ -276,7 +281,7 @@ def _emit_sort(module: Module, name: str, own: KeyType) -> None:
                 known.set(known.get() | ((one ^ next_one) >> own.bits).compare("eq", 0))
         known.set(known.get() & f.how.compare("ne", unstable.STABLE))
         last = f.at(room, whole, own.item)
-        with f.loop(whole, f.length) as place:
+        with f.loop(whole, end) as place:
             _insert(f, own.item, last, place - whole, item(place))
         origin, goal = f.var("ptr", room), f.var("ptr", other)
         size = f.var("i64", RUN)

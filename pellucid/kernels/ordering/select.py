@@ -1,5 +1,5 @@
 """The k-th smallest element along one dimension and its place, and medians, of float32, float64,
-int32 and int64: found by partition, not by sorting.
+int32 and int64: found by partition, not by sorting. The most frequent element of short lines.
 
 An element becomes a whole number that is ordered as the floats are, with NaN behind all others. The
 k-th of these gives the element; its place is that of the equal one which a stable sort would put
@@ -20,6 +20,7 @@ import numpy as np
 from ...dtypes import name_of
 from ...llvm import jit, threads
 from ...llvm.emit import Function, Module, SSAValue, Var
+from . import FEW
 
 __all__ = ["native", "numbers", "scratch", "select"]
 
@@ -30,7 +31,7 @@ _CTYPES = {
     "int32": ("i32", "i32"),
     "int64": ("i64", "i64"),
 }
-_WAYS = ("kth", "median", "nanmedian")
+_WAYS = ("kth", "median", "nanmedian", "mode")
 
 
 def _key(f: Function, x: SSAValue, whole: str) -> SSAValue:
@@ -74,6 +75,31 @@ def _partition(f: Function, keys: SSAValue, whole: str, rank: SSAValue, n: SSAVa
         high.set(f.select(rank.compare("slt", i.get()), j.get(), high.get()))
 
 
+def _most_frequent(
+    f: Function, keys: SSAValue, whole: str, real: bool, n: SSAValue, place: Var
+) -> None:
+    """Where the last of the most frequent keys is, of the smallest such key where several are as
+    frequent. No NaN equals another one.
+    """
+    most, best = f.var("i64", 0), f.var(whole, 0)
+    with f.loop(0, n) as i:
+        key = f.load(whole, keys, i)
+        count, last = f.var("i64", 0), f.var("i64", i)
+        with f.loop(0, n) as j:
+            same = f.load(whole, keys, j).compare("eq", key)
+            count.set(count.get() + f.emit(f"zext i1 {same.name} to i64", "i64"))
+            last.set(f.select(same, j, last.get()))
+        if real:
+            nan = key.compare("eq", (1 << (31 if whole == "i32" else 63)) - 1)
+            count.set(f.select(nan, f.const(1, "i64"), count.get()))
+            last.set(f.select(nan, i, last.get()))
+        tie = count.get().compare("eq", most.get()) & key.compare("slt", best.get())
+        with f.when(count.get().compare("sgt", most.get()) | tie):
+            most.set(count.get())
+            best.set(key)
+            place.set(last.get())
+
+
 def _build(name: str) -> str:
     module, (ctype, whole) = Module(), {c: (c, w) for c, w in _CTYPES.values()}[name]
     params = {
@@ -89,15 +115,9 @@ def _build(name: str) -> str:
     f = threads.parallel_export(module, name, params)
     n = f.length
     keys = f.at(f.scratch, f.thread * n, whole)
-    with f.loop(f.begin, f.end) as line:
-        base = f.at(f.x, line // f.inner * n * f.inner + line % f.inner, ctype)
-        nans = f.var("i64", 0)
-        with f.loop(0, n) as i:
-            x = f.load(ctype, base, i * f.inner)
-            f.store(_key(f, x, whole), keys, i)
-            if ctype != whole:
-                nans.set(nans.get() + f.emit(f"zext i1 {x.compare('uno', x).name} to i64", "i64"))
-        known, some = n - nans.get(), nans.get().compare("sgt", 0)
+
+    def ranked(base: SSAValue, nans: SSAValue, place: Var) -> None:
+        known, some = n - nans, nans.compare("sgt", 0)
         median = f.select(some, known, (n - 1) // 2)
         rank = f.select(f.way.compare("eq", 1), median, f.larger(known - 1, 0) // 2)
         rank = f.select(f.way.compare("eq", 0), f.k, rank)
@@ -107,12 +127,27 @@ def _build(name: str) -> str:
         with f.loop(0, rank) as i:
             less = f.load(whole, keys, i).compare("slt", found)
             before.set(before.get() + f.emit(f"zext i1 {less.name} to i64", "i64"))
-        left, place = f.var("i64", rank - before.get()), f.var("i64", 0)
+        left = f.var("i64", rank - before.get())
         with f.loop_while() as go_on:
             here = _key(f, f.load(ctype, base, place.get() * f.inner), whole).compare("eq", found)
             go_on((here & left.get().compare("eq", 0)).compare("eq", 0))
             left.set(left.get() - f.emit(f"zext i1 {here.name} to i64", "i64"))
             place.set(place.get() + 1)
+
+    with f.loop(f.begin, f.end) as line:
+        base = f.at(f.x, line // f.inner * n * f.inner + line % f.inner, ctype)
+        nans = f.var("i64", 0)
+        with f.loop(0, n) as i:
+            x = f.load(ctype, base, i * f.inner)
+            f.store(_key(f, x, whole), keys, i)
+            if ctype != whole:
+                nans.set(nans.get() + f.emit(f"zext i1 {x.compare('uno', x).name} to i64", "i64"))
+        place = f.var("i64", 0)
+        f.branch(
+            f.way.compare("eq", _WAYS.index("mode")),
+            lambda keys=keys, place=place: _most_frequent(f, keys, whole, ctype != whole, n, place),
+            lambda base=base, nans=nans, place=place: ranked(base, nans.get(), place),
+        )
         f.store(f.load(ctype, base, place.get() * f.inner), f.values, line)
         f.store(place.get(), f.index, line)
     f.ret()
@@ -131,8 +166,8 @@ def native(dtype: str) -> int | None:
 
 
 def numbers(shape: Sequence[int], dim: int, way: str, k: int = 1) -> tuple[int, ...]:
-    """The kernel's last arguments: the k-th smallest ("kth", from 1), or the "median" or
-    "nanmedian", along a dimension.
+    """The kernel's last arguments: the k-th smallest ("kth", from 1), the "median" or "nanmedian",
+    or the "mode" of at most `FEW` elements (whose order is stable), along a dimension.
     """
     inner, n = math.prod(shape[dim + 1 :]), shape[dim]
     return n, inner, _WAYS.index(way), k - 1, math.prod(shape[:dim]) * inner, max(1, GRAIN // n)
@@ -149,7 +184,7 @@ def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, n
     """
     ctype = _CTYPES.get(name_of(x.dtype)) if x.size else None
     function = None if ctype is None else getattr(_lib, ctype[0])
-    if function is None:
+    if function is None or way == "mode" and x.shape[dim] > FEW:
         return None
     shape = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
     values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)

@@ -265,17 +265,21 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     # multiply-add.
     wide = np.complex128 if work.kind == "c" else np.float64
     a, b, step = wide(a), wide(b), wide(step)
-    line = np.empty(n, work)
-    near, far = _from_both_ends(n) if n <= 1024 else _from_both_ends.__wrapped__(n)
-    line[: n // 2], line[n // 2 :] = a + step * near, b - step * far
-    return line.astype(kind, copy=False)
+    half = n // 2
+    away = _from_both_ends(n) if n <= 1024 else _from_both_ends.__wrapped__(n)
+    line: np.ndarray = np.multiply(away, step, away if n > 1024 and wide is np.float64 else None)
+    first, rest = line[:half], line[half:]
+    np.add(first, a, first)
+    np.subtract(b, rest, rest)
+    return line if line.dtype is kind else line.astype(work).astype(kind, copy=False)
 
 
 @functools.lru_cache(64)
-def _from_both_ends(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _from_both_ends(n: int) -> np.ndarray:
     """How far the first half of n numbers is from the first one, and the others from the last one."""
-    half = n // 2
-    return np.arange(half, dtype=np.float64), np.arange(n - 1 - half, -1, -1, dtype=np.float64)
+    away = np.arange(n, dtype=np.float64)
+    away[n // 2 :] = away[: n - n // 2][::-1]
+    return away
 
 
 def _line_kind(

@@ -8,12 +8,13 @@ import numpy as np
 from numpy import ndarray
 
 from ...core import tracing
+from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError
-from .._rules import require_tensor
+from .._rules import is_direct, is_plain, require_tensor
 from ..shape.view import reshape
 
 
@@ -62,6 +63,11 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     index = _long(index, "take")
     if not size and index._array.size:
         raise IndexOutOfRangeError("take(): tried to take from an empty tensor")
+    if is_direct(input) and is_plain(index):
+        try:
+            return wrap(np.asarray(input._array.take(index._array)))
+        except IndexError:
+            pass  # whose text NumPy does not know
     _in_flat(index, size)
     return titled(F.index(reshape(input, (size,)), index, spec=(True,)), "Take", of=(input,))
 

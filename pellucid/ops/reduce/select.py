@@ -137,7 +137,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
-        served = name != "mode" and type(x) is np.ndarray and config.kernels
+        served = type(x) is np.ndarray and config.kernels
         # Of many two-byte floats some are equal: no k-th of them stands alone.
         if served and (x.dtype.kind in "fi" or x.dtype in HALVES and name != "kthvalue"):
             way = "kth" if name == "kthvalue" else name

@@ -40,10 +40,32 @@ def _onnx_roll(c: Any) -> Any:
     return name if name != c[0] else c.emit("Identity", name)
 
 
+def _roll(xp: Any, x: Any, *, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Any:
+    if type(x) is not np.ndarray or not x.size:
+        return xp.ascontiguousarray(xp.roll(x, shifts, dims))
+    ahead: dict[int, int] = {}  # how far each dimension moves
+    for d, shift in zip(dims, shifts, strict=True):
+        ahead[d] = (ahead.get(d, 0) + shift) % x.shape[d]
+    out = np.empty(x.shape, x.dtype)
+    _put_rolled(x, out, [(d, n) for d, n in ahead.items() if n])
+    return out
+
+
+def _put_rolled(x: np.ndarray, out: np.ndarray, ahead: list[tuple[int, int]]) -> None:
+    """Write `x` into `out`, moved ahead along dimensions: the halves of the first one by themselves."""
+    if not ahead:
+        out[...] = x
+        return
+    (d, n), *rest = ahead
+    before = (slice(None),) * d
+    _put_rolled(x[(*before, slice(-n))], out[(*before, slice(n, None))], rest)
+    _put_rolled(x[(*before, slice(-n, None))], out[(*before, slice(n))], rest)
+
+
 roll_op = defop(
     "roll",
     "input",
-    forward=lambda xp, x, *, shifts, dims: xp.ascontiguousarray(xp.roll(x, shifts, dims)),
+    forward=_roll,
     aval=lambda x, shifts, dims: x,
     vjp={
         "input": lambda F, g, shifts, dims: F.roll(g, shifts=tuple(-s for s in shifts), dims=dims)

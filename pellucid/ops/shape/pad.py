@@ -20,7 +20,7 @@ from ...core.tracing import constant
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._format import in_format
 from .._numbers import number_array
-from .._rules import as_index, at_full_precision, is_plain, require_tensor
+from .._rules import as_index, at_full_precision, is_direct, is_plain, require_tensor
 from .._samples import cases
 from .transpose import permute
 from .view import reshape
@@ -123,6 +123,50 @@ def _positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
     return np.where(at >= size, 2 * (size - 1) - at, at)
 
 
+@functools.lru_cache(64)
+def _flat_positions(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndarray:
+    """`_positions` of all dimensions at once, in the array when it is flat."""
+    flat = np.zeros((), np.int64)
+    for n, (before, after) in zip(shape, _sides(pad, len(shape)), strict=True):
+        flat = flat[..., None] * n + _positions(n, before, after, mode)
+    return flat
+
+
+_FEW = 4096  # elements that are picked one by one
+
+
+def _bordered(x: np.ndarray, pad: tuple[int, ...], mode: str) -> np.ndarray:
+    """`x` with what `_positions` says around it, where nothing is cut off. Of many elements the inside
+    comes first, then the borders dimension by dimension, from what is there.
+    """
+    if 0 < x.size <= _FEW:
+        lead = x.ndim - len(pad) // 2
+        places = _flat_positions(x.shape[lead:], pad, mode)
+        return x.reshape(*x.shape[:lead], places.size and -1).take(places, lead)
+    sides = _sides(pad, x.ndim)
+    out = np.empty([n + a + b for n, (a, b) in zip(x.shape, sides)], x.dtype)
+    place = [slice(a, a + n) for n, (a, _) in zip(x.shape, sides)]
+    out[tuple(place)] = x
+    for d, (a, b) in enumerate(sides):
+        n, end = x.shape[d], x.shape[d] + a
+        last = end - 2 - b
+        for to, size, edge, mirror, other in (
+            (slice(a), a, slice(a, a + 1), slice(2 * a, a, -1), slice(n, end)),
+            (
+                slice(end, end + b),
+                b,
+                slice(end - 1, end),
+                slice(end - 2, last if last >= 0 else None, -1),
+                slice(a, a + b),
+            ),
+        ):
+            if size:
+                source = {"reflect": mirror, "circular": other, "replicate": edge}[mode]
+                out[(*place[:d], to, *place[d + 1 :])] = out[(*place[:d], source, *place[d + 1 :])]
+        place[d] = slice(None)
+    return out
+
+
 def _check(shape: tuple[int, ...], pad: Sequence[int], mode: str) -> None:
     ndim, dims = len(shape), len(pad) // 2
     if not ((ndim == dims + 1 or ndim == dims + 2) and dims <= 3):
@@ -210,6 +254,9 @@ def pad(
             f"got: {shapes.text(a.shape)}"
         )
     given = input
+    if pad and min(pad) >= 0 < max(pad) and is_direct(input):
+        made = wrap(_bordered(input._array, pad, mode))
+        return made if mode == "circular" else in_format(made, given)
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
             places = wrap(constant(_positions(a.shape[d], before, after, mode)))

@@ -11,10 +11,10 @@ from numpy import ndarray
 
 from ... import dtypes, shapes
 from ...arrays.meta import MetaArray
-from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner
+from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner, strided
 from ...arrays.sparse.array import SparseArray
 from ...core import tracing
-from ...core.bind import as_one_view
+from ...core.bind import as_one_view, view_result
 from ...core.inplace import bump, check_writable
 from ...core.modes import local
 from ...core.primitive import PRIMITIVES, defop
@@ -24,7 +24,7 @@ from ...errors import ArgumentTypeError, OperationError, ShapeError, Unsupported
 from .._rules import as_index, require_tensor
 from .._samples import cases
 from .._unset import unset
-from ._sizes import element_strides, sizes_of
+from ._sizes import element_strides, is_fast, sizes_of
 from .parts import part_op
 from .storages import StorageBase as StorageBase
 from .storages import TypedStorage, UntypedStorage, typed_storage_deprecated
@@ -390,13 +390,12 @@ def strided_params(
 ) -> dict[str, Any]:
     """The parameters of `as_strided_op` for these places of the storage, checked."""
     a = input._array
-    size, stride = tuple(map(as_index, size)), tuple(map(as_index, stride))
-    own = storage_offset_of(input)
+    size, stride = sizes_of((size,), "as_strided"), sizes_of((stride,), "as_strided", "stride")
+    own, item = storage_offset_of(input), a.dtype.itemsize
     offset = own if storage_offset is None else as_index(storage_offset)
-    item = a.dtype.itemsize
-    shapes.check_as_strided(
-        size, stride, offset, owner(a).nbytes // item if type(a) is ndarray else a.size, item
-    )
+    held = a if type(a) is not ndarray or a.base is None else owner(a)
+    room = held.nbytes // item if type(a) is ndarray else a.size
+    shapes.check_as_strided(size, stride, offset, room, item)
     return {"size": size, "stride": stride, "shift": offset - own, "geometry": element_strides(a)}
 
 
@@ -436,7 +435,14 @@ def as_strided(
             [2, 3]])
     """
     params = strided_params(require_tensor(input, "as_strided"), size, stride, storage_offset)
-    made = as_strided_op.call(input, **params)
+    if is_fast(input):  # these places were just seen to lie in its memory
+        a = input._array
+        item = a.itemsize
+        steps = tuple([step * item for step in params["stride"]])
+        r = strided(a, params["size"], steps, params["shift"] * item)
+        made = view_result(as_strided_op, input, r, params)
+    else:
+        made = as_strided_op.call(input, **params)
     view = made._view
     if view is not None and len(view.chain) > 1:
         # It may show what the view it was made of does not: it is the base's, and so are writes.

@@ -56,3 +56,20 @@ def test_other_dtypes_have_no_kernel():
         select.select(np.arange(5, dtype=np.int16), 0, "median") is None
         and select.native("float16") is None
     )
+
+
+@pytest.mark.parametrize("kind", ("float32", "float64", "int32", "int64"))
+def test_the_most_frequent_element_of_short_lines(kind):
+    rng = np.random.default_rng(4)
+    for shape, dim in (((5, 7), 1), ((5, 7), 0), ((2, 16, 3), 1), ((1,), 0), ((4, 1), 1)):
+        for _ in range(40):
+            x = rng.integers(-3, 4, shape).astype(kind)
+            if kind.startswith("float"):
+                for value in (np.nan, np.inf, -0.0):
+                    x[rng.random(shape) < 0.15] = value
+            made = select.select(x, dim, "mode")
+            index = reduce_select._mode_index(x, dim)
+            np.testing.assert_array_equal(made[1], index)
+            np.testing.assert_array_equal(made[0], np.take_along_axis(x, index, dim))
+    assert select.select(np.full((2, 5), np.nan), 1, "mode")[1].tolist() == [[0], [0]]
+    assert select.select(np.zeros((2, 17), kind), 1, "mode") is None

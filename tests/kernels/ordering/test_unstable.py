@@ -65,3 +65,16 @@ def test_numbers_that_are_not_a_number_are_equals():
         order.first(x, 1, 5, True, how="top")[1][0].tolist()
         == unstable.arranged(keys, 5, "top")[:5]
     )
+
+
+@pytest.mark.parametrize("kind", ("float32", "float64", "int64"))
+@pytest.mark.parametrize("k", (65, 500, 3000, 4999))
+@pytest.mark.parametrize("largest", (False, True))
+def test_the_first_of_long_lines_are_those_of_the_definition(kind, k, largest):
+    """Whether the line has equals, which are in PyTorch's order, or not."""
+    for most in (300, 10**9):
+        x = np.random.default_rng(k).integers(0, most, 5000).astype(kind)
+        keys = [-v if largest else v for v in x.tolist()]
+        values, index = order.sort(x, 0, largest, k, "top")
+        assert index.tolist() == unstable.arranged(keys, k, "top")[:k]
+        np.testing.assert_array_equal(values, x[index])
