@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -116,8 +117,8 @@ def _build(name: str) -> str:
     n = f.length
     keys = f.at(f.scratch, f.thread * n, whole)
 
-    def ranked(base: SSAValue, nans: SSAValue, place: Var) -> None:
-        known, some = n - nans, nans.compare("sgt", 0)
+    def ranked(base: SSAValue, nans: Var, place: Var) -> None:
+        known, some = n - nans.get(), nans.get().compare("sgt", 0)
         median = f.select(some, known, (n - 1) // 2)
         rank = f.select(f.way.compare("eq", 1), median, f.larger(known - 1, 0) // 2)
         rank = f.select(f.way.compare("eq", 0), f.k, rank)
@@ -145,8 +146,8 @@ def _build(name: str) -> str:
         place = f.var("i64", 0)
         f.branch(
             f.way.compare("eq", _WAYS.index("mode")),
-            lambda keys=keys, place=place: _most_frequent(f, keys, whole, ctype != whole, n, place),
-            lambda base=base, nans=nans, place=place: ranked(base, nans.get(), place),
+            partial(_most_frequent, f, keys, whole, ctype != whole, n, place),
+            partial(ranked, base, nans, place),
         )
         f.store(f.load(ctype, base, place.get() * f.inner), f.values, line)
         f.store(place.get(), f.index, line)
