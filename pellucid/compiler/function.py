@@ -34,7 +34,7 @@ from .capture.objects import (
     opens,
     with_contents,
 )
-from .capture.side_effects import Growing
+from .capture.side_effects import Growing, Replaced
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
 from .run.admission import OTHER_TENSORS, differing, signature
@@ -779,7 +779,10 @@ def warn_user(text: str) -> None:
 def _variable(place: Guard) -> bool:
     """Whether a place holds what may be an input."""
     return (
-        isinstance(place, Growing) or place.of_a_number or place.of_tensors or place.now() is None
+        isinstance(place, (Growing, Replaced))
+        or place.of_a_number
+        or place.of_tensors
+        or place.now() is None
     )
 
 

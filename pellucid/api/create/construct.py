@@ -17,7 +17,6 @@ from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import NAMESPACES, lend, with_known_dtype
 from ...arrays.sparse.array import SparseArray
 from ...core import observe
-from ...core.modes import local
 from ...core.public import METHODS, public
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
 from ...core.tracing import constant, tracer
@@ -452,9 +451,10 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Any = None) 
         return data.to(device=device, dtype=dtype)
     if isinstance(data, np.ndarray):
         result = from_numpy(data)
-        if dtype is not None or device is not None or local.device is not None:
-            result = result.to(device=check_device(device), dtype=dtype)
-        return result
+        where = check_device(device)
+        if where.type == "cpu" and (dtype is None or dtype is result.dtype):
+            return result
+        return result.to(device=where, dtype=dtype)
     if hasattr(data, "__dlpack__") and not isinstance(data, _NUMPYS):
         result = from_dlpack(data)
         return result if dtype is None else result.to(dtype=dtype)

@@ -338,7 +338,7 @@ def fits(value: Any, parameter: Slot, numbers: bool = False) -> bool:
     """
     kind = parameter.kind
     single = isinstance(value, Tensor) and not value.ndim and not value.requires_grad
-    if kind in ("Any", "object"):
+    if kind in _ANYTHING:
         return True
     if kind == "Tensor":
         return isinstance(value, Tensor) or numbers and _is_number(value)
@@ -564,17 +564,23 @@ def refused_call(
     text = None if known.inner is not None else unpacking(known.shown, signature, own, kwargs)
     if text is not None:
         return text, False
-    if any(isinstance(v, (type, np.ndarray)) for v in values):
-        return None, False
     wanted = {s.own: s.kind for s in slots(signature)}
     if known.inner is not None:
         passed = handed(known.inner, signature, own, kwargs)
         passed = passed if isinstance(passed, dict) else {}
-        given = zip(passed.values(), wanted.values(), strict=False)
+        given = [*zip(passed.values(), wanted.values(), strict=False)]
     else:
         named: list[Any] = [wanted.get(n, wanted.get(NUMPY_NAMES.get(n, n))) for n in kwargs]
-        given = zip(values, [*list(wanted.values())[: len(own)], *named], strict=False)
-    return None, not any(isinstance(v, Tensor) and kind != "Tensor" for v, kind in given)
+        given = [*zip(values, [*list(wanted.values())[: len(own)], *named], strict=False)]
+    free = {id(v) for v, kind in given if kind in _ANYTHING}
+    if any(isinstance(v, (type, np.ndarray)) and id(v) not in free for v in values):
+        return None, False
+    return None, not any(
+        isinstance(v, Tensor) and kind != "Tensor" and kind not in _ANYTHING for v, kind in given
+    )
+
+
+_ANYTHING = ("Any", "object")  # kinds of parameters that take every value
 
 
 def leading(path: str) -> int:

@@ -643,14 +643,16 @@ class CapturedEnvironment:
         """The guards on what code that ran can have come to; on everything when it makes names."""
         used = witness.used(self._always)
         stored = witness.only_stored() if not self._always else set()
+        first = {(id(g.owner), g.key) for g in witness.set_first()} if not self._always else set()
         found: list[Guard] = []
         self.stored = []
         seen = {0, ARGUMENTS}
         for root in (0, ARGUMENTS):
             queue = [root]
             while queue:
-                for name, guard, child in self._edges.get(queue.pop(), ()):
-                    if name in stored:
+                at = queue.pop()
+                for name, guard, child in self._edges.get(at, ()):
+                    if name in stored or (at, name) in first:
                         if guard is not None:
                             self.stored.append(guard)
                     elif name is None or name in used or witness.dynamic and isinstance(name, str):
@@ -666,6 +668,20 @@ class CapturedEnvironment:
                     t for t in reached if id(t) not in self.given and type(t._array) is ndarray
                 ]
         return found + self._absent(used)
+
+    def owner_of(self, place: Guard) -> Any:
+        """The object of which a place is an attribute; None where it is none."""
+        if place.kind == "attr" and isinstance(place.holder, Module):
+            return place.holder
+        return next(
+            (
+                o
+                for o in self.seen.values()
+                if not isinstance(o, (type, types.ModuleType, types.FunctionType))
+                and getattr(o, "__dict__", None) is place.holder
+            ),
+            None,
+        )
 
     def _absent(self, used: set[str | int]) -> list[Guard]:
         """Guards on names that were looked up among globals and not found there."""

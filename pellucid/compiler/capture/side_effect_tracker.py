@@ -16,7 +16,7 @@ from ...core.tensor import Tensor
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
 from .guards import MISSING, SCALARS, Guard
-from .side_effects import Again, Growing, RepeatedCall, SideEffect, form_of, writable
+from .side_effects import Again, Growing, RepeatedCall, Replaced, SideEffect, form_of, writable
 from .structure import Record, TensorSlot, is_record, rebuild
 
 # Methods that change what they belong to: a schedule's own function may call none of them.
@@ -366,7 +366,7 @@ class SideEffectTracker:
                 self._refuse(found[0], witness)
             raise Again(found)
         for g, now in changed.values():
-            self._add(g, now, witness)
+            self._add(g, now, witness, may_watch)
         for log in self.logs:
             self._add_log(log, witness)
         self._check_containers(result, witness)
@@ -414,7 +414,7 @@ class SideEffectTracker:
                 return k
         return len(late)
 
-    def _add(self, g: Guard, now: Any, witness: Any) -> None:
+    def _add(self, g: Guard, now: Any, witness: Any, may_watch: bool) -> None:
         key = (id(g.holder), g.key)
         leaves: list[Any] = []
         if not writable(g):
@@ -424,6 +424,9 @@ class SideEffectTracker:
         except Refusal as refusal:
             self._refuse(g, witness, f"an object {refusal.reason} each time")
         if key not in self.inputs and g not in self.environment.stored and _is_new(form):
+            owner = self.environment.owner_of(g)
+            if owner is not None and may_watch and key not in witness.replaced:
+                raise Again([Replaced(g, owner)])
             self._refuse(g, witness, "an object that it also reads, another one at each call")
         if isinstance(form, (str, bytes, complex, range)) or any(
             type(t) is not Tensor and not self.known(t) for t in leaves if isinstance(t, Tensor)
@@ -520,7 +523,7 @@ class SideEffectTracker:
             s.place = places[id(s.leaf)]
             del s.leaf
         for e in self.effects:
-            e.value = None
+            e.bind()
         for c in self.calls:
             c.args = None
 

@@ -18,12 +18,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from types import CodeType, ModuleType
+from operator import itemgetter
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ...core.modes import state
 from ...core.streams.generator import Generator
 from ...core.tensor import Tensor
+from ...devices import Size
 from ...ir import Instruction
 from ...nn.modules.module import Module
 from ..trace.numbers import is_read
@@ -62,13 +64,15 @@ class SideEffect:
         self.form = form
         self.stage = stage
         self.put = place.extend if isinstance(place, Growing) else setter(place)
+        self.make: Callable[[list[Any]], Any] = lambda made: made  # until it is bound
+
+    def bind(self) -> None:
+        """Its tensors and numbers have places now."""
+        self.value = None
+        self.make = maker(self.form)
 
     def __call__(self, made: list[Any]) -> None:
-        form = self.form
-        if type(form) is TensorSlot:
-            self.put(made[form.place])
-        else:
-            self.put(rebuild(form, lambda s: s.value if type(s) is KnownObject else made[s.place]))
+        self.put(self.make(made))
 
     def __str__(self) -> str:
         what = "appends to" if isinstance(self.place, Growing) else "sets"
@@ -91,6 +95,20 @@ class Growing(Guard):
     def extend(self, values: Any) -> None:
         """Append what a call appends."""
         self.holder.extend(values)
+
+
+class Replaced(Guard):
+    """A place of an object, `owner`, that the step gives a new object before it looks there."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, place: Guard, owner: Any) -> None:
+        super().__init__(place.kind, place.holder, place.key, place.now(), place.path, True)
+        self.owner = owner
+
+    def renewed(self) -> Guard:
+        """This place, with what is there now."""
+        return Replaced(self, self.owner)
 
 
 def setter(place: Guard) -> Callable[[Any], None]:
@@ -141,6 +159,8 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
         return made
     if isinstance(value, SCALARS):
         return value
+    if isinstance(value, Size) and not any(map(is_read, value)):
+        return value
     if known(value):
         return KnownObject(value)
     if isinstance(value, tuple) and (type(value) is tuple or hasattr(value, "_fields")):
@@ -155,6 +175,58 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
             type(value), {name: form_of(v, known, leaves) for name, v in vars(value).items()}
         )
     raise Refusal(f"of class {type(value).__name__}")
+
+
+def maker(form: Any) -> Callable[[list[Any]], Any]:
+    """A function that makes a value of a form anew, of the outputs of a call.
+
+    >>> maker({"step": 1, "seen": (TensorSlot(0), "a")})(["loss"])
+    {'step': 1, 'seen': ('loss', 'a')}
+    """
+    if type(form) is KnownObject:
+        return lambda made, value=form.value: value  # type: ignore[misc]
+    if type(form) is TensorSlot:
+        return itemgetter(form.place)
+    if type(form) is Record:
+        if form.kind is SimpleNamespace:
+            fill = _filler(form.held)
+            return lambda made: SimpleNamespace(**fill({}, made))
+        fill, kind = _filler(form.held), form.kind
+
+        def record(made: list[Any]) -> Any:
+            one: Any = object.__new__(kind)
+            fill(one.__dict__, made)
+            return one
+
+        return record
+    if type(form) is list:
+        parts = [maker(v) for v in form]
+        return lambda made: [part(made) for part in parts]
+    if type(form) in (dict, OrderedDict):
+        fill, kind = _filler(form), type(form)
+        return lambda made: fill(kind(), made)
+    if isinstance(form, tuple) and not isinstance(form, Size):
+        parts = [maker(v) for v in form]
+        whole = type(form)
+        if hasattr(whole, "_fields"):
+            return lambda made: whole(*[part(made) for part in parts])
+        return lambda made: tuple([part(made) for part in parts])
+    return lambda made: form  # nothing that could be changed
+
+
+def _filler(held: Any) -> Callable[[Any, list[Any]], Any]:
+    """A function that puts anew into a dictionary what one of forms holds, in its order."""
+    fixed = {k: v for k, v in held.items() if isinstance(v, (*SCALARS, Size))}
+    table = {k: fixed.get(k) for k in held}
+    rest = [(k, maker(v)) for k, v in held.items() if k not in fixed]
+
+    def fill(into: Any, made: list[Any]) -> Any:
+        into.update(table)
+        for k, make in rest:
+            into[k] = make(made)
+        return into
+
+    return fill
 
 
 # ---- calls that are made again ------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 from ...core.tensor import Tensor
 from ...devices import device
 from ..trace.numbers import NUMBERS, is_read
-from ..trace.watch import is_ours
+from ..trace.watch import has_more
 
 class_of: Callable[[Any], Any] = type  # to type checkers a class is nothing to look up by
 
@@ -259,7 +259,7 @@ def _of_records(kind: type) -> bool:
         kind.__new__ is object.__new__
         and kind.__basicsize__ == _SIZE
         and not hasattr(kind, "__del__")
-        and all(not is_ours(c) and not vars(c).get("__slots__") for c in kind.__mro__)
+        and all(not has_more(c) and not vars(c).get("__slots__") for c in kind.__mro__)
     )
 
 

@@ -23,6 +23,7 @@ from ..trace.symbols import Namespace
 from ..trace.tracer import Tracer
 from ..trace.watch import is_own, module_of, watch
 from .guards import Guard
+from .side_effects import Replaced
 
 IMPURE = {
     "time": "asks for the time",
@@ -231,15 +232,72 @@ def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(stored), frozenset(others)
 
 
+@functools.lru_cache(maxsize=512)
+def setting_argument(code: CodeType, name: str) -> str | None:
+    """The argument whose attribute of a name code sets before it uses the name in another way; None
+    where it uses it otherwise, as far as this can be told from the order of its instructions.
+
+    >>> def f(self, x):
+    ...     self.last = x
+    ...     return self.last + 1
+    >>> setting_argument(f.__code__, "last")
+    'self'
+    >>> setting_argument((lambda self: self.last).__code__, "last")
+    """
+    if name in code.co_consts or name in (*code.co_freevars, *code.co_cellvars):
+        return None
+    listed = [i for i in dis.get_instructions(code) if i.opname not in _NOTHING]
+    uses = [k for k, i in enumerate(listed) if i.opcode in dis.hasname and i.argval == name]
+    if not uses or listed[uses[0]].opname != "STORE_ATTR":
+        return None
+    owners = {_loaded_last(listed[k - 1]) for k in uses if listed[k].opname in _OF_ATTRIBUTES}
+    owner = owners.pop() if len(owners) == 1 else None
+    if owner not in code.co_varnames[: code.co_argcount] or any(
+        i.opname.startswith(("STORE_FAST", "DELETE_FAST", "STORE_DEREF")) and owner in _names(i)
+        for i in listed
+    ):
+        return None
+    if any(listed[k].opname not in _OF_ATTRIBUTES for k in uses):
+        return None
+    at = listed[uses[0]].offset
+    past = any(i.opcode in _JUMPS and i.argval > at for i in listed[: uses[0]])
+    entries = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
+    return None if past or any(e.start <= at < e.target for e in entries) else owner
+
+
+_NOTHING = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
+_OF_ATTRIBUTES = frozenset({"STORE_ATTR", "LOAD_ATTR", "LOAD_METHOD"})
+_JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+
+
+def _names(i: dis.Instruction) -> tuple[Any, ...]:
+    """What an instruction names: some Pythons load two variables at once."""
+    return i.argval if isinstance(i.argval, tuple) else (i.argval,)
+
+
+def _loaded_last(i: dis.Instruction) -> str | None:
+    """The variable that an instruction loads last; None where it does something else."""
+    return _names(i)[-1] if i.opname.startswith("LOAD_FAST") else None
+
+
 _HASH = Tensor.__hash__.__code__
 
 
 class Witness:
     """The names that running code used, and the calls it made that a replay could not repeat."""
 
-    def __init__(self, root: CodeType | None = None, given: Container[int] = ()) -> None:
+    def __init__(
+        self,
+        root: CodeType | None = None,
+        given: Container[int] = (),
+        replaced: Iterable[Replaced] = (),
+    ) -> None:
         self.root = root  # the code of the function itself
         self.given = given  # the identities of its tensors that are others at each call
+        # places that may get a new object before anything looks at them
+        self.replaced = {(id(g.holder), g.key): g for g in replaced}
+        self._unset = [*self.replaced.values()]  # those that have not got it yet
+        self._looked: set[int] = set()  # those, by identity, that something looked at before
         self.names: set[str] = set()
         self.users: set[str] = set()  # those of code that is not this library's
         self.keys: set[str] = set()  # that code's strings
@@ -393,6 +451,8 @@ class Witness:
                     self._graphic.add(id(code))
             if id(code) in self._graphic and code is not self.root:
                 self._graph_lines.add(line_in(self.root, frame) if self.root is not None else None)
+            if self._unset:
+                self._look_at(code)
             if code is _HASH and id(frame.f_locals["self"]) in self.given:
                 # in a dictionary or a set
                 self._impure(frame.f_back, "asks where a tensor that it is given is kept")
@@ -423,6 +483,26 @@ class Witness:
                     self._impure(frame, what)
             elif arg in (id, hash) and _users(frame) is frame:
                 self._impure(frame, "asks which object something is, as a number")
+
+    def _look_at(self, code: CodeType) -> None:
+        """Code begins to run: whether it may look at places that have what they had at first."""
+        words = {*code.co_names, *code.co_freevars}
+        # a string of this library's is an attribute of a user's object where it is looked up
+        if not self.codes[id(code)] or not words.isdisjoint(_BY_NAME):
+            words.update(c for c in code.co_consts if type(c) is str)
+        for g in [*self._unset]:
+            if g.now() is not g.expected:
+                self._unset.remove(g)
+            elif g.key in words:
+                if setting_argument(code, g.key) is None:
+                    self._looked.add(id(g))
+                    self._unset.remove(g)
+
+    def set_first(self) -> list[Replaced]:
+        """The places that got a new object before any code looked at them, as far as names tell."""
+        if self.dynamic:
+            return []
+        return [g for g in self.replaced.values() if id(g) not in self._looked]
 
     def _impure(self, frame: Any, what: str) -> None:
         caller = _users(frame)

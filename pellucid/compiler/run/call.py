@@ -22,7 +22,7 @@ from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
 from ..capture.guards import Guard, Opaque, changed
 from ..capture.side_effect_tracker import SideEffectTracker
-from ..capture.side_effects import Again, Growing
+from ..capture.side_effects import Again, Growing, Replaced
 from ..capture.structure import carried_back, flatten, lifted
 from ..capture.witness import Witness
 from ..trace.arrays import memory_of
@@ -80,8 +80,10 @@ class TracedCall:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.lift = lift
         self.logs = [g for g in watched if isinstance(g, Growing)]
-        self.watched = [g for g in watched if not isinstance(g, Growing) and g.of_a_number]
-        self.places = [g for g in watched if not isinstance(g, Growing) and not g.of_a_number]
+        self.replaced = [g for g in watched if isinstance(g, Replaced)]
+        rest = [g for g in watched if not isinstance(g, (Growing, Replaced))]
+        self.watched = [g for g in rest if g.of_a_number]
+        self.places = [g for g in rest if not g.of_a_number]
         self.may_watch = may_watch
         self.drifting = drifting
         self.arena = arena

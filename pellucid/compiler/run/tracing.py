@@ -101,7 +101,9 @@ class _Tracing(Leaving):
         self._declare()
         body = body_of(self.function)
         tracer.root = None if body is None else body.__code__
-        witness = self.witness = tracer.witness = Witness(tracer.root, {id(t) for t in tensors})
+        witness = self.witness = tracer.witness = Witness(
+            tracer.root, {id(t) for t in tensors}, self.replaced
+        )
         self.changes = tracer.changes = SideEffectTracker(
             environment, tracer, [*self.watched, *self.logs], self.places
         )

@@ -36,6 +36,15 @@ def is_ours(kind: type) -> bool:
     return module_of(kind).partition(".")[0] in OWN
 
 
+# Parts of this library whose objects are their class and their attributes, as those of users are.
+_OF_RECORDS = tuple([f"{name}.distributions." for name in OWN])
+
+
+def has_more(kind: type) -> bool:
+    """Whether objects of a class of this library may be more than their attributes."""
+    return is_ours(kind) and not f"{module_of(kind)}.".startswith(_OF_RECORDS)
+
+
 class _Watch(threading.local):
     """The profile function with which this thread's calls are watched while a step is traced."""
 
