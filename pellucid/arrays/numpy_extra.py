@@ -297,7 +297,28 @@ for _name, _theirs, _doc in (
     from_scipy(_name, _theirs, _doc)
 
 
-@widened("erfinv", "The inverse of erf.")
+def _or_native(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `widened`, for a word of formulas: the decorated function serves where there is no native
+    code.
+    """
+
+    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
+        widened(name, doc)(compute)
+        otherwise = globals()[name]
+
+        def function(x: Any) -> Any:
+            run = fused(name, x, least=1)
+            return otherwise(x) if run is None else run(x)
+
+        function.__name__, function.__doc__ = name, doc
+        vars(function)["quick"] = quick(name)
+        globals()[name] = function
+        return function
+
+    return decorate
+
+
+@_or_native("erfinv", "The inverse of erf.")
 def _erfinv(x: Any) -> Any:
     from scipy.special import erfinv
 
@@ -360,27 +381,6 @@ def _erfc(x: Any) -> Any:
     value = np.array(value)
     value[far] = small
     return value
-
-
-def _or_native(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As `widened`, for a word of formulas: the decorated function serves where there is no native
-    code.
-    """
-
-    def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
-        widened(name, doc)(compute)
-        otherwise = globals()[name]
-
-        def function(x: Any) -> Any:
-            run = fused(name, x, least=1)
-            return otherwise(x) if run is None else run(x)
-
-        function.__name__, function.__doc__ = name, doc
-        vars(function)["quick"] = quick(name)
-        globals()[name] = function
-        return function
-
-    return decorate
 
 
 _LARGEST_OF = {kind.char: np.finfo(kind).max for kind in map(np.dtype, (np.float32, np.float64))}

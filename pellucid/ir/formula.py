@@ -121,13 +121,13 @@ FORMULAS: dict[str, Formula] = {}
 
 # words that cost about ten operations or more
 ELEMENTARY = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 hypot "
-    "lgamma digamma trigamma sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
+    "exp exp2 expm1 log log2 log10 log1p erf erfc erfinv sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 "
+    "hypot lgamma digamma trigamma sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
 )
 
 # those of them that there is code for in double precision, too
 DOUBLE = frozenset(
-    "exp expm1 log log1p tanh sigmoid erf lgamma digamma trigamma sin cos tan hypot logaddexp xlogy xlog1py gelu_slope fmod remainder "
+    "exp expm1 log log1p tanh sigmoid erf erfinv lgamma digamma trigamma sin cos tan hypot logaddexp xlogy xlog1py gelu_slope fmod remainder "
     "floor_divide".split()
 )
 
@@ -147,7 +147,7 @@ _WORDS = {
     ("fhi", "same", 1): "negative square floor ceil trunc round_half_even",
     ("fh", "same", 1): (
         "sqrt reciprocal frac exp exp2 expm1 log log2 log10 log1p erf erfc sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh "
-        "arccosh arctanh lgamma digamma trigamma"
+        "arccosh arctanh erfinv lgamma digamma trigamma"
     ),
     ("ib", "same", 1): "invert",
     ("fhib", "same", 3): "where",

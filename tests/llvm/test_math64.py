@@ -21,6 +21,7 @@ REFERENCES = {
     "log1p": np.log1p,
     "tanh": np.tanh,
     "erf": special.erf,
+    "erfinv": lambda x: np.copysign(special.erfinv(x), x),  # which loses the sign of -0.0
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "sin": np.sin,
     "cos": np.cos,
@@ -69,7 +70,7 @@ def samples():
 def test_within_some_ulp_over_the_whole_range(name):
     x = samples()
     with np.errstate(all="ignore"):
-        wide = REFERENCES[name](x.astype(np.longdouble)) if name != "erf" else REFERENCES[name](x)
+        wide = REFERENCES[name](x if name in ("erf", "erfinv") else x.astype(np.longdouble))
         exact = wide.astype(np.float64)
         got = getattr(activations, name)(x)
         assert np.array_equal(np.isnan(got), np.isnan(exact))
@@ -79,7 +80,8 @@ def test_within_some_ulp_over_the_whole_range(name):
         known = np.isfinite(exact)
         step = np.spacing(np.maximum(np.abs(exact[known]), TINY))
         away = np.abs((got[known] - wide[known]) / step)
-    assert away.max() <= (2 if name in WITHIN_TWO else 3), (
+    # SciPy's inverse of the error function is off by two itself
+    assert away.max() <= (2 if name in WITHIN_TWO else 5 if name == "erfinv" else 3), (
         x[known][away.argmax()],
         away.max(),
     )
