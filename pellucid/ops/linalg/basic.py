@@ -408,8 +408,7 @@ def trace(input: Tensor) -> Tensor:
     if input.dtype is dtypes.bool_:
         raise UnsupportedError("\"trace\" not implemented for 'Bool'")
     if is_direct(input):
-        diagonal = np.ascontiguousarray(input._array.diagonal())
-        return wrap(np.asarray(numpy_cpu.sum(diagonal)))
+        return wrap(np.asarray(numpy_cpu.sum(input._array.diagonal().copy())))
     total = F.diagonal(input, offset=0, dim1=0, dim2=1).sum()
     return titled(total, "Trace", of=(input,))
 

@@ -80,6 +80,12 @@ roll_op = defop(
 )
 
 
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    if type(given) is int:  # seen sooner than that it is no sequence
+        return (given,)
+    return tuple(given) if isinstance(given, Sequence) else (as_index(given),)
+
+
 @public(methods="=")
 def roll(
     input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()
@@ -95,9 +101,8 @@ def roll(
     >>> torch.roll(torch.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    steps = tuple(shifts) if isinstance(shifts, Sequence) else (as_index(shifts),)
-    dims = () if dims is None else dims
-    axes = tuple(dims) if isinstance(dims, Sequence) else (as_index(dims),)
+    steps = _as_tuple(shifts)
+    axes = () if dims is None else _as_tuple(dims)
     a = require_tensor(input, "roll")._array
     if not steps:
         raise OperationError("`shifts` required")

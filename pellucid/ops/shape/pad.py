@@ -97,10 +97,15 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor
             f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)}while the input "
             f"has {a.ndim}dimensions."
         )
-    for d, (before, after) in enumerate(_sides(pad, a.ndim)):
-        size = a.shape[d]
-        if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
-            raise OperationError("narrow(): length must be non-negative.")
+    return _with_constant(input, pad, value)
+
+
+def _with_constant(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
+    a = input._array
+    if min(pad, default=0) < 0:
+        for size, (before, after) in zip(a.shape, _sides(pad, a.ndim), strict=True):
+            if (before < 0 and -before > size) or (after < 0 and size + min(before, 0) + after < 0):
+                raise OperationError("narrow(): length must be non-negative.")
     if a.dtype.kind == "f" and type(value) is float and not value:
         number = value
     else:
@@ -239,7 +244,7 @@ def pad(
             raise ArgumentTypeError(
                 f"pad(): argument 'value' (position 4) must be float, not {type_name(value)}"
             )
-        return _apart(constant_pad_nd(input, pad, 0 if value is None else float(value)), input)
+        return _apart(_with_constant(input, pad, 0.0 if value is None else float(value)), input)
     if value is not None and value != 0:
         raise OperationError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):

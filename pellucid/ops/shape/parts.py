@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from ... import shapes
 from ...core import tracing
-from ...core.bind import views_result
+from ...core.bind import view_result, views_result
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tape import named_type
@@ -161,6 +161,9 @@ def _diagonal(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 
 # ---- one dimension ---------------------------------------------------------------------------
+_ALL = (slice(None),) * 64  # of each dimension
+
+
 @public(methods="=")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Take position `index` of dimension `dim`, as a view. That dimension is removed.
@@ -177,9 +180,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     """
-    dim, index = shapes.select_position(
-        as_index(index), require_tensor(input, "select")._array.shape, dim
-    )
+    index = index if type(index) is int else as_index(index)
+    a = require_tensor(input, "select")._array
+    dim, index = shapes.select_position(index, a.shape, dim)
+    if is_fast(input):
+        made = a[(*_ALL[:dim], index, ...)]
+        return view_result(select_op, input, made, {"dim": dim, "index": index})
     return select_op.call(input, dim=dim, index=index)
 
 
@@ -201,10 +207,14 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
         raise OperationError("start must be an 0-dim integral Tensor.")
     if isinstance(start, Tensor) and tracing.tracer():
         start = start.item()
-    dim, first = shapes.narrow_range(
-        require_tensor(input, "narrow")._array.shape, dim, as_index(start), length
-    )
-    return slice_op.call(input, dim=dim, start=first, end=first + length, step=1)
+    start = start if type(start) is int else as_index(start)
+    a = require_tensor(input, "narrow")._array
+    dim, first = shapes.narrow_range(a.shape, dim, start, length)
+    where = {"dim": dim, "start": first, "end": first + length, "step": 1}
+    if is_fast(input):
+        made = a[(*_ALL[:dim], slice(first, first + length))]
+        return view_result(slice_op, input, made, where)
+    return slice_op.call(input, **where)
 
 
 def slice_dim(

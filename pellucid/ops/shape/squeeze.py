@@ -88,8 +88,8 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     >>> torch.squeeze(torch.ones(1, 3, 1), 0).shape
     torch.Size([3, 1])
     """
-    shape = require_tensor(input, "squeeze")._array.shape
-    several = False
+    a = require_tensor(input, "squeeze")._array
+    shape, several = a.shape, False
     if dim is None:
         wanted: Iterable[int] = range(len(shape))
     elif type(dim) is not int and isinstance(dim, Sequence):
@@ -97,7 +97,10 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     else:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
-    result = squeeze_op.call(input, dims=dims)
+    if is_fast(input):
+        result = view_result(squeeze_op, input, a.squeeze(dims), {"dims": dims})
+    else:
+        result = squeeze_op.call(input, dims=dims)
     return result if dim is None else titled(result, f"SqueezeBackward{2 if several else 1}")
 
 

@@ -204,7 +204,10 @@ def nll_loss(
     )
     _check_classes(x, t, weight, ignore_index)
     dim = 1 if x.ndim > 1 else 0
-    tracing.check(_out_of_range, t, x.shape[dim], ignore_index)
+    classes = x.shape[dim]
+    known = not state.slow and type(t) is np.ndarray and inside(t, classes)
+    if not known:
+        tracing.check(_out_of_range, t, classes, ignore_index)
     if not input.dtype.is_floating_point:
         kernel = "nll_loss_out_frame" if x.ndim < 3 else "nll_loss2d_forward_out_frame"
         raise UnsupportedError(
@@ -216,7 +219,8 @@ def nll_loss(
     few = weight is None and x.ndim == 2 and 0 < t.size <= 4096 and t.dtype is _INT64
     few = few and (x.dtype in _KERNELS or x.dtype in HALVES)
     few = few and type(input) in FAST_TYPES and not state.slow and type(x) is np.ndarray is type(t)
-    if few and not (ignore_index in t.tolist() if t.size <= 32 else (t == ignore_index).any()):
+    all_count = known and not 0 <= ignore_index < classes
+    if few and (all_count or not (t == ignore_index).any()):
         return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     column = (*safe.shape[:dim], 1, *safe.shape[dim:])
