@@ -481,13 +481,16 @@ def pow(x: Any, y: Any) -> Any:
         )
     if x.dtype.kind == "c" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
         return np.square(x) if complex(y) == 2 else x * x * x
+    if x.dtype.kind == "f" and x.dtype not in HALVES and getattr(y, "ndim", 0) == 0 and y == -0.5:
+        return ufuncs.reciprocal(ufuncs.sqrt(x))
     if hasattr(y, "dtype"):
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)
         return (chunked(np.power) if _large(x, y) else np.power)(x, y)
     if x.dtype in HALVES:
         run = fused(_POWERS[y], x) if y in (2, 0.5) else None
-        return narrowed(pow(_wide(x), y), x.dtype) if run is None else run(x)
+        wide = np.power if y == -0.5 else pow  # as compiled, and as PyTorch for float16
+        return narrowed(wide(_wide(x), y), x.dtype) if run is None else run(x)
     if y == 3:
         return cube(x)
     if _large(x, y):

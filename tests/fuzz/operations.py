@@ -142,6 +142,7 @@ KNOWN: dict[str, str] = {
     "gradient of a comparison in place": "a comparison has no derivative: PyTorch hands the gradient through it or gives zeros",
     "written in place over itself": "elements that share memory are written in an order that nobody promises",
     "requires_grad of a comparison in place": "a comparison has no derivative",
+    "result nan, special.zeta": "the limit at infinity, where PyTorch adds infinities up",
     "requires_grad, special.": "functions that PyTorch does not differentiate",
     "requires_grad, linalg.lstsq": "a result that PyTorch does not differentiate",
     "requires_grad, linalg.norm": "a norm of nothing",

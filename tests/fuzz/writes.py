@@ -43,6 +43,8 @@ KNOWN: dict[str, str] = {
     "refused, erfinv": "PyTorch keeps the argument",
     "refused, linalg.lstsq": "a result that PyTorch does not differentiate",
     "no derivative, ": "what PyTorch refuses to differentiate is differentiated here",
+    "refused, nn.functional.rms_norm": "PyTorch keeps a wider copy of two-byte numbers",
+    "refused, nn.RMSNorm": "PyTorch keeps a wider copy of two-byte numbers",
     "refused, special.": "functions that PyTorch does not differentiate",
 }
 MODIFIED = "modified by an inplace operation"

@@ -351,3 +351,43 @@ def test_transposed_convolutions_of_wide_numbers_leave_something():
         F.conv_transpose1d(x.double(), w.double(), padding=2)
     with pytest.raises(RuntimeError, match="Only zero batch"):
         F.conv_transpose1d(torch.ones(2, 2, 0), w, output_padding=1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [6, 1 << 17])
+def test_a_power_of_minus_a_half_is_one_over_the_root(dtype, size):
+    x = torch.tensor([-math.inf, -0.0, 0.0, math.inf, -1.0, 4.0], dtype=dtype)
+    x = x.repeat(size // 6 + 1)[:size]
+    compiled = torch.compile(lambda x: x**-0.5)
+    for f in (lambda x: x**-0.5, lambda x: x.clone().pow_(-0.5), compiled, compiled):
+        made = f(x)[:6].tolist()
+        assert math.isnan(made[0]) and math.isnan(made[4])
+        assert made[1:4] == [-math.inf, math.inf, 0.0] and made[5] == 0.5
+    slope = torch.autograd.grad(x.requires_grad_().pow(0.5).sum(), x)[0][:6].tolist()
+    assert math.isnan(slope[0]) and slope[1:4] == [-math.inf, math.inf, 0.0]
+
+
+def test_set_leaves_the_history_of_a_result_and_takes_none():
+    leaf = torch.ones(3, requires_grad=True)
+    result = leaf * 2
+    assert result.set_(torch.ones(4)) is result
+    assert result.requires_grad and result.grad_fn.name() == "torch::autograd::NotImplemented"
+    assert torch.autograd.grad(result.sum(), result)[0].tolist() == [1.0] * 4
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        result.sum().backward()
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_set_to_what_requires_grad_requires_it_too(made):
+    source = torch.ones(4, requires_grad=True)
+    source = source * 2 if made else source
+    x = torch.zeros(3).set_(source)
+    assert x.requires_grad and not x.is_leaf and x.data_ptr() == source.data_ptr()
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        x.sum().backward()
+    y = torch.zeros(3)
+    with torch.no_grad():
+        y.set_(source)
+    assert not y.requires_grad and y.is_leaf
+    with pytest.raises(RuntimeError, match="a view that requires gradients"):
+        torch.zeros(3)[1:].set_(source)

@@ -49,9 +49,9 @@ cast = defop(
 # ---- values without a gradient rule ------------------------------------------------------------
 def refused_derivative(what: str) -> Any:
     """Raise PyTorch's error for a backward through `what`: a name of PyTorch's kernel where it
-    begins with "aten::".
+    begins with "aten::", or of a method that writes.
     """
-    if what.startswith("aten::"):
+    if what.startswith("aten::") or what.endswith("_"):
         raise OperationError(f"derivative for {what} is not implemented")
     raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
 

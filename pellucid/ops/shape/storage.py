@@ -15,15 +15,17 @@ from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner,
 from ...arrays.sparse.array import SparseArray
 from ...core import tracing
 from ...core.bind import as_one_view, view_result
-from ...core.inplace import bump, check_writable
+from ...core.inplace import bump, check_writable, rebase
 from ...core.modes import local
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
+from ...core.tape import joined, make_tensor
 from ...core.tensor import Tensor, hand_out_copies, version_of
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._rules import as_index, require_tensor
 from .._samples import cases
 from .._unset import unset
+from ..pointwise.basic import underivable
 from ._sizes import element_strides, is_fast, sizes_of
 from .parts import part_op
 from .storages import StorageBase as StorageBase
@@ -603,8 +605,10 @@ def set_(
     """
     if self._rg and self._node is None and self._view is None:
         check_writable(self, "set_")
-    if self._rg and self._node is not None and local.grad:
-        raise OperationError("set_() on a tensor that an operation made is not supported")
+    recorded = local.grad and (self._rg or isinstance(source, Tensor) and source._rg)
+    if recorded and self._view is not None:
+        raise OperationError("set_() on a view that requires gradients is not supported")
+    before = joined(self._array, self._node) if recorded and self._rg else None
     if source is None:
         self._array = np.empty(0, self._array.dtype)
     elif isinstance(source, Tensor) and size is None:
@@ -648,4 +652,7 @@ def set_(
         )
     self._ver = None
     bump(self, "set_")
+    if recorded:
+        # what the tensor held before no longer counts, and what it shows now it was not made of
+        rebase(self, underivable(make_tensor(self._array), (before, source), "set_")._node)
     return self
