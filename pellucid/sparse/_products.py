@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays.sparse import products as kernels
 from ..arrays.sparse.array import BLOCKED, SparseArray
+from ..core.interpret import thread
 from ..core.modes import no_grad
 from ..core.primitive import TENSORS as F
 from ..core.tape import titled
@@ -33,6 +34,14 @@ def _conj(x: Any) -> Any:
 
 def _adjoint(x: Any) -> Any:
     return _conj(x).transpose(0, 1)
+
+
+def _lowered(*operands: Any) -> tuple[Any, ...]:
+    """The operands of a product with a COO tensor in the precision of autocast around it."""
+    policy = thread.stack.autocast
+    if policy is None or not {*map(_layout, operands)} == {"coo", "strided"}:
+        return operands
+    return tuple(map(policy.narrow, operands))
 
 
 def _check_matrices(a: Any, b: Any) -> None:
@@ -101,6 +110,7 @@ def mm(a: Any, b: Any, name: str = "Mm", like: bool = False) -> Any:
     la, lb = _layout(a), _layout(b)
     if la == lb == "strided":
         return F.matmul(a, b)
+    a, b = _lowered(a, b)
     for x in (a, b):
         if x._array.ndim != 2:
             if x._array.ndim == 1:
@@ -202,6 +212,7 @@ def mv(a: Any, v: Any) -> Any:
         raise ShapeError(
             f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({v._array.shape[0]})"
         )
+    a, v = _lowered(a, v)
     _check_matrices(a, v.reshape((-1, 1)))
 
     def rule(g: Any, a: Any, v: Any) -> Any:
@@ -299,6 +310,7 @@ def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, like: bool) 
                 "addmm_sparse_dense: expected either 'mat1' to have sparse layout and 'mat2' to have strided layout, got 'mat1' with "
                 f"layout {NAMES[layouts[1]]} and 'mat2' with layout {NAMES[layouts[2]]}"
             )
+    input, mat1, mat2 = _lowered(input, mat1, mat2)
     product = mm(mat1, mat2, "SparseAddmm" if like else "Addmm", like)
     name = "SparseAddmm" if like else "Addmm"
     if is_sparse(product):

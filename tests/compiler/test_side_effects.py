@@ -1439,3 +1439,78 @@ def test_a_type_error_of_the_function_itself_does_not_make_its_call_twice():
     once = torch.Generator().manual_seed(0)
     torch.rand(6, generator=once)
     assert next(counted) == 3 and torch.equal(drawn.get_state(), once.get_state())
+
+
+class Backwards:
+    """What the backward functions below read and change."""
+
+    factor = 1.0
+    calls = 0
+
+
+factors = {"rate": 2.0}
+seen: list[int] = []
+
+
+def helped(g):
+    return g * factors["rate"]
+
+
+class Reading(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return helped(g) * Backwards.factor
+
+
+class Changing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        seen.append(1)
+        Backwards.calls += 1
+        return g * 3
+
+
+def test_what_the_backward_of_a_custom_function_reads_is_guarded(monkeypatch):
+    compiled = torch.compile(lambda x: Reading.apply(x).sum())
+
+    def slope():
+        x = torch.ones(2, requires_grad=True)
+        compiled(x).backward()
+        return x.grad.tolist()
+
+    assert [slope() for _ in range(4)] == [[2.0, 2.0]] * 4
+    monkeypatch.setitem(factors, "rate", 5.0)
+    assert [slope() for _ in range(3)] == [[5.0, 5.0]] * 3
+    monkeypatch.setattr(Backwards, "factor", 7.0)
+    assert [slope() for _ in range(3)] == [[35.0, 35.0]] * 3
+
+
+def test_what_changes_between_a_compiled_call_and_its_backward_is_told(monkeypatch):
+    compiled = torch.compile(lambda x: Reading.apply(x).sum())
+    for _ in range(3):
+        x = torch.ones(2, requires_grad=True)
+        y = compiled(x)
+    monkeypatch.setitem(factors, "rate", 5.0)
+    with pytest.raises(RuntimeError, match="has changed since the compiled function was called"):
+        y.backward()
+
+
+@pytest.mark.filterwarnings("ignore::pellucid.compiler.CompileWarning")
+def test_the_backward_of_a_custom_function_changes_things_when_it_is_asked_for():
+    compiled = torch.compile(lambda x: Changing.apply(x).sum())
+    seen.clear()
+    Backwards.calls = 0
+    for n in range(4):
+        x = torch.ones(2, requires_grad=True)
+        y = compiled(x)
+        assert len(seen) == Backwards.calls == n
+        y.backward()
+        assert len(seen) == Backwards.calls == n + 1 and x.grad.tolist() == [3.0, 3.0]

@@ -49,6 +49,7 @@ FUZZERS = (
     "compiled",
     "programs",
     "sessions",
+    "nested",
     "trainings",
     "transforms",
     "changes",

@@ -153,3 +153,14 @@ def test_compiled_steps_with_sparse_gradients():
         run = torch.compile(step) if compiled else step
         found.append([run(torch.tensor([1, 1, k])).item() for k in range(4)])
     assert found[0] == found[1]
+
+
+def test_products_with_sparse_matrices_are_in_the_precision_of_autocast():
+    s, d = torch.eye(4).to_sparse(), torch.ones(4, 4, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made = [torch.sparse.mm(s, d), s @ d, d @ s, torch.sparse.addmm(d, s, d), torch.mm(s, d)]
+        made += [s @ d[0], torch.nn.functional.linear(d, s)]
+    assert {m.dtype for m in made} == {torch.bfloat16}
+    made[0].sum().backward()
+    assert d.grad.dtype is torch.float32 and d.grad.tolist() == [[1.0] * 4] * 4
+    assert (s @ d).dtype is torch.float32

@@ -5,6 +5,7 @@ its results, which are the second half of its program.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +20,8 @@ from ...devices import device, layout, memory_format
 from ...dtypes import dtype
 from ...errors import GraphError, facts_of, pass_on
 from ...ir import Value
-from ..capture.guards import changed
+from ..capture.early import Untouched, backwards_of
+from ..capture.guards import Guard, Opaque, changed
 from ..capture.side_effect_tracker import containers_in
 from ..capture.structure import flatten, is_record
 from ..trace.control_flow import LaterNumber
@@ -55,6 +57,7 @@ class Part:
     wanted: list[Any] = field(default_factory=list)
     reached: list[list[int]] = field(default_factory=list)
     returned: list[Value] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)  # on what users' backward functions read
 
 
 _VIEWS = ("grad", "multi", "no_grad")  # kinds of views that a call can make again
@@ -348,7 +351,8 @@ class Leaving(TracedCall):
         for key in section.beyond:
             n = next(n for n, s in enumerate(found) if key in s.places)
             wanted.append((instead[key], ResultEdge(n, [*found[n].places].index(key))))
-        got = self._gradients(starts, [t for t, _ in wanted], seeds)
+        with self._users_code(section, part):
+            got = self._gradients(starts, [t for t, _ in wanted], seeds)
         if got is None:
             return False
         if tracer.refusal is not None:
@@ -369,6 +373,36 @@ class Leaving(TracedCall):
         part.end = len(program.instructions)
         self.parts.append(part)
         return True
+
+    @contextmanager
+    def _users_code(self, section: Section, part: Part) -> Iterator[None]:
+        """Around gradients that run the backward of users' custom functions, which nobody has asked
+        for yet: what it reads is guarded, and what it changes is undone and refused.
+        """
+        functions = backwards_of(section.nodes)
+        if not functions:
+            yield
+            return
+        witness, environment = self.witness, self.environment
+        before, calls = set(map(id, environment.relevant(witness))), len(witness.impure)
+        outside = Untouched(functions)
+        try:
+            with witness.watching():
+                yield
+        finally:
+            moved = outside.put_back()
+        if moved:
+            raise Refusal("the backward of a custom function changes something outside of it")
+        if len(witness.impure) > calls:
+            call, site, _ = witness.impure[-1]
+            raise Refusal(f"the backward of a custom function {call}", site)
+        part.guards = [g for g in environment.relevant(witness) if id(g) not in before]
+        hidden = next((g for g in part.guards if isinstance(g, Opaque)), None)
+        if hidden is not None:
+            raise self._unseen(hidden)
+        if changed(part.guards):
+            raise Refusal("the backward of a custom function reads what the step changes")
+        self.guards += part.guards
 
     def _gradients(self, outs: list[Tensor], leaves: list[Tensor], seeds: list[Tensor]) -> Any:
         """Gradients of `outs` in `leaves`, traced; None where there can be none, which is what

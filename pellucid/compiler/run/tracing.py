@@ -375,6 +375,7 @@ class _Tracing(Leaving):
             read,
             results,
             part.keeps,
+            part.guards,
         )
 
     def _bases(self) -> dict[Buffer, Any]:

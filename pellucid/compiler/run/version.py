@@ -11,8 +11,9 @@ from numpy import ndarray
 
 from ...core.tape import Node
 from ...core.tensor import OutputSlot, Tensor, count_write, version_of
-from ...errors import pass_on
+from ...errors import GraphError, pass_on
 from ...ir import Buffer, Program, Value
+from ..capture.guards import Guard, changed
 from ..capture.side_effects import restore, saved
 from ..capture.structure import rebuild
 from ..trace.arrays import memory_of
@@ -64,6 +65,7 @@ class Backward:
     read: list[Any]  # whose values it reads
     read_results: list[int]  # outputs whose values it reads
     keeps: bool  # eager backward frees nothing
+    guards: list[Guard]  # on what the backward of users' functions reads
     # of what is returned, made when they are needed
     readers: list[Any] = field(default_factory=list)
 
@@ -71,6 +73,12 @@ class Backward:
         self, saved: list[Any], extras: Any, seeds: list[ndarray | None]
     ) -> list[ndarray | None]:
         """The gradients; none for what only results come from that got none."""
+        for g in changed(self.guards):
+            raise GraphError(
+                f"{g.path} has changed since the compiled function was called, and the backward of a custom function reads it",
+                op="CompiledFunctionBackward",
+                hint="keep in ctx what backward needs, or run the function without compiling it (torch.compiler.disable)",
+            )
         run, held = self.run, self.run.memory.storage.extras
         before = dict(held)
         held.update(extras)

@@ -1,0 +1,96 @@
+"""What code changes that runs before its time: the backward of a custom function, while the
+gradients of a step are traced that nobody has asked for yet.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from ...core.function import Function
+
+_CONTAINERS = (list, dict, set, deque)
+_HEAP_TYPE = 1 << 9  # of classes that Python code has made
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            yield from _codes(c)
+
+
+class Untouched:
+    """The variables and containers that functions reach by name, as they are now."""
+
+    def __init__(self, functions: list[Any]) -> None:
+        self.names: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: list[tuple[Any, Any]] = []
+        self.classes: list[tuple[type, dict[str, Any]]] = []
+        self.held: dict[int, tuple[Any, Any]] = {}
+        for f in functions:
+            if not isinstance(f, FunctionType):
+                continue
+            for name in {n for code in _codes(f.__code__) for n in code.co_names}:
+                if name in f.__globals__:
+                    self.names.append((f.__globals__, name, f.__globals__[name]))
+                    self._hold(f.__globals__[name])
+            for cell in f.__closure__ or ():
+                try:
+                    self.cells.append((cell, cell.cell_contents))
+                except ValueError:  # nothing is there yet
+                    continue
+                self._hold(cell.cell_contents)
+
+    def _hold(self, value: Any, inside: bool = False) -> None:
+        if isinstance(value, _CONTAINERS):
+            self.held[id(value)] = (value, value.copy())
+        elif isinstance(value, type):
+            if value.__flags__ & _HEAP_TYPE and not issubclass(value, Function):
+                self.classes.append((value, dict(vars(value))))
+        elif not inside and type(value).__module__ != "builtins":
+            own = getattr(value, "__dict__", None)
+            if type(own) is dict:
+                self.held[id(own)] = (own, own.copy())
+                for v in own.values():
+                    self._hold(v, inside=True)
+
+    def put_back(self) -> bool:
+        """Undo what has changed since; whether anything had."""
+        found = False
+        for scope, name, value in self.names:
+            if scope.get(name, self) is not value:
+                scope[name], found = value, True
+        for cell, value in self.cells:
+            if cell.cell_contents is not value:
+                cell.cell_contents, found = value, True
+        for kind, members in self.classes:
+            for name, value in members.items():
+                if vars(kind).get(name, self) is not value:
+                    setattr(kind, name, value)
+                    found = True
+            for name in [n for n in vars(kind) if n not in members]:
+                delattr(kind, name)
+                found = True
+        for container, before in self.held.values():
+            if not _same(container, before):
+                found = True
+                container.clear()
+                (container.extend if hasattr(container, "extend") else container.update)(before)
+        return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    if len(a) != len(b):
+        return False
+    if isinstance(a, dict):
+        return all(k in a and a[k] is v for k, v in b.items())
+    return a == b if isinstance(a, set) else all(x is y for x, y in zip(a, b, strict=True))
+
+
+def backwards_of(nodes: list[Any]) -> list[Any]:
+    """The functions that users have written for the gradients of these nodes."""
+    kinds = {getattr(node.op, "cls", None) for node in nodes}
+    return [c.backward for c in kinds if isinstance(c, type) and issubclass(c, Function)]
