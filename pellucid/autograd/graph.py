@@ -20,6 +20,7 @@ from ..core.reverse import queue_callback
 from ..core.tape import Node as _Node
 from ..core.tape import Packed, RemovableHandle
 from ..core.tensor import OutputSlot, Tensor, count_write, version_of
+from ..core.transforms.linking import are_tools
 
 __all__ = [
     "GradientEdge",
@@ -76,10 +77,12 @@ class saved_tensors_hooks:  # noqa: N801 (PyTorch's name)
     ) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
-    def save(self, array: Any) -> Packed:
+    def save(self, array: Any) -> Any:
         """What a node keeps in the place of an array (`core.interpret`); what the hook saves itself
         is not packed.
         """
+        if are_tools():
+            return array
         before, thread.stack = (
             thread.stack,
             stack_of(i for i in thread.stack.all if not isinstance(i, saved_tensors_hooks)),

@@ -134,3 +134,15 @@ def test_a_kept_result_that_was_written_to_is_found():
         RuntimeError, match="cached during selective activation checkpoint has been mutated"
     ):
         made.sum().backward()
+
+
+def test_a_checkpoint_has_forward_derivatives():
+    net = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+    x, v = torch.randn(3, 4), torch.randn(3, 4)
+    held = lambda t: checkpoint(net, t, use_reentrant=False)
+    for wanted, found in zip(*(torch.func.jvp(f, (x,), (v,)) for f in (net, held)), strict=True):
+        assert torch.equal(wanted, found)
+    with torch.autograd.forward_ad.dual_level():
+        dual = held(torch.autograd.forward_ad.make_dual(x, v))
+        tangent = torch.autograd.forward_ad.unpack_dual(dual).tangent
+    assert torch.equal(tangent, torch.func.jvp(net, (x,), (v,))[1])

@@ -305,7 +305,8 @@ def _from_vjp(
     needs = tuple(v is not None for v in given)
     plan = op.plan(needs)
     outer = local.grad
-    with enable_grad():
+    # the gradient of a gradient is a tool here, with which no hook has to do
+    with enable_grad(), apart():
         dummies = []
         for out in outs:
             g = (
@@ -330,7 +331,7 @@ def _from_vjp(
     wanted = [g for g in dummies if g._rg]
     found: dict[int, Any] = {}
     if products:
-        with apart():  # the gradient of a gradient is a tool here
+        with apart():
             got = reverse.grad(products, wanted, seeds, create_graph=outer, allow_unused=True)
         found = {id(g): value for g, value in zip(wanted, got, strict=True)}
     return [found.get(id(g)) for g in dummies]

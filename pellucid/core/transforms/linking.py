@@ -34,6 +34,11 @@ def apart() -> Iterator[None]:
         _apart.now = before
 
 
+def are_tools() -> bool:
+    """Whether gradients are taken inside `apart`: nobody but this library asks for them."""
+    return getattr(_apart, "now", False)
+
+
 def in_reverse(leaves: dict[int, tuple[Tensor, Any, Node | None]]) -> list[tuple[Tensor, Any]]:
     """The leaves and their gradients, taken out of the dictionary, the one that is served first at
     the end.
@@ -61,7 +66,7 @@ def _by_edges(found: list[tuple[Tensor, Any, Node | None]]) -> list[Any]:
 def linked(node: Node, gs: Any) -> Any:
     """Recorded gradients of a node, connected to the arguments that its record names (`linked`)."""
     named, known = node.op.linked, (node.ext or {}).get("linked", ())
-    if not named and not known or getattr(_apart, "now", False):
+    if not named and not known or are_tools():
         return gs
     places = dict(zip(node.op.args, node.inputs, strict=False)) | {
         "out": node if node.op.outputs == 1 else OutputSlot(node, 0)
