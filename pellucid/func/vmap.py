@@ -208,12 +208,11 @@ def _mapped(
                 [_result(func, x, d, level) for x, d in zip(out, places, strict=True)], out_spec
             )
     except NeedsLoop:
-        if not size:
-            raise
+        pass
     level = Level(size, randomness)
     level.looping = True
     rows = []
-    for k in range(size):
+    for k in range(size or 1):
         if (
             state is not None
             and (randomness == "same" or k == 0)
@@ -221,7 +220,7 @@ def _mapped(
         ):
             random.Generator.set_state(stream, state)
         sample = [
-            x if d is None else F.select(x, dim=0, index=k)
+            x if d is None else F.select(x, dim=0, index=k) if size else _imagined(x)
             for x, d in zip(fronts, dims, strict=True)
         ]
         with _running(level):
@@ -234,8 +233,15 @@ def _mapped(
             stacked.append(column[0])
             continue
         _check_output(func, column[0])
-        stacked.append(F.stack(*column, dim=dim % (column[0]._array.ndim + 1)))
+        dim %= column[0]._array.ndim + 1
+        whole = F.stack(*column, dim=dim)
+        stacked.append(whole if size else F.slice(whole, dim=dim, start=0, end=0, step=1))
     return tree_unflatten(stacked, out_spec)
+
+
+def _imagined(x: Tensor) -> Tensor:
+    """A sample of none, from which the shapes of the results follow: zeros."""
+    return F.cast(F.sum(x, dim=(0,), keepdim=False), dtype=x._array.dtype)
 
 
 class _running:  # noqa: N801

@@ -391,3 +391,13 @@ def test_set_to_what_requires_grad_requires_it_too(made):
     assert not y.requires_grad and y.is_leaf
     with pytest.raises(RuntimeError, match="a view that requires gradients"):
         torch.zeros(3)[1:].set_(source)
+
+
+def test_jacobians_of_results_without_elements_are_empty():
+    x = torch.ones(3)
+    assert torch.func.jacrev(lambda x: x[:0])(x).shape == (0, 3)
+    assert torch.func.jacrev(lambda x: x[:0])(torch.ones(0)).shape == (0, 0)
+    assert torch.func.vmap(torch.func.jacrev(lambda x: x[:0]))(torch.ones(2, 3)).shape == (2, 0, 3)
+    sliced = lambda x: (x[:0], x * 2)
+    made = torch.autograd.functional.jacobian(sliced, x, vectorize=True)
+    assert [m.shape for m in made] == [(0, 3), (3, 3)]
