@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...llvm import jit, threads
-from ...llvm.emit import Module, SSAValue, types_of
+from ...llvm import jit, target, threads
+from ...llvm.emit import Module, SSAValue, types_of, vector
 
 __all__ = ["gather_along", "inside", "scatter_along"]
 
@@ -65,10 +65,19 @@ def _build(name: str) -> str:
         _along(module, f"{kind}_{ctype}", kind, ctype, last=False)
         _along(module, f"{kind}_last_{ctype}", kind, ctype, last=True)
     f = module.function("inside", "i64", index="ptr", n="i64", count="i64")
-    good = f.var("i1", 1)
-    with f.loop(0, f.n) as i:
-        good.set(good.get() & f.load("i64", f.index, i).compare("ult", f.count))
-    f.ret(f.emit(f"zext i1 {good.get().name} to i64", "i64"))
+    width = target.host().vector_bits // 64
+    kind = vector("i64", width)
+    most = f.var(kind, 0)  # read as unsigned numbers, negative ones are the greatest
+
+    def greater(a: SSAValue, b: SSAValue) -> SSAValue:
+        return f.select(a.compare("ugt", b), a, b)
+
+    def body(i: SSAValue, mask: SSAValue | None) -> None:
+        most.set(greater(f.load(kind, f.at(f.index, i, "i64"), 0, mask=mask), most.get()))
+
+    f.vector_loop(f.n, width, body)
+    good = f.fold(most.get(), greater).compare("ult", f.count) | f.n.compare("eq", 0)
+    f.ret(f.emit(f"zext i1 {good.name} to i64", "i64"))
     return module.text(name)
 
 

@@ -126,3 +126,15 @@ def test_whether_positions_are_inside():
     assert along.inside(index, 4) is True and along.inside(index, 3) is False
     assert along.inside(index - 1, 4) is False
     assert along.inside(index.T, 4) is None and along.inside(index.astype(np.int32), 4) is None
+
+
+@pytest.mark.parametrize("n", (0, 1, 3, 7, 8, 9, 16, 17, 100, 1001))
+def test_one_position_outside_is_found_wherever_it_is(n):
+    for count in (1, 5, 1 << 40):
+        index = np.random.default_rng(n).integers(0, count, n)
+        assert along.inside(index, count) is True
+        for k in range(0, n, max(1, n // 20)):
+            for wrong in (-1, count, -(1 << 63), (1 << 63) - 1):
+                one = index.copy()
+                one[k] = wrong
+                assert along.inside(one, count) is False
