@@ -52,9 +52,7 @@ class Site:
 
     @property
     def call(self) -> expressions.CallExpression | None:
-        """The call as written: what is called and with which expressions; None where the source
-        cannot be read.
-        """
+        """The call as written, with its expressions; None where the source cannot be read."""
         return expressions.call_at(self.code, self.lasti)
 
     @property
@@ -160,9 +158,7 @@ class Value:
         return tensor is not None and self._engine.version(tensor) == self.version
 
     def numpy(self) -> Any:
-        """The elements now as a NumPy array (low precision as float32), not to be written; None
-        when the tensor is gone.
-        """
+        """The elements now (low precision as float32), not to be written; None when it is gone."""
         tensor = self._ref()
         return None if tensor is None else self._engine.array(tensor)
 
@@ -179,9 +175,7 @@ class Value:
 
     @property
     def name(self) -> str | None:
-        """The parameter's path ("model.fc.weight") or the variable's name, as far as it can be
-        found now.
-        """
+        """The parameter's path ("model.fc.weight") or the variable's name, if it is found now."""
         tensor = self._ref()
         return None if tensor is None else self._engine.recorder.names.of(tensor)
 
@@ -766,6 +760,11 @@ def lineage(
         yield op
         if op.name in through:
             waiting.extend(reversed(op.inputs))
+
+
+def made_by(value: Value | None, through: frozenset[str] = VIEWS) -> Op | None:
+    """The operation behind a value: the first one that is not in `through`."""
+    return next((op for op in lineage(value, through, 40) if op.name not in through), None)
 
 
 def ancestors(values: Any, limit: int = 100_000) -> Iterator[Op]:

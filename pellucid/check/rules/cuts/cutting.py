@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, NamedTuple
 
-from ...events import Backward, Failure, Op, OptimizerInfo, Read, Site, Step, Value, ancestors
+from ...events import (
+    VIEWS,
+    Backward,
+    Failure,
+    Op,
+    OptimizerInfo,
+    Read,
+    Site,
+    Step,
+    Value,
+    ancestors,
+)
 from ...numbers import number_of
 from ...rule import Rule, cause_site
 from ..models.averages import follows
@@ -26,7 +37,7 @@ from .cut_where import (
     where_cut,
 )
 from .judged import Judged, judged
-from .looked_up import looked_up
+from .looked_up import cancelled, looked_up
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at
 
 _CHECKPOINTS = ("CheckpointFunction",)
@@ -97,6 +108,9 @@ class GradientCut(Rule):
         self._judged: list[Judged] = []  # in the loss whose step is to come
         # by place of a sample: steps on what it was drawn from, and not on what judges it
         self._alone: dict[Any, int] = {}
+        # by place of a backward call: what the step after it moves
+        self._moved: dict[Any, set[int]] = {}
+        self._last: Site | None = None  # the backward call before the next step
         # places where `autograd.grad` was called without `create_graph`
         self._bare: set[Any] = set()
 
@@ -252,7 +266,19 @@ class GradientCut(Rule):
         """Rows of a table, the nearest ones, that a trained layer takes in: nothing of what it
         learns gets to what they were compared with.
         """
-        found = looked_up(list(ancestors(roots, limit=5000)))
+        graph = list(ancestors(roots, limit=5000))
+        for op, passed, other in cancelled(graph):
+            leaves = leaves_before([passed])
+            count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
+            if count == _LOOKS and leaves and not leaves.keys() & leaves_before([other]).keys():
+                self.report(
+                    op.site,
+                    "`x + (q - x)` has the value of q, and the gradients of x cancel: nothing of what comes after gets to "
+                    f"{first_name(leaves) or 'the parameters'} and others before it.",
+                    evidence={"shape": list(passed.shape), "parameters": len(leaves)},
+                    fix="pass the gradient around: `x + (q - x).detach()`",
+                )
+        found = looked_up(graph)
         if found is None:
             return
         op, compared, taken = found
@@ -390,6 +416,7 @@ class GradientCut(Rule):
     def on_backward(self, event: Backward) -> None:
         """Who gets gradients."""
         self._backwards += 1
+        self._last = event.site
         self._fed.update(a.value.id for a in event.accumulated)
         for op, modules in self._again.values():
             if modules:
@@ -491,6 +518,8 @@ class GradientCut(Rule):
         if not self._cuts:
             return
         values = event.optimizer.params()
+        if self._last not in self._moved:
+            self._moved[self._last] = {v.id for v in values}
         for v in values:
             if v.id not in self._fed:
                 self._waited[v.id] = self._waited.get(v.id, 0) + 1
@@ -537,6 +566,7 @@ class GradientCut(Rule):
                 and is_hot(value)
                 and not value.is_leaf
                 and value.tensor is not None
+                and not _is_element(value)
             ):
                 self._lost |= wanted & leaves_before([value]).keys()
 
@@ -573,9 +603,18 @@ class GradientCut(Rule):
                 )
             )
             # beside another cut, a detach is meant: one term of several
-            if waited and not explicit:
+            if waited and not explicit and not self._of_others(cut, waited):
                 idle = [site for site, ids in self._steps.items() if not ids & self._fed]
                 self._tell(cut, waited, "and they never get a gradient", tuple(idle))
+
+    def _of_others(self, cut: _Cut, waited: dict[int, Value]) -> bool:
+        """Whether the loss is there for other parameters, which its step moves, and another one for
+        these.
+        """
+        return not waited.keys() & self._moved.get(cut.loss, waited.keys()) and any(
+            other.leaves.keys() & waited.keys() & self._moved.get(other.loss, set())
+            for other in self._cuts.values()
+        )
 
     def _tell(
         self, cut: _Cut, leaves: dict[int, Value], result: str, covers: tuple[Any, ...]
@@ -596,6 +635,12 @@ class GradientCut(Rule):
             fix=way_on(cut.how),
             covers=(*covers, *registered_at(self.session.recorder, leaves)),
         )
+
+
+def _is_element(value: Value) -> bool:
+    """Whether a number is one of several, as a loop over rows has it."""
+    made = value.producer
+    return made is not None and made.name in VIEWS and any(v.numel > 1 for v in made.inputs[:1])
 
 
 def _of_weights(cut: tuple[Op, Value], term: Value) -> bool:

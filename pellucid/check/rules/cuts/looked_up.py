@@ -30,6 +30,27 @@ def looked_up(graph: list[Op]) -> tuple[Op, Value, list[Value]] | None:
     return None
 
 
+def cancelled(graph: list[Op]) -> Iterator[tuple[Op, Value, Value]]:
+    """(the operation, x, q) of each `x + (q - x)`, `x - (x - q)` and `x + q - x`."""
+    for op in graph:
+        if op.name not in ("add", "sub") or len(op.inputs) != 2 or op.arg("alpha", 1) != 1:
+            continue
+        for x, other in (op.inputs, op.inputs[::-1]):
+            made = other.producer
+            if made is None or len(made.inputs) != 2 or made.arg("alpha", 1) != 1:
+                continue
+            first, second = made.inputs
+            same = [v.number == x.number for v in made.inputs]
+            if op.name == "add":  # x + (q - x)
+                found, left = made.name == "sub" and same[1], first
+            elif x is op.inputs[0]:  # x - (x - q)
+                found, left = made.name == "sub" and same[0], second
+            else:  # x + q - x
+                found, left = made.name == "add" and any(same), second if same[0] else first
+            if found and x.requires_grad:
+                yield op, x, left
+
+
 def _compared(index: Value, table: Value) -> Value | None:
     """What the rows of the table were compared with to choose the nearest, if it has a graph."""
     chosen = next((o for o in lineage(index, VIEWS, 12) if o.name in _NEAREST), None)

@@ -141,9 +141,12 @@ class MaskInverted(Rule):
         if held is None:
             inverted = inverted and one[0] == 0
         place = self._place(op, mask, made)
+        use = made.site if made is not None else op.site
         if not inverted:
-            self._fine.add(place)
+            self._fine |= {place, use}
             return
+        # elsewhere it has the right meaning: it is to be inverted where it is used
+        place = use if place in self._fine and op.name in ATTENTION else place
         self._count(
             place,
             "this mask is inverted: it keeps the padding and hides everything else. It keeps "

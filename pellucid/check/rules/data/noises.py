@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...events import VIEWS, Op, Site, Value, ancestors, lineage
+from ...events import VIEWS, Op, Site, ancestors, lineage, made_by
+from ..losses.origin import compared
 from ..source.places import Place, function_around, tree
 
 _DRAWS = frozenset("randn randn_like normal rand rand_like".split())
@@ -17,12 +18,13 @@ def other_noise(op: Op) -> tuple[Op, Op] | None:
     """(the draw that a loss compares with, the draw that the inputs contain) where these are two of
     the same step and shape, and nothing else in the loss comes from the first.
     """
-    scores, target = op.args.get("input"), op.args.get("target")
-    if not isinstance(scores, Value) or not isinstance(target, Value):
+    both = compared(op)
+    if both is None:
         return None
+    scores, target = both
     if target.requires_grad:
         scores, target = target, scores
-    drawn = next((o for o in lineage(target, VIEWS, 4) if o.name not in VIEWS), None)
+    drawn = made_by(target)
     if drawn is None or drawn.name not in _DRAWS or not scores.requires_grad:
         return None
     inside: Op | None = None
@@ -36,7 +38,8 @@ def other_noise(op: Op) -> tuple[Op, Op] | None:
         for value in made.inputs:
             part = next((o for o in lineage(value, VIEWS | {"mul"}, 6) if o.name in _DRAWS), None)
             if part is not None and part.step == drawn.step and value.shape == target.shape:
-                inside = part
+                # data may be noisy themselves: the last noise is the one to predict
+                inside = part if inside is None or part.number > inside.number else inside
     return None if inside is None else (drawn, inside)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...events import VIEWS, Backward, Foreign, Op, Read, Site, Value, ancestors
 from ...fingerprint import fingerprint
 from ...rule import Rule
-from ..losses.origin import Repeated
+from ..losses.origin import Repeated, learned_from
 from ..source.places import Place, tree, walk
 from ..values.tiled import Graphs, tiled_apart
 from .noises import LOSSES as NOISE_LOSSES
@@ -271,11 +271,10 @@ class PartnersApart(Rule):
             )
 
     def _judge(self, op: Op) -> None:
-        scores, target = op.args.get("input"), op.args.get("target")
-        if not isinstance(scores, Value) or not isinstance(target, Value):
+        both = learned_from(op)
+        if both is None:
             return
-        if not scores.requires_grad or target.requires_grad:
-            return
+        scores, target = both
         labels = self._mixed(target)
         if not labels:
             plain, ordered = self._compared.setdefault(scores.number, (set(), []))

@@ -7,6 +7,7 @@ from typing import Any
 from ...events import VIEWS, Backward, ModuleCall, Op, Site, Step, Value, lineage
 from ...numbers import number_of
 from ...rule import Rule
+from ..losses.origin import learned_from
 from ..losses.sign import terms_of
 from .labels import BINARY
 
@@ -43,11 +44,10 @@ class GeneratorLabels(Rule):
 
     def on_op(self, op: Op) -> None:
         """A loss with the same label for all rows."""
-        scores, target = op.args.get("input"), op.args.get("target")
-        if not isinstance(scores, Value) or not isinstance(target, Value):
+        both = learned_from(op)
+        if both is None or both[1].numel > _LARGEST:
             return
-        if not scores.requires_grad or target.requires_grad or target.numel > _LARGEST:
-            return
+        scores, target = both
         calls = _calls(scores)
         if calls is None:
             return

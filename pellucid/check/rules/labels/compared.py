@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...events import VIEWS, Op, Value, lineage
+from ...events import VIEWS, Op, Value, lineage, made_by
 from ...rule import Rule, cause_site
 from ..losses.origin import Repeated
 from ..source.places import Place, tree
@@ -14,6 +14,12 @@ LARGEST = 1 << 20
 APART = 10  # times the half of the range of what a model has learned
 OF_EACH = 8  # numbers
 _LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+_INVERSES = {
+    "log": "prediction.exp()",
+    "log1p": "prediction.expm1()",
+    "log2": "prediction.exp2()",
+    "log10": "10**prediction",
+}
 _PICKS = ("max", "amax", "topk", "min", "sort", "kthvalue")
 
 
@@ -101,32 +107,36 @@ class _Scaled:
             return
         if op.grad_enabled and first.requires_grad:
             self._teaches(op, first, second)
-            made = next((o for o in lineage(second, VIEWS, 8) if o.name not in VIEWS), None)
+            made = made_by(second)
             module = _module(first)
             if made is None or module is None or second.requires_grad or len(self._learned) > 16:
                 return
-            if made.name in ("log", "log1p", "log2", "log10"):
+            if made.name in _INVERSES:
                 self._learned.update(
                     dict.fromkeys(_bases(made.inputs[0]), (module, made.name, made))
                 )
         elif not first.requires_grad and not second.requires_grad:
-            for one, other in ((first, second), (second, first)) if self._ranges else ():
-                self._apart(op, one, other)
-            for one, other in ((first, second), (second, first)) if self._learned else ():
-                module = _module(one)
-                found = {i: self._learned[i] for i in _bases(other) if i in self._learned}
-                if module is None or not found or not self._repeated.due(op.site):
-                    continue
-                learned, name, made = next(iter(found.values()))
-                if learned == module and self._repeated.again(op.site):
-                    self._rule.report(
-                        op.site,
-                        f"the model has learned the {name} of these numbers, and its predictions are compared with the numbers themselves.",
-                        evidence={"learned_at": made.site, "shape": list(one.shape)},
-                        fix="bring both on one scale first: `prediction.exp()`"
-                        if name == "log"
-                        else "bring both on one scale first",
-                    )
+            for one, other in ((first, second), (second, first)):
+                if not self._as_logarithms(op, one, other):
+                    self._apart(op, one, other)
+
+    def _as_logarithms(self, op: Op, one: Value, other: Value) -> bool:
+        """Whether a model has learned the logarithms of the numbers that its prediction is compared
+        with.
+        """
+        module = _module(one)
+        found = {i: self._learned[i] for i in _bases(other) if i in self._learned}
+        if module is None or not found:
+            return False
+        learned, name, made = next(iter(found.values()))
+        if learned == module and self._repeated.due(op.site) and self._repeated.again(op.site):
+            self._rule.report(
+                op.site,
+                f"the model has learned the {name} of these numbers, and its predictions are compared with the numbers themselves.",
+                evidence={"learned_at": made.site, "shape": list(one.shape)},
+                fix=f"bring both on one scale first: `{_INVERSES[name]}`",
+            )
+        return learned == module
 
     def _teaches(self, op: Op, scores: Value, target: Value) -> None:
         """Note between which numbers the targets of a model are."""
@@ -167,7 +177,7 @@ class _Scaled:
 
 def _module(value: Value) -> str | None:
     """The path of the model whose result a value is, as it is."""
-    made = next((o for o in lineage(value, VIEWS, 8) if o.name not in VIEWS), None)
+    made = made_by(value)
     return made.module.root.path if made is not None and made.module is not None else None
 
 

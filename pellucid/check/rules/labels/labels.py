@@ -26,7 +26,7 @@ from ...events import (
 )
 from ...numbers import number_of
 from ...rule import Rule, distinct
-from ..losses.origin import Sampled
+from ..losses.origin import Sampled, compared
 from ..source.places import Place, assigned_before, receiver, tree, walk, written_to
 from .resized import mixed_classes
 
@@ -412,10 +412,10 @@ class LabelDtype(Rule):
         """Class numbers that went through an array of True and False: all labels are 0 and 1, and
         there are more classes.
         """
-        scores, target = op.args.get("input"), op.args.get("target")
-        if not isinstance(scores, Value) or not isinstance(target, Value) or not scores.ndim:
+        both = compared(op)
+        if both is None or not both[0].ndim:
             return
-        classes, labels = scores.shape[class_axis_of(scores)], target.numpy()
+        classes, labels = both[0].shape[class_axis_of(both[0])], both[1].numpy()
         for entry in self._collapsed:
             values = entry[0]
             if (
@@ -435,10 +435,10 @@ class LabelDtype(Rule):
         """Class numbers that were cut to a short type, stored and read again: no label is ever
         beyond it, though many should be.
         """
-        scores, target = op.args.get("input"), op.args.get("target")
-        if not isinstance(scores, Value) or not isinstance(target, Value) or not scores.ndim:
+        both = compared(op)
+        if both is None or not both[0].ndim:
             return
-        classes, labels = scores.shape[class_axis_of(scores)], target.numpy()
+        classes, labels = both[0].shape[class_axis_of(both[0])], both[1].numpy()
         for entry in self._wrapped:
             values, found = entry[0], entry[1]
             high = {"uint8": 255, "int8": 127, "int16": 32767}.get(found["to"])
@@ -501,14 +501,10 @@ class LabelDtype(Rule):
 
     def _narrow(self, op: Op) -> None:
         """Class numbers out of a type that does not go as far as there are classes."""
-        scores, target = op.args.get("input"), op.args.get("target")
-        if (
-            not isinstance(scores, Value)
-            or not isinstance(target, Value)
-            or target.is_floating_point
-            or not scores.ndim
-        ):
+        both = compared(op)
+        if both is None or both[1].is_floating_point or not both[0].ndim:
             return
+        scores, target = both
         classes = scores.shape[class_axis_of(scores)]
         value, held = target, None
         for _ in range(40):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage
+from ...events import VIEWS, Backward, Converted, Failure, Op, Site, Value, lineage, made_by
 from ...rule import Rule, distinct
 from ..losses.origin import Sampled, origin
 from ..losses.output_range import BOUNDED, RANGES
@@ -683,11 +683,7 @@ def _signs_made(target: Any) -> Site | None:
     """Where the user's code made labels of two values out of something else, for this loss alone as
     far as is known.
     """
-    made = (
-        next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None)
-        if isinstance(target, Value)
-        else None
-    )
+    made = made_by(target) if isinstance(target, Value) else None
     return (
         made.site
         if made is not None and made.direct and made.name in ("where", "sign", "sgn")
@@ -699,7 +695,7 @@ def _made_of_samples(files: list[str], target: Any, values: set[float]) -> Place
     """The only line of a data set's `__getitem__` that chooses between two numbers, when the labels
     are from a loader.
     """
-    made = next((o for o in lineage(target, VIEWS, 40) if o.name not in VIEWS), None)
+    made = made_by(target)
     if made is not None and (made.direct or made.name not in ("tensor", "as_tensor", "stack")):
         return None  # PyTorch's loaders are seen to put samples together
     found = []

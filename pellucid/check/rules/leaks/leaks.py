@@ -32,7 +32,7 @@ from ..source.places import Place, assigned_before, rows_chosen, tree, walk
 from .picked import Picked, picked_rows
 from .records import KEPT, ROWS, Evaluation, Learned, ModelCall, digest_of
 from .rows import common, grams, hashed, matrix, pairs, samples
-from .supervised import in_dataset, told_by_labels
+from .supervised import in_dataset, labels_of_datasets, told_by_labels
 from .together import REPEATS, SELECTS, TRAIN, Together, later
 from .written import leaks_written
 
@@ -621,6 +621,8 @@ class DataLeak(Together):
             given, targets = pair if pair is not None else (None, [])
         else:
             site, given, targets = held.site, held.given, list(self._targets)
+            if site is not None:
+                targets += labels_of_datasets(site)
         place = (
             told_by_labels(site, given, targets) if given is not None and site is not None else None
         )

@@ -86,6 +86,18 @@ def in_dataset(site: Any, text: str) -> tuple[str, list[str]] | None:
     return None
 
 
+def labels_of_datasets(site: Any) -> list[str]:
+    """What stands for the targets in the TensorDatasets of the file of a place."""
+    root = tree(site.file)
+    return [
+        ast.unparse(node.args[1])
+        for node in (walk(root) if root is not None else ())
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) == "TensorDataset"
+        and len(node.args) > 1
+    ]
+
+
 def _parsed(text: str) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body

@@ -10,7 +10,9 @@ import numpy as np
 
 from ...events import VIEWS, Batch, ModuleCall, Op, Site, Value, ancestors, lineage, whole_of
 from ...rule import Rule, distinct
+from ..losses.origin import Repeated, learned_from
 from ..source.places import Place, assigned_before, assignments, function_around, tree, walk
+from .corrupted import spoiled_target
 
 LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 STEPS = 3  # in which it was so, and then it is told
@@ -32,7 +34,7 @@ class TargetInInput(Rule):
     id = "PL913"
     severity = "error"
     summary = "the target is part of the input"
-    ops = (*LOSSES, "sub")
+    ops = (*LOSSES, "sub", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 
     def __init__(self) -> None:
         # what a model was called with last, which may be gone when the loss is computed
@@ -45,16 +47,22 @@ class TargetInInput(Rule):
         self._loader: Site | None = None
         self._calls: dict[Site | None, int] = {}
         self._equal: dict[Site | None, int] = {}
+        self._call: ModuleCall | None = None  # the last of a model
+        self._batches: set[int] = set()  # ids of the tensors of the last batch
+        self._spoiled = Repeated(looks=LOOKS, times=STEPS)
 
     def on_batch(self, event: Batch) -> None:
         """Whose samples come next."""
         self._kind, self._loader = type(whole_of(event.loader.dataset)), event.loader.site
+        self._batches = {v.id for v in event.values}
 
     def on_module_enter(self, call: ModuleCall) -> None:
         """A model gets its inputs."""
         if call.parent is not None or not call.grad_enabled or not call.inputs:
             return
         x, self._given, self._called = call.inputs[0], None, call.site
+        if not x.requires_grad:
+            self._call = call  # of no loss, which is a module, too
         looks = self._calls[call.site] = self._calls.get(call.site, 0) + 1
         self._input = x if looks <= STEPS and not x.requires_grad else None
         if (
@@ -77,6 +85,8 @@ class TargetInInput(Rule):
         given, shape = self._given, self._shape
         target = op.args.get("other" if op.name == "sub" else "target")
         scores = op.args.get("input")
+        if op.name != "sub" and learned_from(op) is not None:
+            self._noise(op)
         if self._input is not None and isinstance(target, Value) and not target.requires_grad:
             self._summed(self._input, target)
         if (
@@ -126,6 +136,19 @@ class TargetInInput(Rule):
                 fix="end the input before the target begins (`series[i : i + n]` and `series[i + n]`), or leave out its column",
             )
 
+    def _noise(self, op: Op) -> None:
+        """The noisy input is the target of the model that should take the noise away."""
+        if not self._spoiled.due(op.site):
+            return
+        spoiled = spoiled_target(op, self._call, self._batches)
+        if spoiled is not None and self._spoiled.again(op.site):
+            self.report(
+                op.site if op.direct or op.module is None else op.module.site,
+                "the target is the input with its noise: the model learns to give it back, and not to take the noise away.",
+                evidence={"noise_at": spoiled.site, "called_at": self._called},
+                fix="compare with the numbers from before the noise was added",
+            )
+
     def _summed(self, x: Value, target: Value) -> None:
         """A running sum or a window over the series that the target is cut from, up to the same
         place.
@@ -173,12 +196,12 @@ class TargetInInput(Rule):
             function = function_around(code.co_filename, code.co_firstlineno, code.co_firstlineno)
             found = _cut(code.co_filename, function) if function is not None else None
             if found is not None:
-                return found
+                return _early(code.co_filename, function, found) or found
         for file in self.session.recorder.files(self.session.script):
             root = tree(file)
             found = _cut(file, root, True) if root is not None else None
             if found is not None:
-                return found
+                return _early(file, root, found) or found
         return self._named()
 
     def _named(self) -> Place | None:
@@ -228,6 +251,26 @@ def _visible(given: Any, wanted: Any, length: int) -> int | None:
     before = given[:, -2].reshape(len(given), -1)
     seen = (last == first[:, None]).all(0) & ~(before == first[:, None]).all(0)
     return length - 1 if seen.any() else None
+
+
+def _early(file: str, scope: Any, cut: Place) -> Place | None:
+    """The line that picks the target one step too early, `series[i + n - 1]` beside
+    `series[i : i + n]`.
+    """
+    picked = {
+        ast.unparse(n.value): ast.unparse(n.slice.upper)
+        for n in ast.walk(scope)
+        if isinstance(n, ast.Subscript)
+        and isinstance(n.slice, ast.Slice)
+        and n.slice.upper is not None
+        and n.lineno == cut.line
+    }
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            end = picked.get(ast.unparse(node.value))
+            if end is not None and ast.unparse(node.slice) == f"{end} - 1":
+                return Place(file, node.lineno)
+    return None
 
 
 def _cut(file: str, scope: Any, moving: bool = False) -> Place | None:

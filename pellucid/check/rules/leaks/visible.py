@@ -10,10 +10,12 @@ import numpy as np
 
 from ...events import VIEWS, Op, Site, Value, ancestors, lineage
 from ...rule import Rule, cause_site, distinct
+from ..losses.origin import learned_from
 from ..source.places import assigned_before
 from .same_places import FORECASTS, kept_tokens, looks_ahead, next_slice
 
 LONG = 6  # tokens of a sequence
+SHORT = 3  # where each of them is compared
 MANY = 48  # tokens of a batch
 KINDS = 4  # different tokens
 TIMES = 3  # steps
@@ -59,16 +61,10 @@ class TargetVisible(Rule):
         if op.name in ATTENTION or op.name == "softmax":
             self._masked(op)
             return
-        scores, target = op.args.get("input"), op.args.get("target")
-        if (
-            not op.grad_enabled
-            or not isinstance(scores, Value)
-            or not isinstance(target, Value)
-            or not scores.requires_grad
-            or target.is_floating_point
-            or target.numel < MANY
-        ):
+        both = learned_from(op)
+        if both is None or both[1].is_floating_point or both[1].numel < MANY:
             return
+        scores, target = both
         looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
         if looked > 8:
             return
@@ -85,7 +81,7 @@ class TargetVisible(Rule):
         self._two_ahead(op, target, wanted, given)
         rows = [(o, ids) for o, ids in given if ids.ndim == 2 and ids.size == wanted.size]
         for o, ids in rows:
-            if ids.shape[1] < LONG:
+            if ids.shape[1] < SHORT:
                 continue
             table = wanted.reshape(ids.shape)
             inside = known.reshape(ids.shape)
@@ -120,17 +116,10 @@ class TargetVisible(Rule):
 
     def _forecast(self, op: Op) -> None:
         """A loss of numbers that are the next ones of a series."""
-        scores, target = op.args.get("input"), op.args.get("target")
-        if (
-            not op.grad_enabled
-            or not isinstance(scores, Value)
-            or not isinstance(target, Value)
-            or not scores.requires_grad
-            or target.ndim < 2
-            or target.numel < MANY
-            or target.numel > LARGE
-        ):
+        both = learned_from(op)
+        if both is None or both[1].ndim < 2 or not MANY <= both[1].numel <= LARGE:
             return
+        scores, target = both
         looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
         if looked > 8:
             return

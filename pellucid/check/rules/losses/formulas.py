@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Value, lineage
+from ...events import VIEWS, Op, Value, made_by
 from ...rule import Rule, cause_site, distinct
 from .origin import Repeated
 
@@ -253,7 +253,7 @@ class LossFormula(Rule):
                 or not self._repeated.due(op.site)
             ):
                 continue
-            compared = next((o for o in lineage(mask, VIEWS, 6) if o.name not in VIEWS), None)
+            compared = made_by(mask)
             if compared is None or compared.name not in ("lt", "gt", "le", "ge", "ne"):
                 continue
             rows = mask.numpy()
@@ -342,7 +342,7 @@ def _loss_of(value: Value) -> Op | None:
 
 def _squashed(value: Value, name: str) -> Op | None:
     """The softmax or log_softmax that a value is, seen through views."""
-    found = next((o for o in lineage(value, _SAME, 6) if o.name not in _SAME), None)
+    found = made_by(value, _SAME)
     return found if found is not None and found.name == name else None
 
 
@@ -395,9 +395,9 @@ def turned_ratio(op: Op) -> Op | None:
     ratio = op.args.get("input")
     if not isinstance(ratio, Value) or not around_one(op):
         return None
-    found = next((o for o in lineage(ratio, VIEWS) if o.name not in VIEWS), None)
+    found = made_by(ratio)
     if found is not None and found.name == "exp":
-        found = next((o for o in lineage(found.inputs[0], _SUMMED) if o.name not in _SUMMED), None)
+        found = made_by(found.inputs[0], _SUMMED)
         wanted = "sub"
     else:
         wanted = "div"
@@ -412,8 +412,8 @@ def grown_probability(op: Op) -> Op | None:
     other = op.args.get("other")
     if op.args.get("input") != 1 or not isinstance(other, Value):
         return None
-    made = next((o for o in lineage(other, VIEWS, 4) if o.name not in VIEWS), None)
+    made = made_by(other)
     if made is None or made.name != "exp" or not made.inputs:
         return None
-    inner = next((o for o in lineage(made.inputs[0], VIEWS, 4) if o.name not in VIEWS), None)
+    inner = made_by(made.inputs[0])
     return made if inner is not None and inner.name in _NEGATIVE_LOGS else None

@@ -54,6 +54,22 @@ class Origin:
         return self.kind in ("softmax", "sigmoid")
 
 
+def compared(op: Op) -> tuple[Value, Value] | None:
+    """The scores and the target of a loss, where both are tensors."""
+    scores, target = op.args.get("input"), op.args.get("target")
+    if isinstance(scores, Value) and isinstance(target, Value):
+        return scores, target
+    return None
+
+
+def learned_from(op: Op) -> tuple[Value, Value] | None:
+    """The scores and the target of a loss that teaches: only the scores have a gradient."""
+    both = compared(op)
+    if both is None or not both[0].requires_grad or both[1].requires_grad:
+        return None
+    return both
+
+
 def origin(value: Any, depth: int = 60) -> Origin | None:
     """What a value is, None when that is not certain."""
     linear = True

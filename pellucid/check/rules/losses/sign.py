@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, ancestors, lineage
+from ...events import VIEWS, Backward, Op, OptimizerInfo, Site, Value, ancestors, lineage, made_by
 from ...rule import Rule
 from ..labels.labels import BINARY, CLASS_LOSSES, REGRESSION
-from ..source.places import function_around, tree
+from ..source.places import Place, function_around, tree
 
 TIMES = 3  # losses
 LOOKS = 16
@@ -57,6 +57,8 @@ class LossSign(Rule):
         "triplet_margin_loss",
         "maximum",
         "max",
+        "minimum",
+        "min",
         "cross_entropy",
     )
 
@@ -66,6 +68,7 @@ class LossSign(Rule):
         self._optimizers: list[OptimizerInfo] = []
         self._looked: dict[Site | None, int] = {}
         self._seen: dict[Any, list[Any]] = {}  # by kind and place: how often, what to say
+        self._lowest: dict[int, Op] = {}  # the smaller sides of quantile losses, by number
         self._signs: dict[str, set[int]] = {}  # by kind of a loss of the library: its signs
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -80,7 +83,7 @@ class LossSign(Rule):
         if op.name == "cross_entropy":
             self._distances(op)
             return
-        if op.name in ("maximum", "max"):
+        if op.name in ("maximum", "max", "minimum", "min"):
             if len(op.inputs) == 2 and op.grad_enabled:
                 self._quantile(op)
             return
@@ -123,6 +126,12 @@ class LossSign(Rule):
             return
         error = made[0].inputs[-1].producer if made[0] is not None else None
         if error is None or error.name != "sub" or len(error.inputs) != 2:
+            return
+        if op.name.startswith("min"):
+            if not re.search(r"-\s*[\w.]*min(imum)?\(", op.site.text):
+                self._lowest[op.number] = op
+                while len(self._lowest) > 64:
+                    self._lowest.pop(next(iter(self._lowest)))
             return
         if error.inputs[0].requires_grad and not error.inputs[1].requires_grad:
             self._note(
@@ -169,6 +178,7 @@ class LossSign(Rule):
         self._divergence(terms, passed, turned)
         self._overlap(terms, turned)
         graph = list(ancestors([root], limit=2000))
+        self._below(graph, passed, turned)
         self._clipped(graph, passed, turned)
         self._scale(graph, terms, passed, turned)
 
@@ -306,12 +316,27 @@ class LossSign(Rule):
                 if len(product.inputs) == 2 and len(hot) == 1 and hot[0].number in parts:
                     self._note(
                         "overlap",
-                        op.site,
+                        _returned(op.site) or op.site,
                         "this loss is the overlap of prediction and target, without a minus: training makes it small",
                         {"overlap_at": str(product.site)},
                         "`1 - dice`, or `-dice`",
                     )
                     break
+
+    def _below(self, graph: list[Op], passed: dict[int, int], turned: int) -> None:
+        """`min(q * e, (q - 1) * e)` is never above zero: the larger the error, the smaller it is."""
+        for op in graph if self._lowest else ():
+            out = op.output
+            if op.number in self._lowest and out is not None:
+                if passed.get(out.number, 0) * turned > 0:
+                    self._note(
+                        "below",
+                        op.site,
+                        "of the two sides of a quantile loss the smaller one is taken, which is never above zero: training makes the error large",
+                        {"loss": op.site.text if op.site is not None else ""},
+                        "`torch.max(q * error, (q - 1) * error)`",
+                    )
+                return
 
     def _clipped(self, graph: list[Op], passed: dict[int, int], turned: int) -> None:
         """`-max(ratio * adv, clipped * adv)`: the larger of the two is never held back."""
@@ -548,7 +573,7 @@ def _clamped_ratio(value: Value) -> tuple[int, int, bool] | None:
 
 
 def _noise(value: Value) -> bool:
-    made = next((o for o in lineage(value, VIEWS, 4) if o.name not in VIEWS), None)
+    made = made_by(value)
     return made is not None and made.name in ("randn", "randn_like", "normal", "normal_")
 
 
@@ -646,6 +671,15 @@ def _named(weights: tuple[tuple[Op, Value | float], ...]) -> bool:
         if name is not None and _GOOD.search(name) or _GOOD.search(text):
             return True
     return False
+
+
+def _returned(site: Site | None) -> Place | None:
+    """The last line that returns something of the function around a place, if that is no training."""
+    function = function_around(site.file, site.line) if site is not None else None
+    if site is None or function is None or ".backward(" in ast.unparse(function):
+        return None
+    lines = [n.lineno for n in ast.walk(function) if isinstance(n, ast.Return)]
+    return Place(site.file, max(lines)) if lines else None
 
 
 def _square(value: Value) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import Op, Value, lineage
+from ...events import Op, Value, made_by
 from ...rule import Rule
 from ..source.places import assigned_before
 from .unit_length import FLOOR, cosines, least, operands, same_rows, turned
@@ -107,7 +107,7 @@ class SimilarityWrong(Rule):
     def _twice(self, op: Op, value: Value) -> None:
         """The first column is the positive, and it stands among the others once more."""
         target = op.args.get("target")
-        joined = next((o for o in lineage(value, _SCALES, 6) if o.name not in _SCALES), None)
+        joined = made_by(value, _SCALES)
         if (
             joined is None
             or joined.name not in ("cat", "hstack")

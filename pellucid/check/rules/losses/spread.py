@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...events import VIEWS, Backward, Op, Site, Value, ancestors, lineage
+from ...events import VIEWS, Backward, Op, Site, Value, ancestors, lineage, made_by
 from ...rule import Rule
 from .origin import Repeated
 
@@ -154,7 +154,7 @@ class VarianceAsDeviation(Rule):
 
 def _exponential(value: Value) -> Op | None:
     """The `exp` that a value is the result of."""
-    made = next((o for o in lineage(value, _SAME, 4) if o.name not in _SAME), None)
+    made = made_by(value, _SAME)
     return made if made is not None and made.name == "exp" and made.inputs else None
 
 
@@ -169,7 +169,7 @@ def _scales_noise(op: Op) -> Op | None:
 
 
 def _is_drawn(value: Value) -> bool:
-    made = next((o for o in lineage(value, _SAME, 4) if o.name not in _SAME), None)
+    made = made_by(value, _SAME)
     return made is not None and made.name in _NOISE and not value.requires_grad
 
 

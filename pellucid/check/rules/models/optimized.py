@@ -7,9 +7,10 @@ import re
 import weakref
 from typing import Any, ClassVar
 
-from ...events import Backward, ModuleCall, Op, OptimizerInfo, Step, Update, Value
+from ...events import Backward, Failure, ModuleCall, Op, OptimizerInfo, Step, Update, Value
 from ...numbers import number_of
 from ...rule import Rule
+from ..source.attributes import computed, made_of_one, unregistered
 from ..source.places import (
     Place,
     assignments,
@@ -591,12 +592,31 @@ class ParamNotInOptimizer(_Leaves):
                 if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
                     self._facts[key] = self._look(value)
 
+    def on_error(self, failure: Failure) -> None:
+        """A second backward through the graph that an attribute of a module was computed with."""
+        if (
+            failure.op is None
+            or failure.op.name != "backward"
+            or "second time" not in str(failure.exception)
+        ):
+            return
+        found = computed(self.session.recorder)
+        if found is not None:
+            place, name = found
+            self.report(
+                place,
+                f"{made_of_one(name)}; the second backward fails, because the graph of that computation is freed.",
+                evidence={"backward": str(failure.site)},
+                fix="compute first, and make the result a parameter: `nn.Parameter(torch.randn(n) * 0.02)`",
+                severity="error",
+            )
+
     def _look(self, value: Value) -> Any:
         if value.tensor is None or not value.tensor.requires_grad:
             return None
         owner = self.owner(value)
         if owner is None:
-            found = self._plain(value)
+            found = unregistered(self.session.recorder, value, self.inputs)
         else:
             root, path = owner
             teacher = number_of(root) in self.evaluated and number_of(root) not in self.in_training
@@ -671,31 +691,6 @@ class ParamNotInOptimizer(_Leaves):
             found = given_twice(self.optimizers, self.of, self._vain)
             if left and found is not None:
                 tell_twice(self, *found, [self._facts[k][3] for k in left])
-
-    def _plain(self, value: Value) -> Any:
-        """A tensor that is no parameter of a module."""
-        if value.id in self.inputs:
-            return None
-        tensor, recorder = value.tensor, self.session.recorder
-        for module in recorder.names.alive():
-            for name, held in vars(module).items():
-                if name.startswith("_"):
-                    continue
-                inside = (
-                    held.values()
-                    if isinstance(held, dict)
-                    else held
-                    if isinstance(held, (list, tuple))
-                    else ()
-                )
-                if held is tensor or any(x is tensor for x in inside):
-                    place = attribute_place(recorder, module, name)
-                    return (
-                        ("attribute", str(place), name),
-                        place,
-                        f"`self.{name}` is not an nn.Parameter, so the module does not know it",
-                    )
-        return (("tensor", value.id), None, "") if value.name is not None else None
 
     def _container(self, root: Any) -> tuple[Any, str] | None:
         """The list or dict of a module's that hides a model from it."""

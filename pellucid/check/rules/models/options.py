@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, ModuleCall, Op, OptimizerInfo, SchedulerStep, Site, Value, lineage
+from ...events import ModuleCall, Op, OptimizerInfo, SchedulerStep, Site, Value, made_by
 from ...rule import Rule, cause_site
 from ..source.origins import written_at
 
@@ -134,7 +134,7 @@ class ArgumentAbsurd(Rule):
         rate = op.args.get("input")
         if not isinstance(rate, Value) or not op.arg("log_input", True):
             return
-        made = next((o for o in lineage(rate, VIEWS, 6) if o.name not in VIEWS), None)
+        made = made_by(rate)
         if made is not None and made.name in _POSITIVE:
             self._at(
                 cause_site(op),
@@ -146,9 +146,7 @@ class ArgumentAbsurd(Rule):
     def _sharp(self, op: Op) -> None:
         """Scores of attention that are multiplied by the root of the size, or by the size."""
         if op.name == "softmax":
-            made = next(
-                (o for o in lineage(op.inputs[0], _MASKED, 8) if o.name not in _MASKED), None
-            )
+            made = made_by(op.inputs[0], _MASKED)
             if made is None or made.name not in ("mul", "div") or len(made.inputs) != 1:
                 return
             number = made.args.get("other")
@@ -267,19 +265,39 @@ class ArgumentAbsurd(Rule):
                 )
 
     def _momentum(self, event: OptimizerInfo, group: dict[str, Any]) -> None:
-        """Plain SGD: a momentum that averages nothing, a decay that outweighs every gradient."""
+        """Plain SGD: a momentum that averages nothing, a decay at another place, or one that outweighs
+        every gradient.
+        """
         momentum, decay, lr = (group.get(k) for k in ("momentum", "weight_decay", "lr"))
         if event.class_name != "SGD" or not all(
             isinstance(x, (int, float)) for x in (momentum, decay, lr)
         ):
             return
+        call = event.site.call if event.site is not None else None
+        given = call.arguments if call is not None else []
+        given = [] if any(text.startswith("*") for text in given) else given
+        dampening = group.get("dampening", 0)
         if 0 < momentum < _MOMENTUM:
+            place = " The third argument of SGD is its momentum" if len(given) > 2 else ""
+            if len(given) > 3:
+                place += f", and the fourth, {dampening:g} here, its dampening"
             self._optimizer(
                 event,
                 "momentum",
                 momentum,
-                f"momentum={momentum:g} averages nothing: the third argument of SGD is the momentum, the fourth its dampening.",
-                "write `momentum=` and `weight_decay=` by name",
+                f"momentum={momentum:g} averages nothing.{place}{'.' if place else ''}",
+                "write `momentum=` and `weight_decay=` by name"
+                if len(given) > 2
+                else "usual values are between 0.8 and 0.99",
+            )
+        elif 0 < dampening < _MOMENTUM <= momentum and len(given) > 3:
+            self._optimizer(
+                event,
+                "dampening",
+                dampening,
+                f"{dampening:g} is given to SGD as its dampening, which is the fourth argument and does nothing when it is so small; "
+                "the weight decay keeps its default.",
+                f"write it by name: `weight_decay={dampening:g}`",
             )
         elif momentum < 1 and decay < _DECAYED and lr * decay / (1 - momentum) >= _PULLED:
             self._optimizer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...events import VIEWS, Op, Value, lineage
+from ...events import Op, Value, made_by
 from ...rule import Rule
 from ..losses.origin import Repeated
 
@@ -32,7 +32,7 @@ class OneLevel:
             or not self._repeated.due(op.site)
         ):
             return
-        made = next((o for o in lineage(index, VIEWS, 6) if o.name not in VIEWS), None)
+        made = made_by(index)
         drawn = made.output if made is not None and made.name == "randint" else None
         if made is None or drawn is None or drawn.numel != 1 or not self._repeated.again(op.site):
             return

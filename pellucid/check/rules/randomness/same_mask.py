@@ -22,6 +22,7 @@ from ...events import (
     Value,
     ancestors,
     lineage,
+    made_by,
 )
 from ...fingerprint import fingerprint
 from ...numbers import number_of
@@ -177,7 +178,7 @@ class SameMask(Rule):
             return
         x = call.inputs[0]
         if not x.requires_grad:
-            made = next((o for o in lineage(x, VIEWS, 6) if o.name not in VIEWS), None)
+            made = made_by(x)
             if made is None or made.module is None:
                 self._judges[number_of(call.module)] = (
                     self.step
@@ -191,7 +192,7 @@ class SameMask(Rule):
             ):
                 self._latents[number_of(call.module)] = base, call.site
         elif x.requires_grad:
-            made = next((o for o in lineage(x, VIEWS, 6) if o.name not in VIEWS), None)
+            made = made_by(x)
             root = made.module.root.module if made is not None and made.module is not None else None
             base, site = self._latents.pop(number_of(root), (None, None))
             judges = self.step - self._judges.get(number_of(call.module), -9) <= 2

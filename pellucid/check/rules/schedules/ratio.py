@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Value, lineage
+from ...events import VIEWS, Op, Site, Value, lineage, made_by
 from ...rule import Rule
 from ..losses.formulas import around_one
+from ..losses.origin import Repeated
 from ..source.places import assigned_before
 
 _BETWEEN = VIEWS | {"exp", "sum", "mean"}  # from the log-probabilities' difference to the ratio
@@ -40,6 +41,8 @@ class RatioAlwaysOne(Rule):
 
     def __init__(self) -> None:
         self._ratios: dict[Site, _Ratio] = {}
+        self._equal = Repeated(looks=_KEPT, times=4)
+        self._apart: set[Site | None] = set()  # places where old and new have differed
 
     def on_op(self, op: Op) -> None:
         """A ratio is clipped."""
@@ -55,11 +58,13 @@ class RatioAlwaysOne(Rule):
         if compared is None or len(compared.inputs) != 2:
             return
         new, old = compared.inputs
+        if new.requires_grad and old.requires_grad and self._itself(compared, op, ratio):
+            return
         if not new.requires_grad or old.requires_grad:
             return
         if held is None:
             held = self._ratios[op.site] = _Ratio()
-        made = next((o for o in lineage(old) if o.name not in VIEWS), None)
+        made = made_by(old)
         values = ratio.numpy()
         if made is None or made.step != op.step or values is None:
             held.moved = True
@@ -76,13 +81,33 @@ class RatioAlwaysOne(Rule):
         if len(steps) > 1 and len(steps) * ratio.shape[0] > max(rows for *_, rows in samples):
             self._tell(compared, op, len(steps))
 
-    def _tell(self, compared: Op, clipped: Op, updates: int) -> None:
+    def _itself(self, compared: Op, clipped: Op, ratio: Value) -> bool:
+        """Whether both sides have a gradient and are equal: nothing flows through the ratio."""
+        values = ratio.numpy()
+        if values is None or np.abs(values - 1).max() > _ROUNDING:
+            self._apart.add(compared.site)
+        if compared.site in self._apart:
+            return False
+        if self._equal.again(compared.site):
+            self.report(
+                self._made_at(compared) or clipped.site,
+                "the ratio of new to old probabilities is exactly 1, and both sides have the same gradient, so none is left: "
+                "the old log-probabilities are those that are computed now.",
+                evidence={"clipped_at": clipped.site, "ratio_at": compared.site},
+                fix="compute the old log-probabilities once, without gradients, before the first update of these samples",
+            )
+        return True
+
+    def _made_at(self, compared: Op) -> Any:
+        """The line that made the old log-probabilities."""
         text = compared.written("other")
-        place: Any = compared.site or clipped.site
         if text is not None and text.isidentifier():
-            place = assigned_before(compared.site, text) or place
+            return assigned_before(compared.site, text) or compared.site
+        return compared.site
+
+    def _tell(self, compared: Op, clipped: Op, updates: int) -> None:
         self.report(
-            place,
+            self._made_at(compared) or clipped.site,
             "the ratio of new to old probabilities is exactly 1 in each update on the same "
             "samples: the old log-probabilities come from the policy that is being updated, so "
             "clipping has no effect.",

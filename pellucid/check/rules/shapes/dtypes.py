@@ -59,6 +59,7 @@ _ARITHMETIC = (
     "addcmul",
     "lerp",
 )
+_APART = 8  # between the whole numbers of which a division leaves one
 _WHOLE = {
     "uint8": (0, 255),
     "int8": (-128, 127),
@@ -105,6 +106,7 @@ class DeviceDtypeMixed(Rule):
                 "bitwise_not",
                 *SUMS,
                 *_PERIODIC,
+                "floor_divide",
                 "from_numpy",
             )
         ),
@@ -146,6 +148,9 @@ class DeviceDtypeMixed(Rule):
             return
         if op.name in _PERIODIC:
             self._beyond_digits(op)
+            return
+        if op.name == "floor_divide":
+            self._divided(op, made)
             return
         if made.dtype in _WHOLE:
             if op.name in _COMPUTED or op.name == "bitwise_not":
@@ -463,6 +468,20 @@ class DeviceDtypeMixed(Rule):
                 "takes the dtype of its argument"
             ),
         )
+
+    def _divided(self, op: Op, made: Value) -> None:
+        """Whole numbers of many values, divided so that one of them is left."""
+        source = op.inputs[0] if op.inputs else None
+        if source is None or "int" not in source.dtype or not 8 <= made.numel <= _SEEN:
+            return
+        before, after = source.numpy(), made.numpy()
+        if before is None or after is None or before.max() - before.min() < _APART:
+            return
+        if after.min() == after.max():
+            self._flattened[op.number] = (
+                op,
+                [float(before.min()), float(before.max()), float(after.min())],
+            )
 
     # ---- casts -------------------------------------------------------------------------------------------------------
     def _cast(self, op: Op) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...events import Op, Value, lineage
+from ...events import Op, Value, made_by
 from ...rule import Rule
 from ..labels.class_axis import class_axis
 from ..losses.origin import Repeated
@@ -79,4 +79,4 @@ class NormWrongAxis(Rule):
 
 def _plain(value: Value) -> Op | None:
     """What made a value, but for what keeps its axes."""
-    return next((o for o in lineage(value, _SAME, 8) if o.name not in _SAME), None)
+    return made_by(value, _SAME)

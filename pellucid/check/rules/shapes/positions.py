@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Value, lineage
+from ...events import VIEWS, Op, Site, Value, made_by
 from ...rule import Rule
 from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
@@ -92,7 +92,7 @@ class PositionsOfTheBatch(Rule):
             or not table.requires_grad
         ):
             return
-        made = next((o for o in lineage(ids, VIEWS, 6) if o.name not in VIEWS), None)
+        made = made_by(ids)
         if made is None or made.name not in _CONSTANT or not self._places.due(op.site):
             return
         rows = ids.numpy()

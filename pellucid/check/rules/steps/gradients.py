@@ -413,6 +413,10 @@ class ZeroBetweenBackwardAndStep(_Gradients):
             for v in values
             if v.id in self.lost and not any(p.used for p in self.lost[v.id][0])
         ]
+        if not lost:
+            # the last backward was meant for this step, and has not reached what it moves
+            for p in (p for passes in self.fresh.values() for p in passes):
+                p.read |= p.leaves
         if not lost or not all(is_empty(v) for v in values):
             return
         self._bad[number] = self._bad.get(number, 0) + 1

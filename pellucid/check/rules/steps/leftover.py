@@ -46,6 +46,12 @@ class LeftoverGradients(_Gradients):
         self._seen: dict[Any, _Seen] = {}
         # second backward calls of pairs, by number: which other optimizer must not use them
         self._doubted: dict[int, Any] = {}
+        # the last backward, what it was called on, and places where it was a part of the next one
+        self._first: tuple[_Pass, tuple[Value, ...]] | None = None
+        self._looks = 0
+        self._twice: dict[Site, int] = {}
+        self._attacks: dict[int, set[int]] = {}  # by number of a backward: inputs that it reached
+        self._left: dict[Site, int] = {}  # by place of such a call: steps that used it
         self._meant: set[Any] = set()  # pairs of which both optimizers use the second
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -54,6 +60,11 @@ class LeftoverGradients(_Gradients):
 
     def made(self, gradients: _Pass, event: Backward) -> None:
         """What waits for a step when the next backward runs."""
+        if gradients.site is not None and (inputs := self._inputs(event)):
+            self._attacks[gradients.number] = inputs
+            if len(self._attacks) > 256:
+                del self._attacks[next(iter(self._attacks))]
+        self._part_of_the_next(gradients, event)
         if len(self._optimizers) < 2:
             return
         for number, steps in self._steps.items():
@@ -80,6 +91,7 @@ class LeftoverGradients(_Gradients):
                 self._meant.add(key)
         if event.closure or len(passes) < 2:
             return
+        self._attacked(passes, waiting)
         together = next((held for held in waiting if len(held) > 1), None)
         if together is None:
             return
@@ -88,6 +100,71 @@ class LeftoverGradients(_Gradients):
         if not others or first.site == last.site:
             return
         self._pair(first, last, others[0], event)
+
+    def _part_of_the_next(self, gradients: _Pass, event: Backward) -> None:
+        """A loss that backward was called on, and that is a term of the next one: its gradients are
+        added once more.
+        """
+        first, self._first = self._first, (gradients, event.roots)
+        if first is None or event.how != "backward" or self._looks > 64:
+            return
+        self._looks += 1
+        before, roots = first
+        if before.site is None or before.site == event.site or before.used:
+            return
+        both = before.leaves & gradients.leaves
+        waiting = {p for leaf in both for p in self.fresh.get(leaf, ())}
+        if before not in waiting:
+            return
+        numbers = {v.number for v in roots}
+        if any(v.number in numbers for o in _sums(event.roots) for v in o.inputs):
+            count = self._twice[before.site] = self._twice.get(before.site, 0) + 1
+            if count == TIMES:
+                self.report(
+                    before.site,
+                    "the loss of this backward is also a term of the one after it, so its gradients are counted twice in each step.",
+                    evidence={"added_to_by": str(event.site), "steps": count},
+                    fix="call backward once, on the sum",
+                )
+
+    def _inputs(self, event: Backward) -> set[int]:
+        """Leaves that a backward reaches, were made in this step and are in no optimizer: an attack
+        looks for the direction in which the loss grows.
+        """
+        found = {
+            a.value.id
+            for a in event.accumulated
+            if a.value.step == self.step and a.value.ndim and a.value.parameter is None
+        }
+        trained = {v.id for o in self._optimizers for v in o.params()} if found else set[int]()
+        return found - trained if trained else set()
+
+    def _attacked(self, passes: list[_Pass], waiting: list[list[_Pass]]) -> None:
+        """A step that uses what an attack, a function of its own, has left beside the loss of the
+        training.
+        """
+        for p in passes:
+            if p.site is None or not p.read & self._attacks.get(p.number, set()):
+                continue
+            others = [
+                q.site
+                for held in waiting
+                if p in held
+                for q in held
+                if q.number not in self._attacks and q.number > p.number
+            ]
+            if not others or any(s is None or s.code is p.site.code for s in others):
+                continue
+            count = self._left[p.site] = self._left.get(p.site, 0) + 1
+            if count == TIMES:
+                self.report(
+                    p.site,
+                    "this backward is for the gradient of the input, and what it leaves in the parameters is still there when the step "
+                    "uses them: each step follows both losses.",
+                    evidence={"added_to_by": str(others[-1]), "steps": count},
+                    fix="take the gradient of the input alone: `torch.autograd.grad(loss, x)`, or clear those of the parameters afterwards",
+                )
+            return
 
     def _pair(self, first: _Pass, last: _Pass, other: OptimizerInfo, event: Step) -> None:
         own = event.optimizer
@@ -147,6 +224,18 @@ class LeftoverGradients(_Gradients):
                     evidence=evidence,
                     fix=f"call `{own}.zero_grad()` right before this backward",
                 )
+
+
+def _sums(roots: tuple[Value, ...]) -> Iterator[Op]:
+    """The operations that add up and weigh the terms of a loss."""
+    waiting = list(roots)
+    for _ in range(60):
+        op = waiting.pop().producer if waiting else None
+        if op is not None and op.name in ("add", "sub", "mul", "div", "stack", "sum", "mean"):
+            yield op
+            waiting += [v for v in op.inputs if v.numel == 1]
+        elif not waiting:
+            return
 
 
 def _fed(roots: tuple[Value, ...], above: set[int], below: set[int]) -> Iterator[Op]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...events import OptimizerInfo, SchedulerStep, Step
+from ...events import Op, OptimizerInfo, SchedulerStep, Step
 from ...rule import Rule
 from ..source.places import Place, tree, walk
 from .never_true import constant_counters, never_instances, unread_seeds
+from .ramps import Ramps
 
 _KEYS = frozenset("lr momentum weight_decay betas eps alpha".split())
 _OWN = frozenset(
@@ -38,7 +39,10 @@ class SettingWithoutEffect(Rule):
         "a setting of an optimizer or a layer is changed where it is not read, or never changes"
     )
 
+    ops = ("mul",)
+
     def __init__(self) -> None:
+        self._ramps = Ramps()
         self._first: dict[int, tuple[dict[str, Any], set[str]]] = {}
         self._told: set[Any] = set()
         self._made: dict[int, tuple[Any, list[float]]] = {}  # by optimizer: where, learning rates
@@ -48,8 +52,21 @@ class SettingWithoutEffect(Rule):
         self._left: dict[Any, list[Any]] = {}
         self._last: OptimizerInfo | None = None  # that stepped
 
+    def on_op(self, op: Op) -> None:
+        """A loss times a number."""
+        if op.grad_enabled:
+            self._ramps.see(op)
+
     def finish(self) -> None:
         """Conditions that are never true, numbers that never change."""
+        for place, site, steps in self._ramps.found():
+            self.report(
+                place,
+                f"this whole-number division gives 0, and with it the weight of a term of the loss, in all {steps} steps: "
+                "nothing learns from that term.",
+                evidence={"multiplied_at": site, "steps": steps},
+                fix="divide with `/`",
+            )
         for file in self.session.recorder.files(self.session.script) if self.step else ():
             root = tree(file)
             for find in (never_instances, constant_counters, unread_seeds):

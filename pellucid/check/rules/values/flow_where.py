@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, lineage
+from ...events import VIEWS, Op, lineage, made_by
 from ...rule import cause_site
 from ..source.origins import called_at
 from ..source.places import Place, birthplace, ended_at, function_around, given
@@ -353,7 +353,7 @@ def gated(flow: Any, made: list[Op]) -> tuple[float, int, Op] | None:
             grown, times = grown * flow.crossed[op.number][state.number], times + 1
             sizes.append(flow.crossed[op.number][gate.number])
         if times == len(ops) and grown > 1e4 and sizes[-1] > 1e3 * sizes[0] and gate is not None:
-            origin = next((o for o in lineage(gate, VIEWS, 8) if o.name not in VIEWS), None)
+            origin = made_by(gate)
             if origin is not None:
                 return grown, times, origin
     return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Value, ancestors, lineage
+from ...events import VIEWS, Op, Value, ancestors, lineage, made_by
 from ...rule import Rule
 from ..source.places import Place, function_around
 
@@ -32,7 +32,7 @@ def tiled_apart(op: Op) -> tuple[Op, Op, int, int] | None:
         return None
     if index.requires_grad or not index.ndim or index.shape[0] != rows.shape[0]:
         return None
-    made = next((o for o in lineage(index, _SAME, 12) if o.name not in _SAME), None)
+    made = made_by(index, _SAME)
     if made is None or not made.inputs or not made.inputs[0].ndim:
         return None
     out = made.output
