@@ -189,8 +189,8 @@ _LAZY_NAMES = {
     "gru": "nn._recurrent",
     "rnn_tanh": "nn._recurrent",
     "rnn_relu": "nn._recurrent",
-    "Stream": "cuda",
-    "Event": "cuda",
+    "Stream": "cpu._streams",
+    "Event": "cpu._streams",
     **dict.fromkeys(
         (
             "_assert",

@@ -40,7 +40,7 @@ from pellucid.api.overriding import DisableTorchFunction as DisableTorchFunction
 from pellucid.api.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from torch import DoubleStorage as DoubleStorage
 from torch import DoubleTensor as DoubleTensor
-Event: _Any
+from pellucid.cpu._streams import Event as Event
 from torch import FloatStorage as FloatStorage
 from torch import FloatTensor as FloatTensor
 FloatType: _Any
@@ -73,7 +73,7 @@ from torch import ShortTensor as ShortTensor
 from pellucid.devices import Size as Size
 from torch import FloatStorage as Storage
 from pellucid.ops.shape.storages import StorageBase as StorageBase
-Stream: _Any
+from pellucid.cpu._streams import Stream as Stream
 StringType: _Any
 from pellucid.api.symbols import SymBool as SymBool
 from pellucid.api.symbols import SymFloat as SymFloat

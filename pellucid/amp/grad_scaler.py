@@ -80,7 +80,7 @@ class GradScaler:
 
     def __init__(
         self,
-        device: str = "cuda",
+        device: str | None = "cuda",
         init_scale: float = 2.0**16,
         growth_factor: float = 2.0,
         backoff_factor: float = 0.5,
@@ -89,7 +89,7 @@ class GradScaler:
     ) -> None:
         self._device = device
         self._enabled = enabled
-        if enabled and device != "cpu":
+        if enabled and device not in ("cpu", None):
             warn(
                 f"torch.{device}.amp.GradScaler is enabled, but {device.upper()} is not available.  Disabling.",
                 UserWarning,

@@ -18,7 +18,7 @@ from .pipes.base import (
     _MapDataPipeSerializationWrapper,
 )
 from .pipes.graph import apply_shuffle_settings
-from .sampler import BatchSampler, InfiniteSampler, RandomSampler, SequentialSampler
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, _InfiniteConstantSampler
 
 if TYPE_CHECKING:
     # whose variables may have a default, which type checkers know in every version of Python
@@ -150,7 +150,7 @@ class DataLoader(Generic[T_co]):
             )
         if sampler is None:
             if self._dataset_kind == _DatasetKind.Iterable:
-                sampler = InfiniteSampler()
+                sampler = _InfiniteConstantSampler()
             elif shuffle:
                 sampler = RandomSampler(cast(Any, dataset), generator=generator)
             else:

@@ -225,7 +225,7 @@ class BatchSampler(Sampler[list[int]]):
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
-class InfiniteSampler(Sampler[None]):
+class _InfiniteConstantSampler(Sampler[None]):
     """The sampler of streams, which have no indices."""
 
     def __iter__(self) -> Iterator[None]:

@@ -127,7 +127,7 @@ class Transform:
         return shape
 
 
-class SameForAll(Transform):
+class _SameForAll(Transform):
     """Transforms without parameters: all of one class are equal."""
 
     def __eq__(self, other: object) -> bool:

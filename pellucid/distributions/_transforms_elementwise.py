@@ -10,10 +10,10 @@ from ..core.tensor import Tensor
 from ..dtypes import finfo
 from . import constraints
 from ._functions import T
-from ._transform import SameForAll, Transform
+from ._transform import Transform, _SameForAll
 
 
-class ExpTransform(SameForAll):
+class ExpTransform(_SameForAll):
     """`y = exp(x)`.
 
     >>> import pellucid as torch
@@ -87,7 +87,7 @@ def _clipped_sigmoid(x: Tensor) -> Tensor:
     return T.clamp(T.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
 
 
-class SigmoidTransform(SameForAll):
+class SigmoidTransform(_SameForAll):
     """`y = 1 / (1 + exp(-x))`; images stay strictly inside (0, 1).
 
     >>> import pellucid as torch
@@ -112,7 +112,7 @@ class SigmoidTransform(SameForAll):
         return -T.softplus(-x) - T.softplus(x)
 
 
-class SoftplusTransform(SameForAll):
+class SoftplusTransform(_SameForAll):
     """`y = log(1 + exp(x))`, computed as x where x > 20.
 
     >>> import pellucid as torch
@@ -135,7 +135,7 @@ class SoftplusTransform(SameForAll):
         return -T.softplus(-x)
 
 
-class TanhTransform(SameForAll):
+class TanhTransform(_SameForAll):
     """`y = tanh(x)`; use `cache_size=1` where inverses of values near 1 are needed.
 
     >>> import pellucid as torch
@@ -159,7 +159,7 @@ class TanhTransform(SameForAll):
         return 2.0 * (math.log(2.0) - x - T.softplus(-2.0 * x))
 
 
-class AbsTransform(SameForAll):
+class AbsTransform(_SameForAll):
     """`y = |x|`; not bijective: the inverse is x = y.
 
     >>> import pellucid as torch

@@ -11,7 +11,7 @@ from ..dtypes import finfo
 from ..errors import ArgumentValueError, UnsupportedError
 from . import constraints
 from ._functions import L, T
-from ._transform import SameForAll, Transform
+from ._transform import Transform, _SameForAll
 from .utils import sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 
@@ -21,7 +21,7 @@ def _at_least_1d(shape: Any) -> Any:
     return shape
 
 
-class SoftmaxTransform(SameForAll):
+class SoftmaxTransform(_SameForAll):
     """Softmax over the last dimension; not bijective: the inverse is the logarithm.
 
     >>> import pellucid as torch
@@ -46,7 +46,7 @@ class SoftmaxTransform(SameForAll):
         return _at_least_1d(shape)
 
 
-class StickBreakingTransform(SameForAll):
+class StickBreakingTransform(_SameForAll):
     """Vectors of K-1 numbers to K positive ones that sum to 1: each takes a share of what the ones
     before left.
 
@@ -88,7 +88,7 @@ class StickBreakingTransform(SameForAll):
         return shape[:-1] + (shape[-1] - 1,)
 
 
-class LowerCholeskyTransform(SameForAll):
+class LowerCholeskyTransform(_SameForAll):
     """Matrices to lower triangular ones with a positive diagonal (its exponential).
 
     >>> import pellucid as torch
@@ -107,7 +107,7 @@ class LowerCholeskyTransform(SameForAll):
         return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
 
 
-class PositiveDefiniteTransform(SameForAll):
+class PositiveDefiniteTransform(_SameForAll):
     """Matrices to positive definite ones, through a Cholesky factor.
 
     >>> import pellucid as torch

@@ -18,6 +18,7 @@ _LAZY = (
     "_triton",
     "benchmark",
     "checkpoint",
+    "collect_env",
     "cpp_extension",
     "deterministic",
     "dlpack",

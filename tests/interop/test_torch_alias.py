@@ -297,6 +297,36 @@ def test_classes_name_pytorchs_modules():
     ]
 
 
+def test_every_class_is_found_where_it_says_it_is():
+    """A pickle names a class by its module, so the module has to have it."""
+    assert python(
+        """
+        import importlib, pickle, pkgutil, sys
+        import torch, torch.utils.data
+        for package in (torch.utils.data, torch.distributions, torch.nn, torch.optim, torch.autograd, torch.fx):
+            home = sys.modules[package.__name__.replace("torch", "pellucid", 1)]
+            for each in pkgutil.walk_packages(home.__path__, home.__name__ + "."):
+                importlib.import_module(each.name)
+        kinds = {
+            kind
+            for name, module in list(sys.modules.items())
+            if name.startswith(("pellucid", "torch")) and module is not None
+            for kind in list(vars(module).values())
+            if isinstance(kind, type) and kind.__module__.startswith("torch") and kind.__qualname__.isidentifier()
+        }
+        def lost(kind):
+            module = importlib.import_module(kind.__module__)
+            return getattr(module, kind.__qualname__, None) is not kind
+        print(len(kinds) > 500, sorted(map(str, filter(lost, kinds))))
+        class Stream(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                return iter(range(3))
+        loader = torch.utils.data.DataLoader(Stream())
+        print(list(pickle.loads(pickle.dumps(loader))))
+        """
+    ) == ["True []", "[tensor([0]), tensor([1]), tensor([2])]"]
+
+
 def test_without_the_alias_classes_name_their_own_modules():
     assert python("import pellucid\nprint(pellucid.nn.Linear.__module__)", start="") == [
         "pellucid.nn.modules.linear"

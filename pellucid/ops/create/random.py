@@ -44,7 +44,7 @@ class Generator(random.Generator):
     """A stream of random numbers, equal to PyTorch's CPU generator of the same seed.
 
     Args:
-        device: only "cpu".
+        device: only "cpu", which None means too.
 
     >>> import pellucid as torch
     >>> torch.Generator().manual_seed(0).initial_seed()
@@ -55,7 +55,7 @@ class Generator(random.Generator):
     __module__ = "pellucid"
 
     def __init__(self, device: Any = "cpu") -> None:
-        super().__init__(dtypes.device(device))
+        super().__init__(dtypes.device("cpu" if device is None else device))
 
     def get_state(self) -> Any:
         """The state as a uint8 tensor of 5056 bytes."""

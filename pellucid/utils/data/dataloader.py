@@ -17,6 +17,7 @@ from ...data.sampler import BatchSampler as BatchSampler
 from ...data.sampler import RandomSampler as RandomSampler
 from ...data.sampler import Sampler as Sampler
 from ...data.sampler import SequentialSampler as SequentialSampler
+from ...data.sampler import _InfiniteConstantSampler as _InfiniteConstantSampler
 
 _collate_fn_t = Callable[[list[Any]], Any]
 _worker_init_fn_t = Callable[[int], None]
