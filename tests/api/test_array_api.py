@@ -188,3 +188,15 @@ def test_different_complex_numbers(xp):
     assert values.tolist() == [-1j, 1 + 1j, 2 + 0j] and counts.tolist() == [1, 2, 1]
     assert values[inverse].tolist() == x.tolist() and indices.tolist() == [3, 0, 1]
     assert xp.unique_values(x).shape == (3,)
+
+
+def test_vecdot_asks_for_vectors_of_one_size(xp):
+    x, one, empty = xp.ones((2, 3)), xp.ones((2, 1)), xp.ones(0)
+    for space in (xp, xp.linalg):
+        for a, b in ((x, one), (one, x), (x, empty), (xp.asarray([1]), xp.asarray([1, 2, 3]))):
+            with pytest.raises(ValueError, match="along the axis"):
+                space.vecdot(a, b)
+        assert space.vecdot(x, x[:1, :]).tolist() == [3, 3]
+        assert space.vecdot(x, xp.ones(3)).tolist() == [3, 3]
+        with pytest.raises(IndexError):
+            space.vecdot(x, x, axis=2)

@@ -130,7 +130,15 @@ def tensordot(x1: Tensor, x2: Tensor, /, *, axes: Any = 2) -> Tensor:
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Sum of conj(x1) * x2 along an axis."""
+    """Sum of conj(x1) * x2 along an axis, whose sizes have to be equal.
+
+    Raises:
+        ValueError: they are not.
+    """
+    n = max(x1.ndim, x2.ndim)
+    sizes = [((1,) * (n - x.ndim) + tuple(x.shape))[axis : axis + 1 or None] for x in (x1, x2)]
+    if sizes[0] != sizes[1]:  # PyTorch repeats the one element
+        raise ValueError(f"x1 and x2 have sizes {sizes[0][0]} and {sizes[1][0]} along the axis")
     x1, x2 = together(x1, x2)
     if x1.is_floating_point() or x1.is_complex():
         return cast(Tensor, _L["vecdot"](x1, x2, dim=axis))
