@@ -133,7 +133,7 @@ def with_out(
         if isinstance(target, Tensor):
             given = refusals.in_dtype(target, args, given, kind, function.__name__)
         try:
-            result = function(*args, **given)
+            result = getattr(kind, "form", function)(*args, **given)
         except NotImplementedError:
             if isinstance(target, Tensor):
                 refusals.outside_graphs(function.__name__, target, *args)

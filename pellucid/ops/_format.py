@@ -37,8 +37,8 @@ def _close_channels(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
-    """The result, with its channels closest in memory where those of one of the inputs are: what
-    PyTorch's layers of images do.
+    """The result, with its channels closest in memory where those of one of the inputs are, and in
+    rows otherwise: what PyTorch's layers of images do.
 
     The values are those that the operation made, copied once: there is no kernel for this order of
     memory.
@@ -56,5 +56,14 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
                 result._array = a.transpose(shapes.moved(a.ndim, 1, -1)).copy()
                 result._array = result._array.transpose(shapes.moved(a.ndim, -1, 1))
                 result._view = result._ver = None
-        return result
+            return result
+        return in_rows(result)
+    return result
+
+
+def in_rows(result: Tensor) -> Tensor:
+    """The result of a layer whose input is neither in rows nor has its channels closest: in rows."""
+    a = result._array
+    if type(a) is np.ndarray and not a.flags.c_contiguous and not tracing.tracer():
+        result._array, result._view, result._ver = np.ascontiguousarray(a), None, None
     return result

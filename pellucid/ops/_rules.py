@@ -13,12 +13,13 @@ from numpy import ndarray
 from ..arrays import numpy_cpu
 from ..arrays.native import fused
 from ..core import reverse as engine
+from ..core.display.refusals import Asked
 from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, local, state
 from ..core.primitive import TENSORS
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import FAST_TYPES, Tensor, make_tensor
-from ..errors import ArgumentTypeError, facts_of, forwards, type_name
+from ..errors import ArgumentTypeError, facts_of, forwards, type_name, warn, warn_once
 from ..ir.formula import FORMULAS, Formula
 from ..shapes.dims import numbers
 
@@ -206,6 +207,26 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
 
     forwards(wrapper)
     return wrapper
+
+
+def aged(rule: str, text: str, form: Callable[..., Any], always: bool = False) -> Asked:
+    """What a function that PyTorch wants to remove asks of `out=`: with it, the call warns by itself,
+    once or each time, and not as calls without it do.
+
+    Args:
+        rule: as in `Asked`.
+        form: computes the result, and does not warn of its age.
+    """
+
+    @functools.wraps(form)
+    def written(*args: Any, **kwargs: Any) -> Any:
+        if always:
+            warn(text)
+        else:
+            warn_once(text, kind=f"out=: {text}")
+        return form(*args, **kwargs)
+
+    return Asked(rule, form=written)
 
 
 def at_full_precision(value: Any) -> Any:

@@ -4,12 +4,14 @@ facts.
 
 import copy
 import gc
+import warnings
 
 import numpy as np
 import pytest
 
 import pellucid as torch
 from pellucid import errors
+from pellucid.nn import functional as F
 
 # ---- losses with a number for the reduction ------------------------------------------------------
 LOSSES = {
@@ -655,6 +657,7 @@ def test_refusals_of_products_lists_and_norms(call, text):
     assert str(refused.value) == text
 
 
+@pytest.mark.filterwarnings("ignore:at..nuclear_norm")
 def test_arguments_that_pytorch_takes():
     x = torch.arange(9.0).reshape(3, 3)
     assert torch.equal(torch.norm(x, torch.tensor(1.0)), x.abs().sum())
@@ -665,3 +668,110 @@ def test_arguments_that_pytorch_takes():
     w, b = torch.ones(1, 3, 2), torch.ones(2, dtype=torch.float64)
     made = torch.conv_tbc(x[None], w, b)
     assert made.dtype == torch.float32 and made.is_contiguous()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.channel_shuffle(x, 1),
+        lambda x: torch.channel_shuffle(x, 6),
+        lambda x: torch.pixel_unshuffle(x, 1),
+        lambda x: torch.pixel_shuffle(x, 1),
+    ],
+)
+def test_shuffles_that_move_nothing_copy(call):
+    for x in (torch.zeros(2, 6, 2, 2), torch.zeros(6, 2, 2, 2).transpose(0, 1)):
+        made = call(x)
+        made.add_(1)
+        assert made.is_contiguous() and not made._is_view() and x.sum() == 0
+
+
+def test_layers_of_transposed_images_give_rows():
+    x = torch.randn(3, 4, 5, 6).transpose(0, 1)
+    for made in (F.adaptive_avg_pool2d(x, 2), F.avg_pool2d(x, 2), torch.channel_shuffle(x, 3)):
+        assert made.is_contiguous()
+    volumes = torch.randn(3, 4, 5, 6, 7).transpose(0, 1)
+    assert F.adaptive_avg_pool3d(volumes, 2).is_contiguous()
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_stft_of_halves_is_refused_as_the_transform_is(kind):
+    name = {torch.float16: "Half", torch.bfloat16: "BFloat16"}[kind]
+    with pytest.raises(RuntimeError, match=f"^MKL FFT doesn't support tensors of type: {name}$"):
+        torch.stft(torch.ones(12, dtype=kind), 4, return_complex=True)
+
+
+@pytest.mark.parametrize("mode, name", [("reflect", "reflection"), ("replicate", "replication")])
+@pytest.mark.parametrize("kind", [torch.bool, torch.uint16, torch.float8_e5m2])
+def test_continued_borders_have_no_kernel_for_some_dtypes(mode, name, kind):
+    x = torch.ones(1, 2, 3, 4).to(kind)
+    word = {torch.bool: "Bool", torch.uint16: "UInt16", torch.float8_e5m2: "Float8_e5m2"}[kind]
+    with pytest.raises(
+        NotImplementedError, match=f"^\"{name}_pad2d\" not implemented for '{word}'"
+    ):
+        F.pad(x, (1, 1, 1, 1), mode=mode)
+    assert F.pad(x, (1, 1), mode="circular").shape == (1, 2, 3, 6)
+
+
+def test_logsumexp_over_no_dimensions():
+    x = torch.zeros(2, 3)
+    with pytest.raises(RuntimeError, match=r"^output with shape \[\] doesn't match .* \[1, 1\]$"):
+        torch.logsumexp(x, [])
+    assert torch.logsumexp(x, [], True).shape == (1, 1)
+    assert torch.logsumexp(torch.zeros(()), []).item() == 0
+    assert torch.logsumexp(torch.zeros(0, 3), []).shape == ()
+
+
+def test_statistics_of_halves_beside_parameters_of_float32():
+    x, w = torch.randn(2, 4, 3).bfloat16(), torch.ones(4)
+    for half, weight in ((True, None), (True, w.bfloat16()), (False, w)):
+        kind = torch.bfloat16 if half else torch.float32
+        for made in (
+            torch.native_group_norm(x, weight, weight, 2, 4, 3, 2, 1e-5),
+            torch.native_batch_norm(x, weight, weight, None, None, True, 0.1, 1e-5),
+        ):
+            assert [t.dtype for t in made] == [torch.bfloat16, kind, kind]
+
+
+def warned(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in caught]
+
+
+def test_forms_with_out_warn_by_themselves():
+    x, v = torch.eye(2), torch.ones(2)
+    torch.set_warn_always(True)
+    try:
+        for name, args, times in (
+            ("qr", (x,), (1, 1)),
+            ("cholesky", (x,), (1, 2)),
+            ("ger", (v, v), (0, 1)),
+            ("frobenius_norm", (x, [0]), (1, 1)),
+            ("nuclear_norm", (x,), (1, 1)),
+            ("lu_solve", (x, *torch.linalg.lu_factor(x)), (1, 1)),
+        ):
+            function = getattr(torch, name)
+            said = warned(lambda f=function, a=args: f(*a))
+            out = torch.empty(0), torch.empty(0)
+            both = warned(lambda f=function, a=args, o=out: f(*a, out=o if f is torch.qr else o[0]))
+            assert (len(said), len(both)) == times, name
+    finally:
+        torch.set_warn_always(False)
+
+
+def test_out_of_another_shape_lies_in_rows():
+    a = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
+    for call in (torch.linalg.tensorinv, torch.cholesky_inverse):
+        x = a.reshape(2, 1, 2) if call is torch.linalg.tensorinv else a
+        out = torch.empty(0)
+        call(x, **({"ind": 1} if x.ndim == 3 else {}), out=out)
+        assert out.is_contiguous()
+    out = torch.zeros(5)
+    assert warned(lambda: torch.addbmm(a, a[None], a[None], out=out)) == []
+    assert out.shape == (2, 2)
+    text = warned(lambda: torch.fft.fftfreq(2, out=torch.zeros(3)))
+    assert len(text) == 1 and text[0].startswith(
+        "The number of elements in the out tensor of shape [3]"
+    )

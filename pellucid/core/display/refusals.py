@@ -104,6 +104,7 @@ class OutRule(NamedTuple):
     cast: bool = False  # any dtype that the result can be cast to
     real: bool = False  # but no complex one for a real result
     uncast: str = ""  # the refusal of a dtype that the result cannot be cast to, if it is another
+    grown: str = ""  # into another shape: in "rows" of memory, or "silent", without a warning
 
 
 @functools.cache
@@ -115,13 +116,16 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`; "TEXT // " before
     one is for dtypes that the result cannot be cast to. "numbers: "
     before them means calls with a number, "tensors: " those without, "several: " those with several results, "apart: " that
-    memory is not shared either.
+    memory is not shared either. First of all, "rows: " lays what gets another shape in rows, and "silent: " gives it that
+    without a warning.
 
     >>> out_rules("apart: same")[0].apart, out_rules("cast: no")[0].text
     (True, 'no')
     """
     rules = []
     for asked in kind if isinstance(kind, tuple) else (kind,):
+        grown = next((w for w in ("rows", "silent") if asked.startswith(f"{w}: ")), "")
+        asked = asked.removeprefix(f"{grown}: ")
         first = asked.removeprefix("apart").removeprefix(": ")
         only = next(
             (w for w in ("several", "numbers", "tensors") if first.startswith(f"{w}: ")), ""
@@ -142,6 +146,7 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
                 cast,
                 word == "real",
                 uncast,
+                grown,
             )
         )
     return tuple(rules)
@@ -160,13 +165,22 @@ class Asked(str):
     Args:
         rule: see `out_rules`.
         check: from `out`, the arguments by place and those by name to the keywords to add.
+        form: what computes the result of such a call; the function itself where it is not given.
     """
 
-    check: Callable[[Tensor, tuple[Any, ...], dict[str, Any]], dict[str, Any]]
+    check: Callable[[Tensor, tuple[Any, ...], dict[str, Any]], dict[str, Any]] | None
+    form: Callable[..., Any]
 
-    def __new__(cls, rule: str, check: Callable[..., dict[str, Any]]) -> Asked:
+    def __new__(
+        cls,
+        rule: str,
+        check: Callable[..., dict[str, Any]] | None = None,
+        form: Callable[..., Any] | None = None,
+    ) -> Asked:
         made = super().__new__(cls, rule)
         made.check = check
+        if form is not None:
+            made.form = form
         return made
 
 
@@ -176,7 +190,7 @@ def in_dtype(
     """The keywords of a call with `out=`, in whose dtype some functions compute; a `dtype=` that is
     another one is refused.
     """
-    if isinstance(kind, Asked):
+    if isinstance(kind, Asked) and kind.check is not None:
         outside_graphs(name, target, *args)
         given = kind.check(target, args, given) | given
     dtype = given.get("dtype")
@@ -195,8 +209,11 @@ def check_outs(
         given: the call's arguments.
     """
     if isinstance(target, Tensor) and isinstance(result, Tensor):
-        if rules[0].apart and target._array.shape != result._array.shape:
-            _check_grown(target, result, given)
+        if target._array.shape != result._array.shape:
+            if rules[0].apart:
+                _check_grown(target, result, given)
+            if rules[0].grown:
+                _grow(target, result, rules[0].grown)
         if target.dtype is result.dtype:
             return  # most calls
     only = rules[0].only
@@ -225,6 +242,17 @@ def check_outs(
         ):
             text = rule.text if can_cast(made.dtype, one.dtype) else rule.uncast or rule.text
             raise other_dtype(made.dtype, one.dtype, name, text, field)
+    for one, made, rule in zip(target, result, every, strict=True):
+        if rule.grown and isinstance(one, Tensor) and one._array.shape != made._array.shape:
+            _grow(one, made, rule.grown)
+
+
+def _grow(target: Tensor, result: Tensor, way: str) -> None:
+    """Prepare the writing of a result into an `out=` of another shape."""
+    if way == "rows":
+        result._array = np.ascontiguousarray(result._array)
+    elif can_cast(result.dtype, target.dtype):
+        target._array = numpy_cpu.resized(target._array, result._array.shape, result._array)
 
 
 def _check_grown(target: Tensor, result: Tensor, given: Any) -> None:

@@ -253,7 +253,8 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead, which "
-        "accepts a list of two or more tensors rather than multiple parameters."
+        "accepts a list of two or more tensors rather than multiple parameters.",
+        kind=f"torch.chain_matmul{'' if out is None else ' with out='}",
     )
     checked_tensors(matrices)
     if not matrices:

@@ -205,7 +205,7 @@ def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
     return square(A, name, kernel="linalg_eig_out_cpu")
 
 
-@linalg(out="castable: torch.linalg.eig")
+@linalg(out="rows: castable: torch.linalg.eig")
 @full_precision
 def eig(A: Tensor) -> Any:  # noqa: N803
     """Eigenvalues and eigenvectors (columns of norm 1) of square matrices; always complex.

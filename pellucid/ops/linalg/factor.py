@@ -531,7 +531,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 
 # ---- Householder products ---------------------------------------------------------------------
-@linalg(out="castable: torch.linalg.householder_product")
+@linalg(out="rows: castable: torch.linalg.householder_product")
 @full_precision
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
     """The first n columns of the product of the Householder reflections that `geqrf` returns.

@@ -15,7 +15,7 @@ from ...core.tracing import constant
 from ...devices import contiguous_format
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
-from .._rules import full_precision, require_tensor
+from .._rules import aged, full_precision, require_tensor
 from ..pointwise.basic import underivable
 from ._linalg import (
     broadcast_batches,
@@ -29,17 +29,56 @@ from ._linalg import (
 )
 from .factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .lstsq import pinv as _pinv
+from .matmul import outer
 from .solve import cholesky_solution, inv
 from .solve import lu_solve as _linalg_lu_solve
 
 
-def _deprecated(name: str, successor: str, *how: str) -> None:
+def _advice(name: str, successor: str, *how: str) -> str:
     start = f"torch.{name} is deprecated in favor of {successor} will be removed in a future PyTorch release."
-    warn_once("\n".join([start, *how]))
+    return "\n".join([start, *how])
 
 
-@public(methods="=", out="castable: cholesky")
+_CHOLESKY = _advice(
+    "cholesky",
+    "torch.linalg.cholesky and",
+    "L = torch.cholesky(A)",
+    "should be replaced with",
+    "L = torch.linalg.cholesky(A)",
+    "and",
+    "U = torch.cholesky(A, upper=True)",
+    "should be replaced with",
+    "U = torch.linalg.cholesky(A).mH",
+    "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
+)
+_QR = _advice(
+    "qr",
+    "torch.linalg.qr and",
+    "The boolean parameter 'some' has been replaced with a string parameter 'mode'.",
+    "Q, R = torch.qr(A, some)",
+    "should be replaced with",
+    "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
+)
+_LU_SOLVE = _advice(
+    "lu_solve",
+    "torch.linalg.lu_solveand",
+    "Note that torch.linalg.lu_solve has its arguments reversed.",
+    "X = torch.lu_solve(B, LU, pivots)",
+    "should be replaced with",
+    "X = torch.linalg.lu_solve(LU, pivots, B)",
+)
+
+
 @full_precision
+def _cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    warn_once(_CHOLESKY)
+    if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
+        return titled(input.clone(), "Cholesky", of=(input,))  # of whatever shape
+    made = checked_cholesky("cholesky", input, upper, whole=True)
+    return titled(made.clone() if made._rg else made, "Cholesky", of=(input,))
+
+
+@public(methods="=", out=aged("rows: castable: cholesky", _CHOLESKY, _cholesky))
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factors; see `linalg.cholesky`.
 
@@ -47,25 +86,10 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     >>> torch.cholesky(torch.tensor([[4.0]]))
     tensor([[2.]])
     """
-    _deprecated(
-        "cholesky",
-        "torch.linalg.cholesky and",
-        "L = torch.cholesky(A)",
-        "should be replaced with",
-        "L = torch.linalg.cholesky(A)",
-        "and",
-        "U = torch.cholesky(A, upper=True)",
-        "should be replaced with",
-        "U = torch.linalg.cholesky(A).mH",
-        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs.",
-    )
-    if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
-        return titled(input.clone(), "Cholesky", of=(input,))  # of whatever shape
-    made = checked_cholesky("cholesky", input, upper, whole=True)
-    return titled(made.clone() if made._rg else made, "Cholesky", of=(input,))
+    return _cholesky(input, upper)
 
 
-@public(methods="=", out="castable: cholesky_solve")
+@public(methods="=", out="rows: castable: cholesky_solve")
 @full_precision
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """The solution X of `A @ X = input` for the A whose Cholesky factor is `input2`.
@@ -77,7 +101,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return cholesky_solution("cholesky_solve", input, input2, upper)
 
 
-@public(methods="=", out="castable: cholesky_inverse")
+@public(methods="=", out="rows: castable: cholesky_inverse")
 @full_precision
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the A whose Cholesky factor is `input`.
@@ -126,8 +150,13 @@ _qr = return_types.make("qr", "Q R")
 _geqrf = return_types.make("geqrf", "a tau")
 
 
-@public(methods="=", out="same")
 @full_precision
+def _qr_of(input: Tensor, some: bool = True) -> Any:
+    input = matrices(input, "linalg.qr", kernel="geqrf_cpu")
+    return _qr(*F.qr(input, mode="reduced" if some else "complete"))
+
+
+@public(methods="=", out=aged("same", _QR, _qr_of))
 def qr(input: Tensor, some: bool = True) -> Any:
     """The QR factorization: `linalg.qr` with mode "reduced" (some) or "complete".
 
@@ -135,22 +164,11 @@ def qr(input: Tensor, some: bool = True) -> Any:
     >>> torch.qr(torch.eye(2)).Q.shape
     torch.Size([2, 2])
     """
-    _deprecated(
-        "qr",
-        "torch.linalg.qr and",
-        "The boolean parameter 'some' has been replaced with a string parameter 'mode'.",
-        "Q, R = torch.qr(A, some)",
-        "should be replaced with",
-        "Q, R = torch.linalg.qr(A, 'reduced' if some else 'complete')",
-    )
-    return _qr(
-        *F.qr(
-            matrices(input, "linalg.qr", kernel="geqrf_cpu"), mode="reduced" if some else "complete"
-        )
-    )
+    warn_once(_QR)
+    return _qr_of(input, some)
 
 
-@public(methods="=", out="castable: torch.geqrf")
+@public(methods="=", out="rows: castable: torch.geqrf")
 @full_precision
 def geqrf(input: Tensor) -> Any:
     """The compact QR factorization: Householder vectors below the diagonal, R on and above it, and
@@ -179,13 +197,13 @@ def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
 
 METHODS["orgqr"] = householder_product
 FUNCTIONS["torch"]["orgqr"] = with_out(
-    householder_product, "castable: torch.linalg.householder_product", "torch.orgqr"
+    householder_product, "rows: castable: torch.linalg.householder_product", "torch.orgqr"
 )
 
 
 @public(
     methods="=",
-    out="torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype {given}",
+    out="rows: torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype {given}",
 )
 @full_precision
 def ormqr(
@@ -360,16 +378,18 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: 
     """
     if not pivot:
         raise OperationError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    _deprecated(
-        "lu",
-        "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and",
-        "LU, pivots = torch.lu(A, compute_pivots)",
-        "should be replaced with",
-        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)",
-        "and",
-        "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)",
-        "should be replaced with",
-        "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
+    warn_once(
+        _advice(
+            "lu",
+            "torch.linalg.lu_factor / torch.linalg.lu_factor_ex and",
+            "LU, pivots = torch.lu(A, compute_pivots)",
+            "should be replaced with",
+            "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)",
+            "and",
+            "LU, pivots, info = torch.lu(A, compute_pivots, get_infos=True)",
+            "should be replaced with",
+            "LU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)",
+        )
     )
     made = F.lu_factor(lu_input(A, "torch.lu_factor"))
     return _lu(*made) if get_infos else made[:2]
@@ -401,8 +421,13 @@ def lu_unpack(
     return _unpack(*unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots))
 
 
-@public(names="lu_solve", methods="=", out="same")
 @full_precision
+def _lu_solved(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
+    require_tensor(b, "lu_solve", "b")
+    return titled(_linalg_lu_solve(LU_data, LU_pivots, b), "LinalgLuSolve", of=(LU_data, b))
+
+
+@public(names="lu_solve", methods="=", out=aged("same", _LU_SOLVE, _lu_solved))
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
     """The solution X of `A @ X = b` from A's compact LU factorization.
 
@@ -411,16 +436,8 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: 
     tensor([[1.],
             [1.]])
     """
-    _deprecated(
-        "lu_solve",
-        "torch.linalg.lu_solveand",
-        "Note that torch.linalg.lu_solve has its arguments reversed.",
-        "X = torch.lu_solve(B, LU, pivots)",
-        "should be replaced with",
-        "X = torch.linalg.lu_solve(LU, pivots, B)",
-    )
-    require_tensor(b, "lu_solve", "b")
-    return titled(_linalg_lu_solve(LU_data, LU_pivots, b), "LinalgLuSolve", of=(LU_data, b))
+    warn_once(_LU_SOLVE)
+    return _lu_solved(b, LU_data, LU_pivots)
 
 
 TRIANGULAR = return_types.make("triangular_solve", "solution cloned_coefficient")
@@ -439,13 +456,15 @@ def triangular_solve(
     tensor([[3.]])
     """
     name = "triangular_solve"
-    _deprecated(
-        name,
-        "torch.linalg.solve_triangularand",
-        "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.",
-        "X = torch.triangular_solve(B, A).solution",
-        "should be replaced with",
-        "X = torch.linalg.solve_triangular(A, B).",
+    warn_once(
+        _advice(
+            name,
+            "torch.linalg.solve_triangularand",
+            "torch.linalg.solve_triangular has its arguments reversed and does not return a copy of one of the inputs.",
+            "X = torch.triangular_solve(B, A).solution",
+            "should be replaced with",
+            "X = torch.linalg.solve_triangular(A, B).",
+        )
     )
     require_tensor(A, name, "A", 2)
     sb = require_tensor(b, name, "b")._array.shape
@@ -476,6 +495,22 @@ def triangular_solve(
         a, upper = a.mT, not upper
     made = F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular))
     return TRIANGULAR(titled(made, "TriangularSolve", of=given), clone)
+
+
+# ---- outer products ---------------------------------------------------------------------------
+_GER = "torch.ger is deprecated and will be removed in a future PyTorch release. Use torch.outer instead."
+
+
+@public(methods="=", out=aged("True", _GER, outer, always=True))
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """As `outer`.
+
+    >>> import pellucid as torch
+    >>> torch.ger(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    return outer(input, vec2)
 
 
 # ---- largest eigenvalues ----------------------------------------------------------------------

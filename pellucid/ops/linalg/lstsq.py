@@ -224,7 +224,7 @@ _lstsq_result = return_types.make("linalg_lstsq", "solution residuals rank singu
 
 @linalg(
     out=(
-        "castable: torch.linalg.lstsq",
+        "rows: castable: torch.linalg.lstsq",
         "castable: torch.linalg.lstsq solution",
         "castable: torch.linalg.lstsq",
         "castable: torch.linalg.lstsq",

@@ -462,7 +462,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))
 
 
-@public(methods="=", names="outer ger", out=True)
+@public(methods="=", out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Outer product of two vectors: all products of an element of one with an element of the other.
 
@@ -703,7 +703,7 @@ def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
 @public(
     methods="=",
     inplace="=",
-    out="self and mat2 must have the same dtype, but got {given} and {wanted}",
+    out="silent: self and mat2 must have the same dtype, but got {given} and {wanted}",
 )
 @low_precision
 def addbmm(

@@ -736,7 +736,7 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
     return columns(out)
 
 
-@linalg(out="castable: tensorinv")
+@linalg(out="rows: castable: tensorinv")
 @full_precision
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:  # noqa: N803
     """Inverse of the linear map that `tensordot` with A computes.

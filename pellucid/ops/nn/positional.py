@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes
+from ...arrays.halves import HALVES
 from ...core.inplace import inplace_form
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
@@ -105,9 +106,24 @@ def _layer_norm(
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def _statistics(x: Any, dims: Any, eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
-    """Mean and reciprocal standard deviation over `dims`."""
-    return x.mean(dims, keepdim), (x.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+def _statistics(
+    x: Any, dims: Any, eps: float, keepdim: bool, *parameters: Maybe
+) -> tuple[Tensor, Tensor]:
+    """Mean and reciprocal standard deviation over `dims`; of numbers of two bytes in float32, and in
+    it they stay beside parameters of that type.
+    """
+    half = x._array.dtype in HALVES
+    wide = x.float() if half else x
+    mean = wide.mean(dims, keepdim)
+    rstd = (wide.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+    if half and _statistics_like(x, parameters) is x:
+        return mean.to(x.dtype), rstd.to(x.dtype)
+    return mean, rstd
+
+
+def _statistics_like(x: Tensor, parameters: tuple[Maybe, ...]) -> Tensor:
+    """The tensor of whose dtype the statistics are: `x`, or the first parameter of another one."""
+    return next((p for p in parameters if p is not None and p.dtype is not x.dtype), x)
 
 
 @public(out=True)
@@ -124,7 +140,7 @@ def native_layer_norm(
     """
     out = layer_norm(input, normalized_shape, weight, bias, eps)
     dims = tuple(range(-len(normalized_shape), 0))
-    return (out, *_statistics(input.detach(), dims, eps, True))
+    return (out, *_statistics(input.detach(), dims, eps, True, weight, bias))
 
 
 def _check_groups(x: Tensor, weight: Maybe, n: int, channels: int, size: int) -> None:
@@ -156,7 +172,8 @@ def native_group_norm(
     """
     _check_groups(input, weight, N, C, HxW)
     out = group_norm(input, group, weight, bias, eps)
-    return (out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False))
+    rows = input.reshape(N, group, C // group * HxW)
+    return (out, *_statistics(rows, -1, eps, False, weight, bias))
 
 
 @public(out="expected scalar type {wanted} but found {given}")
@@ -180,9 +197,12 @@ def native_batch_norm(
     (tensor([2.]), tensor([1.0000]))
     """
     out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    parameters = (weight, bias, running_mean, running_var)
     if not training:
-        return out, input.new_empty(0), input.new_empty(0)
-    return (out, *_statistics(input.detach(), [d for d in range(input.ndim) if d != 1], eps, False))
+        like = _statistics_like(input, parameters)
+        return out, like.new_empty(0), like.new_empty(0)
+    dims = [d for d in range(input.ndim) if d != 1]
+    return (out, *_statistics(input.detach(), dims, eps, False, *parameters))
 
 
 # ---- dropout ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays.formulas import with_few
 from ...core.bind import NUMBERS, common_dtype
+from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -312,11 +313,17 @@ heaviside_op = defop(
 )
 
 
-@public(
-    methods="=",
-    inplace="=",
-    out="heaviside is not yet implemented for tensors with different dtypes.",
-)
+def _heaviside_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    if out.dtype.is_complex:
+        raise DtypeError(_NOT_COMPLEX)
+    return {}
+
+
+_NOT_COMPLEX = "heaviside is not yet implemented for complex tensors."
+_MIXED = "heaviside is not yet implemented for tensors with different dtypes."
+
+
+@public(methods="=", inplace="=", out=Asked(_MIXED, _heaviside_written))
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 for negative elements, 1 for positive ones, `values` at zero.
 
@@ -327,9 +334,9 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     require_tensor(input, "heaviside")
     require_tensor(values, "heaviside", "values", 2)
     if input.dtype.is_complex or values.dtype.is_complex:
-        raise DtypeError("heaviside is not yet implemented for complex tensors.")
+        raise DtypeError(_NOT_COMPLEX)
     if input.dtype is not values.dtype:
-        raise DtypeError("heaviside is not yet implemented for tensors with different dtypes.")
+        raise DtypeError(_MIXED)
     return heaviside_op.call(input, values)
 
 

@@ -314,7 +314,18 @@ def nansum(
     return F.nansum(input, dim=dims_of(dim, input._array.ndim, "nansum"), keepdim=keepdim)
 
 
-@public(methods="=", out=Asked("True", _nansum_written))
+def _nanmean_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    input = args[0] if args else given.get("input")
+    if isinstance(input, Tensor) and input.dtype.is_complex:
+        raise DtypeError("nansum on CPU does not support complex inputs")
+    if isinstance(input, Tensor) and not input.dtype.is_floating_point:
+        raise DtypeError(
+            "nanmean(): integral types and 'Bool' are not supported for nanmean, even for empty tensors."
+        )
+    return _nansum_written(out, args, given)
+
+
+@public(methods="=", out=Asked("True", _nanmean_written))
 @numpy_names
 def nanmean(
     input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None

@@ -27,9 +27,10 @@ from ...errors import (
     resized,
     type_name,
     warn,
+    warn_once,
 )
 from ...shapes import broadcast_shapes, normalize_dim, reduce_shape
-from .._rules import full_precision, library, require_tensor, values
+from .._rules import aged, full_precision, library, require_tensor, values
 from .._samples import cases
 from ..linalg._linalg import double_or_float, linalg, matrices, singular, square
 from ._reduction import as_dtype, count, dims_of, listed, restore, slope_tangent
@@ -463,20 +464,38 @@ def native_norm(
     return torch_norm(input, p, dim or None, keepdim, dtype=dtype)
 
 
-@public(out="same")
-def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """The root of the sum of squares over `dim`.
+def _leaving(name: str, successor: str) -> str:
+    return (
+        f"at::{name} is deprecated and it is just left for JIT compatibility. It will be removed in a future PyTorch release. Please use "
+        f"`linalg.{successor}` instead"
+    )
 
-    >>> import pellucid as torch
-    >>> torch.frobenius_norm(torch.tensor([3.0, 4.0]), dim=0)
-    tensor(5.)
-    """
+
+_FROBENIUS = _leaving("frobenius_norm", "vector_norm(A, 2., dim, keepdim)")
+_NUCLEAR = _leaving("nuclear_norm", "matrix_norm(A, 'nuc', dim, keepdim)")
+
+
+def _frobenius(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     _no_whole_numbers(input)
     if isinstance(dim, (list, tuple)) and len(dim) > 2:
         raise OperationError(
             f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead."
         )
     return vector_norm_of("linalg.vector_norm", input, 2, dim, keepdim, None)
+
+
+@public(out=aged("same", _FROBENIUS, _frobenius))
+def frobenius_norm(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
+    """The root of the sum of squares over `dim`.
+
+    >>> import warnings
+    >>> import pellucid as torch
+    >>> warnings.simplefilter("ignore")  # it warns that it is deprecated
+    >>> torch.frobenius_norm(torch.tensor([3.0, 4.0]), dim=0)
+    tensor(5.)
+    """
+    warn_once(_FROBENIUS)
+    return _frobenius(input, dim, keepdim)
 
 
 def _no_whole_numbers(x: Tensor) -> None:
@@ -486,18 +505,29 @@ def _no_whole_numbers(x: Tensor) -> None:
         )
 
 
-@public(out="linalg.matrix_norm expected out tensor dtype {wanted} but got: {given}")
+def _nuclear(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+    if isinstance(dim, bool):  # without dimensions, it comes second
+        dim, keepdim = (-2, -1), dim
+    if hasattr(dim, "__index__") and not getattr(dim, "ndim", 0):
+        dim = (int(dim),) * 2  # one for a list of two
+    return matrix_norm(input, "nuc", dim, keepdim)
+
+
+_WRITTEN = "linalg.matrix_norm expected out tensor dtype {wanted} but got: {given}"
+
+
+@public(out=aged(_WRITTEN, _NUCLEAR, _nuclear))
 def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of matrices.
 
+    >>> import warnings
     >>> import pellucid as torch
+    >>> warnings.simplefilter("ignore")  # it warns that it is deprecated
     >>> torch.nuclear_norm(torch.eye(2))
     tensor(2.)
     """
-    if isinstance(dim, bool):  # without dimensions, it comes second
-        dim, keepdim = (-2, -1), dim
-    dim = (dim, dim) if isinstance(dim, int) else dim  # one for a list of two
-    return matrix_norm(input, "nuc", dim, keepdim)
+    warn_once(_NUCLEAR)
+    return _nuclear(input, dim, keepdim)
 
 
 @public()

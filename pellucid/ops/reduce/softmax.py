@@ -15,7 +15,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import UnsupportedError
+from ...errors import OperationError, UnsupportedError
 from ...shapes import normalize_dim, reduce_shape
 from .._rules import library, require_tensor
 from .._samples import cases
@@ -243,4 +243,17 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
             "logsumexp(): argument 'dim' (position 2) must be tuple of ints, not NoneType"
         )
     dims = dims_of(dim, input._array.ndim, "logsumexp")
+    if not keepdim and isinstance(dim, (tuple, list)) and not dim and 0 not in input._array.shape:
+        _no_dimensions(input._array.ndim)
     return F.logsumexp(input, dim=dims, keepdim=keepdim)
+
+
+def _no_dimensions(ndim: int) -> None:
+    """Refuse an empty list of dimensions, which stands for all of them in other reductions: the
+    maxima that PyTorch's adds up with keep theirs.
+    """
+    if ndim:
+        raise OperationError(
+            f"output with shape [] doesn't match the broadcast shape {[1] * ndim}",
+            hint="name the dimensions: dim=tuple(range(x.ndim))",
+        )

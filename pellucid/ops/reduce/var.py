@@ -10,11 +10,12 @@ import numpy as np
 from ...arrays import numpy_cpu
 from ...core import tracing
 from ...core.bind import wrap
+from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, DtypeError, type_name, warn
+from ...errors import ArgumentTypeError, DtypeError, UnsupportedError, type_name, warn
 from .._rules import is_direct, require_tensor
 from .._samples import cases
 from ._reduction import count, dims_of, numpy_names, restore, slope_tangent, spread
@@ -225,7 +226,14 @@ class _Unset:
 _DEFAULT: Any = _Unset()
 
 
-@public(methods="=", out=True)
+def _real(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+    input = args[0] if args else given.get("input")
+    if out.dtype.is_complex and isinstance(input, Tensor) and input.dtype.is_floating_point:
+        raise UnsupportedError(f"\"std_cpu\" not implemented for '{out.dtype.scalar_type_name}'")
+    return {}
+
+
+@public(methods="=", out=Asked("True", _real))
 @numpy_names
 def var(
     input: Tensor,
@@ -254,7 +262,7 @@ def var(
     return F.var(input, dim=dims, correction=correction, keepdim=keepdim)
 
 
-@public(methods="=", out=True)
+@public(methods="=", out=Asked("True", _real))
 @numpy_names
 def std(
     input: Tensor,

@@ -70,7 +70,7 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
 
 
 _OUT = {
-    "narrow_copy": "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, "
+    "narrow_copy": "silent: Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  If so, "
     "please report an enhancement request to PyTorch.)"
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import shapes
+from ... import dtypes, shapes
 from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -258,6 +258,11 @@ def pad(
             f"Expected {one}D or {one + 1}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
             f"got: {shapes.text(a.shape)}"
         )
+    kind = input.dtype
+    if mode != "circular" and kind in _NOT_CONTINUED and not input.is_meta:
+        raise UnsupportedError(
+            f"\"{_TITLES[mode].lower()}_pad{one - 1}d\" not implemented for '{kind.scalar_type_name}'"
+        )
     given = input
     if pad and min(pad) >= 0 < max(pad) and is_direct(input):
         made = wrap(_bordered(input._array, pad, mode))
@@ -271,6 +276,10 @@ def pad(
 
 
 _TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes of a mode
+# Dtypes for which these two have no kernel.
+_NOT_CONTINUED = {
+    d for d in dtypes.BY_NUMPY.values() if d.is_float8 or d.is_wide_unsigned or d is dtypes.bool_
+}
 
 
 def _apart(padded: Tensor, input: Tensor, keeps: bool = True) -> Tensor:
@@ -407,7 +416,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
     x = permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
     return titled(
-        in_format(reshape(x, (*lead, channels * r * r, height // r, width // r)), input),
+        _apart(reshape(x, (*lead, channels * r * r, height // r, width // r)), input),
         "PixelUnshuffle",
         of=(input,),
     )
@@ -443,7 +452,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         )
     x = reshape(input, (batch, groups, channels // groups, *rest))
     return titled(
-        in_format(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input),
+        _apart(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input),
         "ChannelShuffle",
         of=(input,),
     )

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import public
+from ...core.public import FUNCTIONS, public
 from ...core.tape import named_type, titled, value_at
 from ...core.tensor import Tensor, make_tensor
 from ...core.transforms.arranging import become, moved_before, node_before
@@ -35,6 +36,8 @@ def _written(name: str) -> str:
     """What `out=` has to be: complex, or real where the result is."""
     kind = "floating point" if name in ("irfft", "hfft", "irfftn", "hfftn") else "complex"
     rule = "real" if kind == "floating point" else "cast"
+    if name == "ihfftn":
+        rule = f"rows: {rule}"
     return f"{rule}: {name} expects a {kind} output tensor, but got {{given}}"
 
 
@@ -668,7 +671,20 @@ def _check_count(n: Any, name: str) -> int:
     return int(n)
 
 
-@public(namespace="fft", out="cast: fftfreq requires a floating point or complex dtype")
+def _counted(name: str) -> Asked:
+    """What `out=` of frequencies has to be; they are first counted into it, as by `arange`."""
+
+    def check(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
+        n = args[0] if args else given.get("n")
+        if type(n) is int and not out.dtype.is_integral:
+            size = n if name == "fftfreq" else int(n / 2) + 1
+            FUNCTIONS["torch"]["arange"](size, out=out)
+        return {}
+
+    return Asked(f"cast: {name} requires a floating point or complex dtype", check)
+
+
+@public(namespace="fft", out=_counted("fftfreq"))
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -701,7 +717,7 @@ def fftfreq(
     return _frequencies("fftfreq", values, n, d, dtype, requires_grad, device, layout, pin_memory)
 
 
-@public(namespace="fft", out="cast: rfftfreq requires a floating point or complex dtype")
+@public(namespace="fft", out=_counted("rfftfreq"))
 def rfftfreq(
     n: int,
     d: float = 1.0,
@@ -726,7 +742,7 @@ def rfftfreq(
     n = _check_count(n, "fft_rfftfreq")
 
     def values(n: int) -> Any:
-        return np.arange(n // 2 + 1, dtype=np.float64)
+        return np.arange(int(n / 2) + 1, dtype=np.float64)
 
     return _frequencies("rfftfreq", values, n, d, dtype, requires_grad, device, layout, pin_memory)
 

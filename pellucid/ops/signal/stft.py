@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.halves import HALVES
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
@@ -177,6 +178,9 @@ def _stft(
         frames = frames * _centred(window, length, n_fft, x._array)
     scale = 1 / math.sqrt(n_fft) if normalized else 1.0
     last = (frames._array.ndim - 1,)
+    if frames._array.dtype in HALVES:
+        kind = frames.dtype.scalar_type_name
+        raise OperationError(f"MKL FFT doesn't support tensors of type: {kind}")
     if frames.dtype.is_complex:
         made = F.fft_c2c(frames, dim=last, forward=True, scale=scale)
     else:

@@ -19,7 +19,7 @@ from ....core.public import public
 from ....core.tape import reads_later
 from ....core.tensor import Tensor
 from ....errors import ArgumentTypeError, OperationError, ShapeError, out_of_memory, type_name
-from ..._format import in_format
+from ..._format import in_format, in_rows
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
 from ._window import Shown, batch_images, batched, check_dtype, unbatched
@@ -237,7 +237,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
         return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     out = adaptive_avg_op.call(x, output_size=size)
-    return unbatched(in_format(out, x) if n < 3 else out, lead, input)
+    return unbatched(in_format(out, x) if n < 3 else in_rows(out), lead, input)
 
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
