@@ -697,7 +697,9 @@ def test_layers_of_transposed_images_give_rows():
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 def test_stft_of_halves_is_refused_as_the_transform_is(kind):
     name = {torch.float16: "Half", torch.bfloat16: "BFloat16"}[kind]
-    with pytest.raises(RuntimeError, match=f"(?m)^MKL FFT doesn't support tensors of type: {name}$"):
+    with pytest.raises(
+        RuntimeError, match=f"(?m)^MKL FFT doesn't support tensors of type: {name}$"
+    ):
         torch.stft(
             torch.ones(12, dtype=kind), 4, window=torch.ones(4, dtype=kind), return_complex=True
         )
@@ -717,7 +719,9 @@ def test_continued_borders_have_no_kernel_for_some_dtypes(mode, name, kind):
 
 def test_logsumexp_over_no_dimensions():
     x = torch.zeros(2, 3)
-    with pytest.raises(RuntimeError, match=r"(?m)^output with shape \[\] doesn't match .* \[1, 1\]$"):
+    with pytest.raises(
+        RuntimeError, match=r"(?m)^output with shape \[\] doesn't match .* \[1, 1\]$"
+    ):
         torch.logsumexp(x, [])
     assert torch.logsumexp(x, [], True).shape == (1, 1)
     assert torch.logsumexp(torch.zeros(()), []).item() == 0
