@@ -213,7 +213,9 @@ def checkpoint(
     frame = _Frame(lambda: function(*args, **kwargs), preserve, second, determinism_check, stop)
     frame.debug = debug if _debug[0] is None else bool(_debug[0])
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.ended = True
+    return result
 
 
 class _Stop(Exception):  # noqa: N818 (no error)
@@ -237,6 +239,7 @@ class _Frame:
         self.looks: list[tuple[Any, Any]] = []
         self.again_looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
+        self.ended = False  # the function takes gradients itself before
 
     debug = False
 
@@ -259,17 +262,12 @@ class _Frame:
     def recompute(self) -> None:
         found: list[Tensor] = []
 
-        def keep(t: Tensor) -> int:
+        def keep(t: Tensor) -> Tensor:
             found.append(wrap(t._array))  # no operation: the one that made it is not finished
             # A tracer must hear of the operation that is running: it goes on to the end.
             if self.stop and len(found) == len(self.looks) and not tracing.tracer():
                 raise _Stop
-            return -1
-
-        def refuse(_: int) -> Tensor:
-            raise CheckpointError(
-                "torch.utils.checkpoint: backward of the recomputed graph is not possible"
-            )
+            return found[-1]  # the function may take gradients itself
 
         if tracing.tracer():
             tracing.tracer().computes_again()
@@ -278,12 +276,14 @@ class _Frame:
                 playing("autocast", self.autocast),
                 _random_state(self.state),
                 enable_grad(),
-                saved_tensors_hooks(keep, refuse),
+                saved_tensors_hooks(keep, lambda t: t),
                 self.context,
             ):
                 self.again()
         except _Stop:
             pass
+        if not self.ended:
+            del found[len(self.looks) :]
         self.again_looks = [(tuple(t._array.shape), t.dtype) for t in found]
         if len(found) != len(self.looks):
             raise CheckpointError(

@@ -17,6 +17,8 @@ import programs
 
 NEEDS_TORCH = True
 KNOWN = programs.KNOWN | {
+    "eager accepted RuntimeError expand is unsupported for Sparse": "sparse products are computed sample by sample",
+    "compiled error text one of the variables": "a result of a program is not called by the operation that made it",
     "eager accepted RuntimeError Nested forward mode AD": "forward derivatives nest",
     "eager accepted RuntimeError During a grad": "writes to captured tensors that need no gradient are done",
     "compiled refused RuntimeError torch compile with aot_autograd": "a program has no second derivative, and says so, as PyTorch's has",

@@ -7,7 +7,11 @@ import pytest
 
 import pellucid as torch
 from pellucid import nn
-from pellucid.utils.checkpoint import checkpoint, checkpoint_sequential
+from pellucid.utils.checkpoint import (
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_early_stop,
+)
 
 
 def training(compiled, whole, reentrant, sequential, rate=0.0):
@@ -146,3 +150,25 @@ def test_a_checkpoint_has_forward_derivatives():
         dual = held(torch.autograd.forward_ad.make_dual(x, v))
         tangent = torch.autograd.forward_ad.unpack_dual(dual).tangent
     assert torch.equal(tangent, torch.func.jvp(net, (x,), (v,))[1])
+
+
+@pytest.mark.parametrize("stop", [True, False])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_checkpointed_function_may_take_gradients_itself(stop, again):
+    p = torch.arange(16.0).reshape(4, 4).div(16).requires_grad_()
+
+    def forces(x):
+        energy = (x @ p).sin().sum()
+        force = torch.autograd.grad(energy, x, create_graph=again, retain_graph=True)[0]
+        return force * 2 + x
+
+    made = []
+    for f in (forces, lambda x: checkpoint(forces, x, use_reentrant=False)):
+        x = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
+        with set_checkpoint_early_stop(stop):
+            f(f(x)).sum().backward()
+        made.append((x.grad, p.grad))
+        p.grad = None
+    assert torch.equal(made[0][0], made[1][0])
+    assert (made[0][1] is None) == (made[1][1] is None) == (not again)
+    assert not again or torch.equal(made[0][1], made[1][1])
