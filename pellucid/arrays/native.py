@@ -112,6 +112,36 @@ def chunked(function: np.ufunc) -> np.ufunc:
     return kernels.pointwise.numpys.chunked(function) if config.kernels else function
 
 
+LEAST_ROWS = 2048  # elements of two operands from which on rows may be worth a kernel
+
+
+def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, where it is NumPy's for two arrays, with a kernel for the arithmetic of rows with
+    a column, or with one row.
+
+    >>> by_rows(np.multiply)(np.ones((2, 3)), np.array([[2.0], [3.0]])).tolist()
+    [[2.0, 2.0, 2.0], [3.0, 3.0, 3.0]]
+    """
+    if not isinstance(function, np.ufunc) or (function.nin, function.nout) != (2, 1):
+        return function
+    name = function.__name__
+
+    def run(a: Any, b: Any) -> Any:
+        if (
+            type(a) is np.ndarray is type(b)
+            and a.size != b.size
+            and a.size + b.size >= LEAST_ROWS
+            and config.kernels
+            and not spared("rows", max(a.size, b.size))
+        ):
+            made = kernels.pointwise.rows.arithmetic(name, a, b)
+            if made is not None:
+                return made
+        return function(a, b)
+
+    return run
+
+
 @functools.cache
 def SERVED() -> frozenset[Any]:
     """The two-byte floats that generated code reads and writes on this processor."""

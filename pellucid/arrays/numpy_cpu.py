@@ -23,7 +23,9 @@ from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .halves import HALVES, multiplied, narrowed, widened
 from .meta import MetaArray
+from .native import LEAST_ROWS as LEAST_ROWS
 from .native import REAL, kernels, native_code_runs, sparing, ufuncs
+from .native import by_rows as by_rows
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
 from .numpy_nn import *  # noqa: F403

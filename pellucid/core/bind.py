@@ -19,7 +19,7 @@ from ..arrays import layout, numpy_cpu
 from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
 from ..arrays.halves import HALVES, converted
 from ..arrays.meta import MetaArray
-from ..arrays.numpy_cpu import address, as_array, namespace_of
+from ..arrays.numpy_cpu import LEAST_ROWS, address, as_array, by_rows, namespace_of
 from ..errors import ArgumentTypeError, facts_of, foreign, pass_on, type_name
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
@@ -74,7 +74,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     """The caller of an operation on two arguments; as an operator it leaves foreign types to their
     own reflected method.
     """
-    forward = op.numpy_forward
+    forward, spread, least = op.numpy_forward, by_rows(op.numpy_forward), LEAST_ROWS
     differentiable, lies = op.vjp is not None, op.lies is not None
     promotes = op.promote is not None
     operands = OPERANDS if promotes else Tensor  # a matrix product is of tensors alone
@@ -120,7 +120,11 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     rg = y._rg
             if a is not None and b is not None:
                 try:
-                    r = forward(a, b)
+                    r = (
+                        forward(a, b)
+                        if rule or a is x or b is y or a.size == b.size or a.size + b.size < least
+                        else spread(a, b)
+                    )
                 except Exception as error:
                     pass_on(error)
                     return general(op, (x, y), {})

@@ -439,7 +439,7 @@ class RawNamespace:
         op = PRIMITIVES.get(name)
         if op is None:
             raise AttributeError(f"a rule names the operation {name!r}, which does not exist")
-        function = op.numpy_forward
+        function = numpy_cpu.by_rows(op.numpy_forward)
         if self.xp is not numpy_cpu or op.aux:
 
             def function(*arrays: Any, **params: Any) -> Any:

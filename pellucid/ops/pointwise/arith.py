@@ -107,8 +107,8 @@ mul_op = defop(
     ),
     forward="multiply",
     vjp={
-        "input": lambda F, g, other: g * F.conj(other),
-        "other": lambda F, g, input: g * F.conj(input),
+        "input": lambda F, g, other: F.mul(g, F.conj(other)),
+        "other": lambda F, g, input: F.mul(g, F.conj(input)),
     },
     promote="common",
     elementwise=True,
