@@ -29,6 +29,7 @@ from ...llvm.outputs import empty
 from . import lanes as conv_lanes
 from . import memory as conv_memory
 from . import plan as conv_plan
+from . import products as conv_products
 from . import tiles as kernels
 from . import weight as conv_weight
 from . import winograd as conv_winograd
@@ -223,7 +224,7 @@ def _forward(
     other: Any = None
     if real == "float":
         other = conv_winograd.forward_plan(geo) if winograd else None
-        other = other or conv_lanes.forward_plan(key)
+        other = other or conv_products.forward_plan(geo) or conv_lanes.forward_plan(key)
     return geo.out_shape, _bands(key, False) or _whole(conv_plan.forward_plan(key)), other
 
 
@@ -238,7 +239,7 @@ def _input_grad(
     other: Any = None
     if real == "float":
         other = conv_winograd.input_grad_plan(geo) if winograd else None
-        other = other or conv_lanes.input_grad_plan(key)
+        other = other or conv_products.input_grad_plan(geo) or conv_lanes.input_grad_plan(key)
     return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), other
 
 
@@ -265,7 +266,10 @@ def _weight_grad(
     geo = replace(geo, real=real)
     if not _worked(geo) or not _ready(real):
         return geo, None, None
-    other = conv_winograd_weight.weight_grad_plan(geo) if winograd and real == "float" else None
+    other: Any = (
+        conv_winograd_weight.weight_grad_plan(geo) if winograd and real == "float" else None
+    )
+    other = other or conv_products.weight_grad_plan(geo)
     return geo, conv_weight.weight_grad_plan(_shape_key(geo, real)), other
 
 

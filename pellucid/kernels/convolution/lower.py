@@ -41,6 +41,7 @@ from ..pooling import direct as pool_direct
 from ..schedule import Address, Schedule
 from . import call as conv
 from . import lanes as conv_lanes
+from . import products as conv_products
 from . import tiles as conv_kernels
 from . import weight as conv_weight
 from . import winograd as conv_winograd
@@ -132,6 +133,8 @@ def _correlation(
         if isinstance(other, conv_winograd.WinogradPlan):
             with _by_winograd(schedule, other, *operands, biased, result, images, count, title):
                 _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
+        elif isinstance(other, conv_products.ProductPlan):
+            other.schedule(schedule, *operands, biased, result, title)
         elif other is not None:
             _by_channels(schedule, other, *operands, biased, result, images, count, title)
         else:
@@ -273,6 +276,9 @@ def weight_grad(i: Instruction, ex: LoweringContext) -> Native | str:
         operands = compact(ex, schedule, g), compact(ex, schedule, x), ex.place(out, schedule)
         if other is None:
             _weight_by_pixels(schedule, plan, geo, *operands, count, title)
+            return
+        if isinstance(other, conv_products.ProductPlan):
+            other.schedule(schedule, *operands[:2], None, operands[2], title)
             return
         schedule.plans.append(other)
         arrays = [
