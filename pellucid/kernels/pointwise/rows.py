@@ -1,5 +1,5 @@
-"""Arithmetic of rows: with one number for each row, or with one row for all (float32 and float64, in
-C order).
+"""Arithmetic of rows: with one number for each row, or with one row for all (floats of four and eight
+bytes, integers but for quotients; in C order).
 
     >>> x, column = np.ones((300, 20), np.float32), np.arange(300, dtype=np.float32)[:, None]
     >>> made = arithmetic("multiply", x, column)
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import Module, SSAValue, types_of, vector
+from ...llvm.emit import BYTES, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 
 __all__ = ["LEAST", "OPERATIONS", "arithmetic"]
@@ -33,13 +33,14 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 LEAST = 2048  # elements of a result: fewer are NumPy's
 _MOST = 1024  # columns: longer rows are NumPy's
 _ROWS = 16  # at least
-_CTYPES = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
+_NAMES = "float32 float64 int8 uint8 int16 int32 int64"
+_CTYPES = {np.dtype(name): ctype for name, ctype in types_of(_NAMES).items()}
 _GRAIN = 16384  # elements a chunk
 
 
 def _build(name: str) -> str:
     operation, form, ctype, turned = name.split("_")
-    compute, width = OPERATIONS[operation], target.host().lanes(ctype)
+    compute, width = OPERATIONS[operation], target.host().vector_bits // (8 * BYTES[ctype])
     kind = vector(ctype, width)
     module = Module()
     f = threads.parallel_export(
@@ -68,7 +69,8 @@ _lib = jit.NativeLibrary(
         f"{operation}_{form}_{ctype}_{order}": "paaaiii"
         for operation in OPERATIONS
         for form in ("column", "row")
-        for ctype in _CTYPES.values()
+        for ctype in dict.fromkeys(_CTYPES.values())
+        if operation != "divide" or ctype in ("float", "double")
         for order in ("straight", "turned")
     },
 )
@@ -85,6 +87,8 @@ def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | Non
     if (
         ctype is None
         or operation not in OPERATIONS
+        or operation == "divide"
+        and large.dtype.kind != "f"
         or small.dtype is not large.dtype
         or large.size < LEAST
         or not (large.flags.c_contiguous and small.flags.c_contiguous)
