@@ -159,6 +159,22 @@ class StridedNestedTensor(Tensor):
         """All elements in one row."""
         return F.cat(*[p.reshape(-1) for p in self._parts], dim=0)
 
+    def _described(self, rows: list[tuple[int, ...]]) -> Tensor:
+        return make_tensor(np.array(rows, np.int64).reshape(len(rows), -1))
+
+    def _nested_tensor_size(self) -> Tensor:
+        """The shape of each part, one a row."""
+        return self._described([tuple(p._array.shape) for p in self._parts])
+
+    def _nested_tensor_strides(self) -> Tensor:
+        """The strides of each part, one a row."""
+        return self._described([tuple(p.stride()) for p in self._parts])
+
+    def _nested_tensor_storage_offsets(self) -> Tensor:
+        """Where each part begins, in elements behind the beginning of the first."""
+        counts = [p.numel() for p in self._parts]
+        return make_tensor(np.cumsum([0, *counts[:-1]])[: len(counts)])
+
     def to_padded_tensor(self, padding: float, output_size: Any = None) -> Tensor:
         """See `torch.nested.to_padded_tensor`."""
         sizes = np.array([p._array.shape for p in self._parts], np.int64).reshape(

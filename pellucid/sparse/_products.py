@@ -367,6 +367,7 @@ def reduced_mm(a: Any, b: Any, how: str) -> Any:
     """
     if not is_sparse(a) or a._array.layout != "csr" or is_sparse(b):
         raise refuse("_sparse_mm_reduce_impl", a if is_sparse(a) else b)
+    how = {"max": "amax", "min": "amin"}.get(how, how)
     if how not in ("sum", "prod", "mean", "amax", "amin"):
         raise OperationError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {how}"

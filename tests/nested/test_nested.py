@@ -408,3 +408,13 @@ def test_jagged_files_that_lie(part, value):
     assert len(nested._files.rebuild_jagged(given)) == 2
     with pytest.raises((RuntimeError, TypeError), match="nested tensor|requires_grad"):
         nested._files.rebuild_jagged(given | {part: value})
+
+
+def test_shapes_of_the_parts_as_a_tensor():
+    x = nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)])
+    assert x._nested_tensor_size().tolist() == [[2, 3], [4, 3]]
+    assert x._nested_tensor_strides().tolist() == [[3, 1], [3, 1]]
+    assert x._nested_tensor_storage_offsets().tolist() == [0, 6]
+    assert x._nested_tensor_size().dtype is torch.int64
+    with pytest.raises(AttributeError):
+        torch.ones(2)._nested_tensor_size()

@@ -55,3 +55,17 @@ def test_copies_take_the_source_s_size():
         D.to_sparse_csr().copy_(D.to_sparse_csc())
     with pytest.raises(RuntimeError, match="same number of specified elements"):
         D.to_sparse_csr().copy_(torch.ones(2, 2).to_sparse_csr())
+
+
+@pytest.mark.parametrize(("short", "long"), [("max", "amax"), ("min", "amin")])
+def test_two_names_of_an_extreme(short, long):
+    """torch_geometric's products of edges and features say "min"."""
+    rows, x = D.to_sparse_csr(), torch.arange(12.0).reshape(4, 3) - 5
+    assert torch.equal(torch.sparse.mm(rows, x, short), torch.sparse.mm(rows, x, long))
+    index, source = torch.tensor([[0, 0, 1], [1, 1, 1]]), torch.arange(6.0).reshape(2, 3) - 3
+    assert torch.equal(
+        torch.scatter_reduce(torch.zeros(2, 3), 0, index, source, short),
+        torch.scatter_reduce(torch.zeros(2, 3), 0, index, source, long),
+    )
+    with pytest.raises(RuntimeError, match="got median"):
+        torch.scatter_reduce(torch.zeros(2, 3), 0, index, source, "median")

@@ -479,13 +479,14 @@ def _prepare_scatter_reduce(
     with what was there.
 
     Args:
-        reduce: "sum", "prod", "mean", "amax" or "amin".
+        reduce: "sum", "prod", "mean", "amax" ("max") or "amin" ("min").
         include_self: whether the old value is included.
 
     >>> import pellucid as torch
     >>> torch.scatter_reduce(torch.ones(2), 0, torch.tensor([0, 0]), torch.tensor([5.0, 7.0]), "amax")
     tensor([7., 1.])
     """
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise OperationError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
