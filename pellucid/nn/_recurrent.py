@@ -14,7 +14,7 @@ from ..api.attach import LENT
 from ..core.tensor import Tensor
 from ..dtypes import int64
 from ..errors import OperationError
-from .modules.rnn import RNNBase
+from .modules.rnn import RNNBase, batch_in_front
 
 _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
@@ -84,7 +84,7 @@ def _run(mode: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Tens
         states,
         given["batch_sizes"].tolist() if packed else None,
     )
-    return (out.transpose(0, 1) if turned else out, *last)
+    return (batch_in_front(out, mode) if turned else out, *last)
 
 
 def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:

@@ -67,11 +67,7 @@ def test_packed_sequences_equal_each_alone(kind, options):
 
     out, packed_last = call(torch.nn.utils.rnn.pack_sequence(inputs, enforce_sorted=False), states)
     made = torch.nn.utils.rnn.unpack_sequence(out)
-    assert out.data.grad_fn.name() in (
-        f"{kind.capitalize()}PackedBackward0",
-        "RnnTanhPackedBackward0",
-        "CatBackward0",
-    )
+    assert out.data.grad_fn.name() == "CatBackward0"
     alone = [call(x.unsqueeze(1), [s[:, k : k + 1] for s in states]) for k, x in enumerate(inputs)]
     wanted = [one.squeeze(1) for one, _ in alone]
     wanted_last = [torch.cat(parts, 1) for parts in zip(*(last for _, last in alone), strict=True)]
@@ -79,6 +75,38 @@ def test_packed_sequences_equal_each_alone(kind, options):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-12, atol=1e-12)
     for a, b in zip(gradients(made, packed_last), gradients(wanted, wanted_last), strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_layers_have_the_nodes_that_pytorch_prints(kind, bidirectional, dtype):
+    one = "Mkldnn" * (kind == "LSTM" and dtype is torch.float32)
+    layer = "MkldnnRnnLayerBackward0" if one else "StackBackward0"
+    x = torch.ones(2, 2, 3, dtype=dtype)
+    for first in (False, True):
+        net = getattr(torch.nn, kind)(
+            3, 4, batch_first=first, bidirectional=bidirectional, dtype=dtype
+        )
+        out, last = net(x)
+        node = out.grad_fn
+        if first:
+            assert node.name() == f"TransposeBackward{int(kind != 'LSTM')}"
+            ((node, _),) = node.next_functions
+        assert node.name() == ("CatBackward0" if bidirectional else layer)
+        for state in last if kind == "LSTM" else (last,):
+            assert state.grad_fn.name() == "StackBackward0"
+    if one and not bidirectional:
+        edges = [None if f is None else f.variable.shape for f, _ in node.next_functions]
+        assert edges == [None, (16, 3), (16, 4), (16,), (16,), None, None]
+
+
+def test_cells_have_the_nodes_that_pytorch_prints():
+    x = torch.ones(2, 3)
+    assert torch.nn.GRUCell(3, 4)(x).grad_fn.name() == "AddBackward0"
+    assert torch.nn.LSTMCell(3, 4)(x)[0].grad_fn.name() == "MulBackward0"
+    assert torch.nn.RNNCell(3, 4)(x).grad_fn.name() == "TanhBackward0"
+    assert torch.nn.RNNCell(3, 4, nonlinearity="relu")(x).grad_fn.name() == "ReluBackward0"
 
 
 def test_packed_layers_run_cell_by_cell_where_somebody_watches():

@@ -9,6 +9,7 @@ from typing import Any
 from ...api import overriding
 from ...api.attach import LENT
 from ...core.interpret import thread
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
 from ...ops.nn import rnn as nn_rnn
@@ -34,6 +35,12 @@ for _kind in (
     RNNCellBase,
 ):
     _kind.__module__ = __name__
+
+
+def batch_in_front(out: Tensor, mode: str) -> Tensor:
+    """`out` of shape (T, B, size) as (B, T, size), with the node that PyTorch has there."""
+    made = out.transpose(0, 1)
+    return made if mode == "LSTM" else titled(made, "TransposeBackward1")
 
 
 class RNNBase(Module):
@@ -191,7 +198,7 @@ class RNNBase(Module):
             last = [s if back is None else s.index_select(1, back) for s in last]
             result: Any = PackedSequence(out, packed.batch_sizes, packed.sorted_indices, back)
         else:
-            result = out.transpose(0, 1) if turned and not whole else out
+            result = batch_in_front(out, self.mode) if turned and not whole else out
             if not batched:
                 result = result.squeeze(batch_dim)
                 last = [s.squeeze(1) for s in last]

@@ -28,6 +28,8 @@ from . import positional as cells
 _CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
 _PLAIN = (Tensor, Parameter, type(None))
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+# The node that PyTorch has behind the state of a cell; an LSTM's second one is an AddBackward0.
+_LAST_NODES = {"lstm": "Mul", "gru": "Add", "rnn_tanh": "Tanh", "rnn_relu": "Relu"}
 _F32 = np.dtype(np.float32)
 _DTYPES = (_F32, np.dtype(np.float64))
 
@@ -288,6 +290,12 @@ def _work(size: int, x: Any, *rest: Any) -> int:
     return math.prod(x[:-1]) * (math.prod(w_ih) + math.prod(w_hh))
 
 
+def _shown(node: Any) -> tuple[str, tuple[int, ...]]:
+    """The node that PyTorch has for an LSTM's layer: one for float32, and the last of many else."""
+    whole = node.shape[0][1] and node.dtype[0] == _F32
+    return "MkldnnRnnLayerBackward0" if whole else "StackBackward0", (0, 3, 4, 5, 6, 1, 2)
+
+
 def _layer(mode: str, packed: bool) -> Any:
     """The record of a layer, over whole batches at each step or over packed sequences."""
 
@@ -304,6 +312,8 @@ def _layer(mode: str, packed: bool) -> Any:
         aux=True,
         outputs=3 if lstm else 2,
         order="input hx cx w_ih b_ih w_hh b_hh" if lstm else "b_hh w_hh b_ih w_ih input hx",
+        grad_name="Cat" if packed else "Stack",
+        variant=_shown if lstm and not packed else None,
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
         title=_TITLES[mode],
@@ -370,6 +380,7 @@ def _step(mode: str) -> Any:
         order="b_hh w_hh b_ih w_ih input hx"
         if mode == "gru"
         else f"b_ih w_ih b_hh w_hh input hx{' cx' * lstm}",
+        grad_name=_LAST_NODES[mode],
         aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
         vjp=lstm_vjp if lstm else other_vjp,
         samples=_samples(mode, "step"),
