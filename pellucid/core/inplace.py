@@ -9,6 +9,7 @@ place in the graph. When the tensor is a view, its base becomes the result of a 
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -386,12 +387,10 @@ def take_place(t: Tensor, node: Any) -> None:
     elif t._rg and local.grad:
         # Overwritten by something that needs no gradient: nothing flows to the old value from here
         # on.
-        view = t._view
-        if view is None:
-            if t._node is not None:
-                t._node = record(replaced, (t,), (True,), {}, [t])
-                refresh_views(t)
-        elif view.kind in ("grad", "multi"):
+        if (view := t._view) is None and t._node is not None:
+            t._node = record(replaced, (t,), (True,), {}, [t])
+            refresh_views(t)
+        elif view is not None and view.kind in ("grad", "multi"):
             _write_part(view, make_tensor(t._array))
 
 
@@ -430,7 +429,8 @@ RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
 
 
 def refresh_views(base: Tensor) -> None:
-    """Give every live view of `base` its place in the graph anew."""
+    """Give every live view of `base`, which has got a new node, its place in the graph anew."""
+    version_of(base).node = base._node and weakref.ref(getattr(base._node, "node", base._node))
     for view in views_of(base):
         (reattach if view._view.kind == "grad" else outdate)(view)
 

@@ -108,7 +108,7 @@ def test_the_refusal_says_what_was_written_where():
     y.add_(1)
     with pytest.raises(
         RuntimeError,
-        match=r"\[torch.FloatTensor \[2, 3\]\], which is output 0 of Mul, is at version 2; expected version 0",
+        match=r"\[torch.FloatTensor \[2, 3\]\], which is output 0 of Add, is at version 2; expected version 0",
     ) as caught:
         z.sum().backward()
     assert any("overwrote it at" in note and "y.add_(1)" in note for note in caught.value.__notes__)

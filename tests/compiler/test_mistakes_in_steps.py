@@ -137,16 +137,15 @@ def test_a_mistake_is_told_as_in_eager_execution(mistake):
 def test_a_parameter_overwritten_before_a_compiled_backward_is_told_with_its_shape():
     model, _ = parts()
     loss = torch.compile(lambda x, y: F.cross_entropy(model(x), y))
-    for _ in range(2):
+    # the first call runs eagerly, whose node of a linear layer keeps the weight transposed
+    for weight in ("[8, 3]], which is output 0 of AsStrided,", "[3, 8]]"):
         made = loss(X, Y)
         with torch.no_grad():
             model[2].weight.mul_(2)
         with pytest.raises(RuntimeError) as caught:
             made.backward()
         lines = full_text(caught.value).splitlines()
-        assert (
-            "modified by an inplace operation: [torch.FloatTensor [3, 8]] is at version" in lines[0]
-        )
+        assert f"inplace operation: [torch.FloatTensor {weight} is at version" in lines[0]
         assert "model[2].weight.mul_(2)" in lines[3]
     assert "CompiledFunctionBackward saved it at" in lines[2] and "made = loss(X, Y)" in lines[2]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -9,6 +10,7 @@ from ... import dtypes
 from ...errors import GraphError
 from .. import source
 from ..tensor import OutputSlot, Tensor, VersionCounter
+from .outdated import BASE_WRITTEN, refusal
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -54,6 +56,11 @@ def _place(line: Any) -> str | None:
 
 def overwritten(node: Any) -> Exception:
     """The error for a saved value that was overwritten, naming both operations."""
+    if node.op.nodes is not None:  # one of PyTorch's keeps it, as that one has it
+        changed_one = (
+            n for n in node.op.nodes(node) if sum(v.count for v in n.versions) != n.total
+        )
+        node = next(changed_one, node)
     changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
     version = changed[0]
     array: Any = None
@@ -63,7 +70,7 @@ def overwritten(node: Any) -> Exception:
         if v is version:
             array = node.saved[position]
             maker = (
-                _maker(node, plan.entries[position])
+                _maker(node, plan.entries[position], v)
                 if plan.entries[position][0] in ("in", "out")
                 else ""
             )
@@ -81,7 +88,7 @@ def overwritten_value(
     node: Any, array: Any, entry: tuple[str, int], version: Any, expected: int
 ) -> Exception:
     """`overwritten` for a value that is known: an argument ("in") or a result ("out") of a node."""
-    return _overwritten(node, array, _maker(node, entry), version, expected)
+    return _overwritten(node, array, _maker(node, entry, version), version, expected)
 
 
 def _overwritten(node: Any, array: Any, maker: str, version: Any, expected: int) -> Exception:
@@ -104,14 +111,28 @@ def _overwritten(node: Any, array: Any, maker: str, version: Any, expected: int)
     )
 
 
-def _maker(node: Any, entry: tuple[str, int]) -> str:
-    """PyTorch's words for where a saved value came from: ', which is output 0 of Exp,'."""
-    edge: Any = node if entry[0] == "out" else node.inputs[entry[1]]
-    source_node, index = (
-        (edge.node, edge.index)
-        if type(edge) is OutputSlot
-        else (edge, entry[1] if edge is node else 0)
-    )
+def _maker(node: Any, entry: tuple[str, int], version: Any) -> str:
+    """PyTorch's words for where a saved value came from: ', which is output 0 of Exp,'. An argument
+    has the node that writes have given it since, and is always output 0; a view of what was written
+    to is made anew.
+
+    Raises:
+        RuntimeError: the value is one of several views, which are refused after a write.
+    """
+    if entry[0] == "out":
+        return f", which is output {entry[1]} of {_short(type(node).__name__)},"
+    edge: Any = node.inputs[entry[1]]
+    source_node = edge.node if type(edge) is OutputSlot else edge
     if source_node is None or isinstance(source_node, Tensor):
         return ""
-    return f", which is output {index} of {source_node.op.grad_name.partition('Backward')[0]},"
+    if source_node.op.view and source_node.op.outputs != 1:
+        raise GraphError(refusal(edge, "multi", BASE_WRITTEN))
+    written = version.node and version.node()
+    last = "AsStridedBackward0" if source_node.op.view else type(written or source_node).__name__
+    return f", which is output 0 of {_short(last)},"
+
+
+def _short(name: str) -> str:
+    """A node's name as these messages have it: `Clamp1` for ClampBackward1."""
+    made = re.fullmatch(r"(.*)Backward(\d*)", name)
+    return made[1] + made[2].removeprefix("0") if made else f"torch::autograd::{name}"
