@@ -200,3 +200,13 @@ def test_vecdot_asks_for_vectors_of_one_size(xp):
         assert space.vecdot(x, xp.ones(3)).tolist() == [3, 3]
         with pytest.raises(IndexError):
             space.vecdot(x, x, axis=2)
+
+
+def test_signs_of_complex_zeros(xp):
+    inf = float("inf")
+    z = xp.asarray([complex(inf, 2.0), complex(-inf, -2.0), complex(0.5, 1.0)])
+    found = xp.tanh(z)
+    assert found.real.tolist()[:2] == [1, -1] and abs(found[2].item() - np.tanh(0.5 + 1j)) < 1e-6
+    assert xp.signbit(found.imag).tolist()[:2] == [False, True]
+    zero = xp.expm1(xp.asarray([complex(-0.0, 0.0), complex(0.0, 0.0)]))
+    assert xp.signbit(zero.real).tolist() == [False, False] and zero.tolist() == [0, 0]

@@ -90,12 +90,26 @@ def expm1(x: Tensor, /) -> Tensor:
         return _T["expm1"](x)
     where, a, b = _T["where"], x.real, x.imag
     half = _T["sin"](b / 2)
+    a = where(a == 0, _T["zeros_like"](a), a)  # of -0, too, it is 0
     real = where(b == 0, _T["expm1"](a), _T["expm1"](a) * _T["cos"](b) - 2 * half * half)
     imag = where(b == 0, b, _T["exp"](a) * _T["sin"](b))
     endless = _T["isinf"](a) & ~_T["isfinite"](b)
     real = where(endless, where(a < 0, -_T["ones_like"](a), a), real)
     imag = where(endless, where(a < 0, _T["zeros_like"](a), _T["full_like"](a, math.nan)), imag)
     result: Tensor = _T["complex"](real, imag)
+    return result
+
+
+def tanh(x: Tensor, /) -> Tensor:
+    """Hyperbolic tangent. Of complex numbers without end on the real side, the imaginary part is a
+    zero with the sign that it has in `x`.
+    """
+    found: Tensor = _T["tanh"](x)
+    if not x.dtype.is_complex:
+        return found
+    zero = _T["copysign"](_T["zeros_like"](x.real), x.imag)
+    imag = _T["where"](_T["isinf"](x.real) & _T["isfinite"](x.imag), zero, found.imag)
+    result: Tensor = _T["complex"](found.real, imag)
     return result
 
 

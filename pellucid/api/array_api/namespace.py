@@ -29,6 +29,7 @@ from .elementwise import FOUND, accumulated, promoted, together
 from .elementwise import expm1 as expm1
 from .elementwise import floor_divide as floor_divide
 from .elementwise import sign as sign
+from .elementwise import tanh as tanh
 from .info import Info
 from .linalg import matmul as matmul
 from .linalg import matrix_transpose as matrix_transpose
@@ -53,7 +54,7 @@ float32, float64, complex64, complex128 = (
 # Functions whose name, arguments and meaning are the standard's already.
 _SAME = (
     "abs acos acosh asin asinh atan atanh ceil conj cos cosh exp floor imag isfinite isinf isnan log log10 log1p log2 logical_not negative "
-    "positive real reciprocal round signbit sin sinh sqrt square tan tanh trunc empty_like full_like ones_like zeros_like from_dlpack "
+    "positive real reciprocal round signbit sin sinh sqrt square tan trunc empty_like full_like ones_like zeros_like from_dlpack "
     "searchsorted tile"
 ).split()
 _RENAMED = {"bitwise_invert": "bitwise_not"}
