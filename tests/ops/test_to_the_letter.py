@@ -781,3 +781,44 @@ def test_out_of_another_shape_lies_in_rows():
     assert len(text) == 1 and text[0].startswith(
         "The number of elements in the out tensor of shape [3]"
     )
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (
+            lambda x: torch.nanquantile(x, torch.ones(3, 1)),
+            "quantile() q must be a scalar or 1D tensor",
+        ),
+        (
+            lambda x: torch.histogram(x, torch.tensor(1.5)),
+            "torch.histogramdd: bins tensor should have one dimension, but got 0 dimensions in the bins tensor for dimension 0",
+        ),
+        (
+            lambda x: x.histogram(torch.tensor(2)),
+            (
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype float and bins "
+                "for dimension 0 with dtype long int"
+            ),
+        ),
+        (
+            lambda x: x.reshape(1, 1, 3).t_(),
+            "t_() expects a tensor with <= 2 dimensions, but self is 3D",
+        ),
+        (
+            lambda x: x.masked_scatter_(torch.ones(3, 3, dtype=torch.bool), x),
+            (
+                "expand(CPUBoolType{[3, 3]}, size=[3]): the number of sizes provided (1) must be greater or equal to the number of "
+                "dimensions in the tensor (2)"
+            ),
+        ),
+        (
+            lambda x: torch.linalg.ldl_solve(x, torch.ones(3, dtype=torch.int32), x),
+            "torch.linalg.ldl_solve: The input tensor A must have at least 2 dimensions.",
+        ),
+    ],
+)
+def test_refusals_of_calls_spoilt_at_random(call, text):
+    with pytest.raises(RuntimeError) as refused:
+        call(torch.ones(3))
+    assert str(refused.value) == text

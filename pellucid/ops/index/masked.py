@@ -223,6 +223,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """In-place version of :func:`masked_scatter`."""
+    given = require_tensor(mask, "masked_scatter_", "mask")._array.shape
+    shapes.expand(given, (0,) * len(given), self._array.shape, mask.dtype.cpu_name)
     mask, source = _scatter_source(self, mask, source)
     shape = self._array.shape
     if not shape:

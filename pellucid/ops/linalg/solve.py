@@ -679,7 +679,7 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     name = "torch.linalg.ldl_solve"
     half = require_tensor(LD, "linalg_ldl_solve", "LD").dtype.itemsize == 2
     if not (half and isinstance(B, Tensor) and B.dtype is not LD.dtype):
-        square(LD, name, "LD")
+        square(LD, name)
     if require_tensor(B, "linalg_ldl_solve", "B", 3)._array.ndim < 2:
         raise ShapeError(
             f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead"

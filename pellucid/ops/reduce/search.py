@@ -424,15 +424,15 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str, inner: i
 def _fits_edges(input: Tensor, edges: list[Tensor]) -> None:
     """Bins that are given by their edges: a vector of the input's dtype for each dimension."""
     for dim, one in enumerate(edges):
-        if one._array.ndim != 1:
-            raise ShapeError(
-                f"torch.histogramdd: bins tensor should have one dimension, but got {one._array.ndim} dimensions in the bins tensor "
-                f"for dimension {dim}"
-            )
         if one.dtype is not input.dtype:
             raise DtypeError(
                 "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with "
                 f"dtype {input.dtype.c_name} and bins for dimension {dim} with dtype {one.dtype.c_name}"
+            )
+        if one._array.ndim != 1:
+            raise ShapeError(
+                f"torch.histogramdd: bins tensor should have one dimension, but got {one._array.ndim} dimensions in the bins tensor "
+                f"for dimension {dim}"
             )
 
 
@@ -472,7 +472,7 @@ def histogram(
     tensor([2., 1.])
     """
     x = _held(require_tensor(input, "histogram"), "histogram")
-    if isinstance(bins, Tensor) and bins._array.ndim:
+    if isinstance(bins, Tensor):
         _fits_edges(input, [bins])
     _floats(input, "histogram")
     weights = _weights(weight, x.shape, input.dtype, "histogramdd")

@@ -646,7 +646,7 @@ def _quantile(
         if q.dtype is not kind:
             raise DtypeError("quantile() q tensor must be same dtype as the input tensor")
         if q._array.ndim > 1:
-            raise OperationError(f"{name}() q must be a scalar or 1D tensor")
+            raise OperationError("quantile() q must be a scalar or 1D tensor")
         tracing.check(_check_fractions, q._array, name)
     else:
         if not isinstance(q, (int, float)) or isinstance(q, bool):

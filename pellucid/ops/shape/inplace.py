@@ -4,6 +4,7 @@ kin.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from ...core.modes import enable_grad, inference_mode, local
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tape import Node, named_type
 from ...core.tensor import Tensor, make_tensor
-from ...errors import UnsupportedError, forwarding
+from ...errors import ShapeError, UnsupportedError, forwarding
 from . import storage as view_storage
 from .squeeze import squeeze_of_tensor, unsqueeze
 from .transpose import t, transpose
@@ -120,11 +121,20 @@ def _again(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return lambda x, shape, *args, **named: function(x, *args, **named)
 
 
+@functools.wraps(t)
+def _t_in_place(input: Tensor) -> Tensor:
+    if input._array.ndim > 2:
+        raise ShapeError(
+            f"t_() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D"
+        )
+    return t(input)
+
+
 for _name, _function in {
     "transpose_": transpose,
     "swapaxes_": METHODS["swapaxes"],
     "swapdims_": METHODS["swapdims"],
-    "t_": t,
+    "t_": _t_in_place,
 }.items():
     _inplace(
         _name,
