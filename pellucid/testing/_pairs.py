@@ -405,7 +405,11 @@ class TensorLikePair(Pair):
         if actual.layout != expected.layout:
             actual, expected = actual.to_dense(), expected.to_dense()
         if actual.dtype != expected.dtype:
-            common = dtypes.promote_types(actual.dtype, expected.dtype)
+            # wide unsigned integers, which promote with no others, are compared as int64
+            kinds = [
+                dtypes.int64 if t.dtype.is_wide_unsigned else t.dtype for t in (actual, expected)
+            ]
+            common = dtypes.promote_types(*kinds)
             actual, expected = actual.to(common), expected.to(common)
         return actual, expected
 

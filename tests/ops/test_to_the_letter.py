@@ -822,3 +822,12 @@ def test_refusals_of_calls_spoilt_at_random(call, text):
     with pytest.raises(RuntimeError) as refused:
         call(torch.ones(3))
     assert str(refused.value) == text
+
+
+@pytest.mark.parametrize("kind", [torch.uint16, torch.uint32, torch.uint64])
+def test_wide_unsigned_integers_are_compared_with_others(kind):
+    x = torch.tensor([1, 2]).to(kind)
+    torch.testing.assert_close(x, torch.tensor([1, 2]), check_dtype=False)
+    torch.testing.assert_close(torch.tensor([1.0, 2.0]), x, check_dtype=False)
+    with pytest.raises(AssertionError, match="Mismatched elements: 1 / 2"):
+        torch.testing.assert_close(x, torch.tensor([1, 3]), check_dtype=False)
