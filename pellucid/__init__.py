@@ -20,7 +20,7 @@ from .api import attach as _attach
 from .arrays import affine as _affine_arrays
 from .arrays.sparse import array as _sparse_arrays
 from .core import modes as _modes
-from .core.display import nodes as _nodes
+from .core.display import words as _words
 from .core.tensor import Tensor as Tensor
 from .errors import warn as _warn
 
@@ -365,7 +365,7 @@ _attach.LENT["sparse"] = lambda name: getattr(
 _attach.LENT["foreach"] = lambda name: getattr(
     _importlib.import_module(f"{_HOME}._foreach"), name, None
 )
-_nodes.LENT.append(lambda name: _importlib.import_module(f"{__name__}.aten.schema").words(name))
+_words.LENT.append(lambda name: _importlib.import_module(f"{__name__}.aten.schema").words(name))
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["recurrent"] = lambda name: _importlib.import_module(
     f"{__name__}.nn._recurrent"

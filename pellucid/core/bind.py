@@ -571,7 +571,7 @@ def record(
     node.seq = count()
     node.source = source.capture(2)
     if thread.stack.save:
-        pack(node, thread.stack.save[-1])
+        pack(node, thread.stack.save[-1], tensors, made, aux)
     elif plan.borrowed and versions:
         for n in plan.borrowed:
             node.borrow(version_of(tensors[plan.entries[n][1]]))

@@ -119,6 +119,7 @@ class Primitive:
     order: tuple[str, ...] = ()
     linked: tuple[tuple[str, bool], ...] = ()
     borrows: tuple[str, ...] = ()
+    packs: str | tuple[Rule, Rule] = ""
     lies: tuple[int, ...] | None = None
     # of a Function: why gradients of some leaves alone are refused
     partial_backward: str | None = None
@@ -179,7 +180,7 @@ class Primitive:
             return f"s[{entries.index(entry)}]"
 
         def call(name: str, k: Any, rule: Rule) -> str:
-            words = _parameters(rule)
+            words = parameters(rule)
             half = name == "half"
             scope[f"{name}{k}"] = (
                 gradient_in_float32(self, f"{self.name}_{k}", rule, words) if half else rule
@@ -221,11 +222,10 @@ class Primitive:
         return None
 
 
-def _parameters(rule: Rule) -> tuple[str, ...]:
+def parameters(rule: Rule) -> tuple[str, ...]:
     code = getattr(rule, "__code__", None)
-    if code is not None:
-        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return tuple(inspect.signature(rule).parameters)
+    count = code and code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[:count] if code else tuple(inspect.signature(rule).parameters)
 
 
 def defop(
@@ -264,6 +264,7 @@ def defop(
     order: str = "",
     linked: str = "",
     borrows: str = "",
+    packs: str | tuple[Rule, Rule] = "",
     lies: str | None = None,
     aten: Callable[..., Any] | None = None,
     overload: str = "",
@@ -346,6 +347,11 @@ def defop(
             None for `name?`.
         borrows: the saved arguments of which PyTorch keeps something computed in their place, so that
             they may be written to before backward: the node takes a copy before the write.
+        packs: what PyTorch's node keeps, where that is not what the gradient rules name: consulted
+            while saved-tensor hooks are on. Either the words of it in PyTorch's order ("input aux"), or
+            two rules: one returns the arrays that PyTorch has, from words and parameters as in vjp;
+            the other gets these, in a list, and parameters, and returns by words what the gradient
+            rules name.
         lies: the arguments that decide in which order the dimensions of an element-wise result lie in
             memory, the first that tells two apart first: all of them where this is left out, none ("")
             where it is always contiguous.

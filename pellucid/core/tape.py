@@ -25,7 +25,7 @@ class Node:
 
     Slots: `op` (the record), `inputs` (an edge per argument, repeats kept: a Node, an OutputSlot, a
     leaf Tensor, or None for what needs no gradient), `params`, `plan` (how it is differentiated),
-    `saved` (values kept for backward; None once freed), `guard` and `total` (write counters of what
+    `saved` (values kept for backward, then what only saved-tensor hooks were given; None once freed), `guard` and `total` (write counters of what
     was saved, and their sum at that time; once freed, `total` is the place of the backward call
     that freed it), `shape` and `dtype` of the result (lists for several results), `seq` (order of
     recording), `code` and `lasti` (where in the user's code), `ext` (hooks and other rare things).
@@ -259,7 +259,7 @@ def saved_tensors(node: Node) -> list[Any]:
     values: list[Any] = []
     if not node.saved:
         return values
-    for (kind, index), value in zip(node.plan.entries, node.saved, strict=True):
+    for (kind, index), value in zip(node.plan.entries, node.saved, strict=False):
         if kind == "in":
             values.append(joined(value, node.inputs[index]))
         elif kind == "ins":
@@ -271,7 +271,7 @@ def saved_tensors(node: Node) -> list[Any]:
         elif kind == "outs":
             values.append(tuple(joined(v, OutputSlot(node, k)) for k, v in enumerate(value)))
         else:
-            values.append(value)
+            values.append(opened(value))
     if node.ext is not None and "tangents" in node.ext:
         _join_tangents(node, values)
     return values
@@ -292,7 +292,7 @@ def _join_tangents(node: Node, values: list[Any]) -> None:
 
 def joined(value: Any, edge: Any) -> Any:
     """A tensor on a saved array with the given place in the graph."""
-    packed = type(value) is Packed
+    packed = isinstance(value, Packed)
     if packed:
         value = value.array()
     if value is None or isinstance(value, (bool, int, float, complex)):
@@ -347,7 +347,7 @@ def opened(value: Any) -> Any:
             if all(a is b for a, b in zip(value, values, strict=True))
             else type(value)(values)
         )
-    return value.array() if type(value) is Packed else value
+    return value.array() if isinstance(value, Packed) else value
 
 
 def check_saved(node: Node) -> None:

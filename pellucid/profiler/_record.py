@@ -20,7 +20,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from ..core import observe
-from ..core.display import nodes
+from ..core.display import words
 from ..core.source import is_library
 from ..core.tensor import Tensor
 
@@ -33,7 +33,7 @@ def operator_name(op: Any) -> str:
     go by their own name.
     """
     for name in (op.title, op.name, f"linalg_{op.name}", f"special_{op.name}"):
-        if nodes.schema_words(name):
+        if words.schema_words(name):
             return f"aten::{name}"
     return str(op.name)
 

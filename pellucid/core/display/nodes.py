@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -22,7 +21,6 @@ from ... import dtypes
 from ...errors import GraphError
 from ..bind import wrap
 from ..modes import local, no_grad
-from ..primitive import Primitive
 from ..reverse import BackwardPass, accumulate
 from ..tape import (
     Node,
@@ -36,26 +34,10 @@ from ..tape import (
 )
 from ..tensor import OutputSlot, Tensor, collects, version_of
 from ..transforms.arranging import arrange
+from .words import face, words_of
 
 
 # ---- names and edges ---------------------------------------------------------------------------
-@functools.cache
-def _with_rules(op: Primitive, count: int) -> tuple[int, ...]:
-    """The arguments that have a gradient rule."""
-    if not isinstance(op.vjp, dict):
-        return tuple(range(count))
-    last = len(op.args) - 1
-    return tuple([k for k in range(count) if op.args[min(k, last)] in op.vjp])
-
-
-def _face(node: Node) -> tuple[str, tuple[int, ...]]:
-    """The node's whole name, and the positions of the inputs that it shows."""
-    op = node.op
-    found = op.grad_name if op.variant is None else op.variant(node)
-    name, places = (found, None) if isinstance(found, str) else found
-    return name, _with_rules(op, len(node.inputs)) if places is None else places
-
-
 def fully_named(node: Any) -> Any:
     """The node, of the type that PyTorch would give it where that depends on the arguments; it is
     decided when somebody looks.
@@ -63,9 +45,9 @@ def fully_named(node: Any) -> Any:
     if (
         isinstance(node, Node)
         and node.op.variant is not None
-        and type(node).__name__ == node.op.grad_name != _face(node)[0]
+        and type(node).__name__ == node.op.grad_name != face(node)[0]
     ):
-        node.__class__ = named_type(_face(node)[0])
+        node.__class__ = named_type(face(node)[0])
     return node
 
 
@@ -80,7 +62,7 @@ _IN_A_NAMESPACE = ("CopyBackwards", "CopySlices", "NotImplemented")
 
 def _places(self: Node) -> tuple[int, ...]:
     """The positions of the inputs that the node shows."""
-    return _face(self)[1]
+    return face(self)[1]
 
 
 def _shown(self: Node, g: Any) -> tuple[list[Any], list[int]]:
@@ -257,52 +239,11 @@ def _as_function(edge: Any) -> tuple[Any, int]:
 # ---- what a node kept --------------------------------------------------------------------------
 _SAVED, _RAW = "_saved_", "_raw_saved_"
 _WORDS = {"result": "out"}  # PyTorch's words, ours
-# from the name of an operator of PyTorch's to the names that each of its overloads has for
-# tensors and numbers, and for other arguments; the component of operators puts it here
-LENT: list[Callable[[str], tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]] = []
-
-
-def schema_words(name: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """For each overload of an operator of PyTorch's what its tensors and numbers are called, and its
-    other arguments; empty where there is no such operator.
-    """
-    return LENT[0](name) if LENT else ()
-
-
-@functools.cache
-def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str, int | str]:
-    """PyTorch's words for what a node of this name keeps, by its operator's schema: to the position
-    of an argument, or to the name of a parameter. Empty where there is no such operator, or the
-    record's arguments come in another order.
-    """
-    stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
-    known = schema_words(stem) or schema_words(f"_{stem}")
-    if not known:
-        return {}
-    inputs, others = max(
-        known, key=lambda o: (len({*o[1]} & {*params}), -abs(len(o[0]) - len(op.args)))
-    )
-    found: dict[str, int | str] = dict(zip(inputs, range(len(op.args)), strict=False))
-    words = [w for w in (*inputs[len(op.args) :], *others) if w not in params]
-    rest = [p for p in params if p not in (*inputs, *others)]
-    if len(words) == len(rest) < 3:  # more of them need not come in the same order
-        found |= dict(zip(words, rest, strict=True))
-    return found | {p: p for p in params if p not in rest}
-
-
-def _words(node: Node) -> dict[str, int | str]:
-    """`_schema_words`, unless the node shows its arguments in another order, or not all."""
-    name, places = _face(node)
-    found = _schema_words(name, node.op, tuple(node.params))
-    inputs = sum(isinstance(place, int) for place in found.values())
-    own = node.op.variant is None or isinstance(node.op.variant(node), str)
-    fits = inputs == len(node.op.args) and places == tuple(sorted(places))
-    return found if own or fits else {}
 
 
 def _entry(node: Node, word: str) -> int | None:
     """Where among the saved values stands the one that PyTorch calls `_saved_<word>`."""
-    op, known = node.op, _words(node)
+    op, known = node.op, words_of(node)
     place = known.get(word)
     if isinstance(place, int):
         word = op.args[place]
@@ -318,7 +259,7 @@ def _entry(node: Node, word: str) -> int | None:
 
 def _may_keep(node: Node, word: str) -> bool:
     """Whether a gradient rule of the operation names this argument, wanted here or not."""
-    place = _words(node).get(word, 0 if word == "self" else None)
+    place = words_of(node).get(word, 0 if word == "self" else None)
     rules = node.op.vjp
     if not isinstance(place, int) or place >= len(node.op.args) or not isinstance(rules, dict):
         return False
@@ -331,7 +272,7 @@ def _sizes(node: Node, word: str) -> Any:
     stem, _, what = word.rpartition("_sym_")
     args = node.op.args
     if stem and what in ("sizes", "numel"):
-        known = _words(node).get(stem)
+        known = words_of(node).get(stem)
         k = 0 if stem == "self" else args.index(stem) if stem in args else len(node.inputs)
         k = known if isinstance(known, int) else k
         if k < len(node.inputs) and node.inputs[k] is not None:
@@ -351,8 +292,8 @@ def _getattr(self: Node, name: str) -> Any:
         arrange(self)
     if name.startswith(_SAVED):
         word = name.removeprefix(_SAVED)
-        known = _words(self).get(word, word)
-        if known in self.params and (known != word or word in (_words(self) or (word,))):
+        known = words_of(self).get(word, word)
+        if known in self.params and (known != word or word in (words_of(self) or (word,))):
             return self.params[known]
         sizes = _sizes(self, word)
         if sizes is not None:
@@ -387,7 +328,7 @@ def _of_function(node: Node, ctx: Any, name: str) -> Any:
 def _dir(self: Node) -> list[str]:
     arrange(self)
     words = [w for w in (_word(self, entry) for entry in getattr(self.plan, "entries", ())) if w]
-    known = _words(self)
+    known = words_of(self)
     others = [w for w, own in known.items() if own in self.params] if known else self.params
     entries = getattr(self.plan, "entries", ())
     # kept in the place of the first argument
@@ -400,7 +341,7 @@ def _dir(self: Node) -> list[str]:
 def _word(node: Node, entry: tuple[str, int]) -> str | None:
     kind, k = entry
     if kind == "in":
-        if known := _words(node):
+        if known := words_of(node):
             return next((w for w, place in known.items() if place == k), None)
         return "self" if k == 0 else node.op.args[k]
     return "result" if kind == "out" and node.op.outputs == 1 else None

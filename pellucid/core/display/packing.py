@@ -1,25 +1,215 @@
-"""What a node keeps, handed to the user's saved-tensor hooks."""
+"""What a node keeps, handed to the user's saved-tensor hooks: the tensors that PyTorch's node has, in
+its order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import prod
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
 
+from ..callers import wrap
+from ..interpret import thread
+from ..modes import state
+from ..primitive import Primitive, parameters
+from ..tape import Packed, value_at
+from ..tensor import Tensor
+from .words import words_of
 
-def pack(node: Any, save: Callable[[Any], Any]) -> None:
+
+def pack(
+    node: Any,
+    save: Callable[[Any], Any],
+    tensors: Sequence[Any] = (),
+    made: Sequence[Any] = (),
+    aux: Any = None,
+) -> None:
     """Put what `save` returns in the place of each array that a node keeps, or those that PyTorch
-    has for it.
+    has for it. `tensors`, `made` and `aux` are what the operation took and made.
     """
     for one in (node,) if node.op.nodes is None else node.op.nodes(node):
+        if one.op.packs:
+            found = functools.partial(_value, one, tensors, made, aux)
+            words = isinstance(one.op.packs, str)
+            (_packed_by_words if words else _packed_by_rules)(one, save, found)
+            continue
         saved = list(one.saved or ())
-        for n, (k, _) in enumerate(one.plan.entries):
-            if k in ("ins", "outs"):
-                saved[n] = type(saved[n])(
-                    [save(v) if isinstance(v, ndarray) else v for v in saved[n]]
-                )
-            elif k in ("in", "out") and isinstance(saved[n], ndarray):
-                saved[n] = save(saved[n])
-        one.saved, one.versions, one.total = tuple(saved), (), 0
-        one.extra()["packed"] = True
+        for n in _in_order(one):
+            saved[n] = _through(save, saved[n], one.plan.entries[n][0])
+        _kept(one, saved)
+
+
+def only_saves() -> bool:
+    """Whether those for whom operations leave the fast path look at nothing but what is saved."""
+    stack = thread.stack
+    return bool(stack.save) and len(stack.all) == len(stack.save) == state.slow
+
+
+class _Beside(threading.local):
+    """What the records' rules may name besides arguments, results and parameters of an operation: what
+    its function was given.
+    """
+
+    values: dict[str, Any] = {}
+
+
+beside = _Beside()
+
+
+def given(**tensors: Any) -> AbstractContextManager[None]:
+    """Have these tensors at hand, by name, for what is packed inside the block."""
+    return _at_hand(tensors) if thread.stack.save else _NOTHING
+
+
+_NOTHING = nullcontext()
+
+
+@contextmanager
+def _at_hand(tensors: dict[str, Any]) -> Iterator[None]:
+    before = beside.values
+    beside.values = {k: getattr(t, "_array", t) for k, t in tensors.items()}
+    try:
+        yield
+    finally:
+        beside.values = before
+
+
+def _kept(node: Any, saved: list[Any]) -> None:
+    node.saved, node.versions, node.total = tuple(saved), (), 0
+    node.extra()["packed"] = True
+
+
+def _through(save: Callable[[Any], Any], value: Any, kind: str) -> Any:
+    """A saved value, its arrays packed."""
+    if kind in ("ins", "outs"):
+        return type(value)([save(v) if isinstance(v, ndarray) else v for v in value])
+    return save(value) if kind in ("in", "out") and isinstance(value, ndarray) else value
+
+
+def _in_order(node: Any) -> list[int]:
+    """The positions of the saved values in PyTorch's order: arguments by their names, then results."""
+    places = {place: word for word, place in words_of(node).items() if isinstance(place, int)}
+
+    def order(n: int) -> tuple[bool, str, int]:
+        kind, k = node.plan.entries[n]
+        out = kind.startswith("out")
+        name = "self" if k == 0 else node.op.args[min(k, len(node.op.args) - 1)]
+        return out, "" if out else places.get(k, name), k
+
+    return sorted(range(len(node.plan.entries)), key=order)
+
+
+def _value(node: Any, tensors: Sequence[Any], made: Sequence[Any], aux: Any, word: str) -> Any:
+    """What a word of a rule stands for, as an array where it is a tensor."""
+    op: Primitive = node.op
+    word, _, user = word.partition("_for_")
+    if user and not node.plan.needs[op.args.index(user)]:
+        return None
+    entry = op._entry(word)
+    if entry is None or entry[0] == "out" and entry[1] >= len(made):
+        return {"needs": node.plan.needs, **beside.values, **node.params}.get(word)
+    kind, k = entry
+    if kind == "aux":
+        return aux
+    source = made if kind.startswith("out") else tensors
+    if kind in ("ins", "outs"):
+        return [t._array for t in source[k:]]
+    array = getattr(source[k], "_array", source[k]) if k < len(source) else None
+    return array if kind in ("in", "out") else getattr(array, kind.removeprefix("out_"), None)
+
+
+def _packed_by_words(node: Any, save: Callable[[Any], Any], found: Callable[[str], Any]) -> None:
+    """Pack what the record's words name; what no rule uses stands behind the rest."""
+    entries, saved = list(node.plan.entries), list(node.saved)
+    for word in node.op.packs.split():
+        value = found(word)
+        if isinstance(value, ndarray):
+            entry = node.op._entry(word.partition("_for_")[0])
+            packed = _in_shape(node, save, value, entry)
+            if entry in entries:
+                saved[entries.index(entry)] = packed
+            else:
+                saved.append(packed)
+    _kept(node, saved)
+
+
+def _in_shape(node: Any, save: Callable[[Any], Any], value: Any, entry: Any) -> Any:
+    """A value packed in the shape that it has in PyTorch's node, where that is one of several for
+    an operation.
+    """
+    kind, k = entry or ("in", 0)  # a parameter is like the first argument
+    edge = node.inputs[k] if kind == "in" and node.op.nodes is not None else None
+    shape = value_at(edge)[0] if edge is not None else value.shape
+    if kind in ("out", "aux") and node.op.outputs == 1:
+        shape = node.shape
+    if beside.values.get("unbatched"):
+        shape = shape[1:]
+    if shape == value.shape or prod(shape) != value.size:
+        return save(value)
+    packed = save(value.reshape(shape))
+    packed.unpack_hook = functools.partial(_reshaped, packed.unpack_hook, value.shape)
+    return packed
+
+
+def _reshaped(unpack_hook: Callable[[Any], Any], shape: Any, packed: Any) -> Any:
+    made = unpack_hook(packed)
+    return wrap(made._array.reshape(shape)) if isinstance(made, Tensor) else made
+
+
+def _packed_by_rules(node: Any, save: Callable[[Any], Any], found: Callable[[str], Any]) -> None:
+    """Pack what the record's first rule makes; the second makes of it what is saved."""
+    keeps, again = node.op.packs
+    values = keeps(*map(found, parameters(keeps)))
+    kept = [save(np.asarray(v)) if isinstance(v, (ndarray, np.generic)) else v for v in values]
+    given = [found(word) for word in parameters(again)[1:]]
+    words = [_word(node.op, *entry) for entry in node.plan.entries]
+    group = _Group(kept, lambda values: again(values, *given), [w for w in words if w])
+    _kept(
+        node,
+        [Made(group, group.taker(w)) if w else v for w, v in zip(words, node.saved, strict=True)],
+    )
+
+
+def _word(op: Primitive, kind: str, k: int) -> str:
+    """What a gradient rule calls a value that it reads; nothing for shapes and dtypes."""
+    words = {"in": op.args[k : k + 1], "out": [f"out{k}" if op.outputs != 1 else "out"]}
+    return {"outs": "out", "aux": "aux"}.get(kind) or "".join(words.get(kind, ()))
+
+
+class _Group:
+    """Packed values, and how to make of them what a node's gradient rules read."""
+
+    def __init__(
+        self, kept: list[Any], again: Callable[[list[Any]], dict[str, Any]], words: list[str]
+    ) -> None:
+        self.kept, self.again, self.words = kept, again, words
+        self.made: dict[str, Any] = {}
+
+    def taker(self, word: str) -> Callable[[Any], Any]:
+        return lambda group: group.take(word)
+
+    def take(self, word: str) -> Any:
+        """One of the values. Backward asks for all of them in turn: they are made for the first."""
+        if word == self.words[0]:
+            made = self.again([v.array() if isinstance(v, Packed) else v for v in self.kept])
+            self.made = {w: made[w] for w in self.words}
+        elif word not in self.made:
+            self.take(self.words[0])
+            value, self.made = self.made[word], {}
+            return value
+        return self.made.pop(word)
+
+
+class Made(Packed):
+    """A saved value that is made of the ones that went through hooks."""
+
+    __slots__ = ()
+
+    def array(self) -> Any:
+        return self.unpack()

@@ -26,7 +26,7 @@ from ..bind import NUMBERS as NUMBERS
 from ..inplace import copy_slices, replay_tensor
 from ..interpret import thread
 from ..modes import enable_grad, local
-from ..primitive import TENSORS, Primitive, _parameters
+from ..primitive import TENSORS, Primitive, parameters
 from ..tensor import OutputSlot, Tensor, make_tensor
 from ..tracing import constant
 from .batching import batched, level_of, lift, lower, physical
@@ -260,7 +260,7 @@ def _call(
 ) -> Any:
     """Run a rule with its parameters by name; `g` is also what it may call `tangents`."""
     args = []
-    for word in _parameters(rule):
+    for word in parameters(rule):
         if word in ("g", "tangents"):
             args.append(g)
         elif word == "F":

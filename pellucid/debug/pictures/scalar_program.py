@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.primitive import PRIMITIVES, _parameters
+from ...core.primitive import PRIMITIVES, parameters
 from ...core.tape import Node
 from ...core.tensor import Tensor
 from ...ir.formula import Formula, Placeholder, Symbols, word
@@ -172,6 +172,6 @@ def _backward(m: _Words, n: Node, g: Any, inputs: list[Any], out: Any) -> list[A
     for k, edge in enumerate(n.inputs):
         rule = rules.get(n.op.args[k]) if edge is not None else None
         found.append(
-            None if rule is None else rule(**{word: given[word] for word in _parameters(rule)})
+            None if rule is None else rule(**{word: given[word] for word in parameters(rule)})
         )
     return found

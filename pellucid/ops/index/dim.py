@@ -162,6 +162,7 @@ def _onnx_index_write(c: Any, reduction: str | None = None) -> Any:
 index_add_op = defop(
     "index_add",
     "input index source",
+    packs="index_for_source source_for_source",
     forward=copying(_add_rule, row_major=True),
     inplace=_add_rule,
     check=lambda x, index, source, *, dim, alpha: _bounded_for_add(index, x, dim),
@@ -276,6 +277,7 @@ def _filled(F: Any, g: Any, index: Any, dim: int, kind: Any) -> Any:
 index_copy_op = defop(
     "index_copy",
     "input index source",
+    packs="index source_for_source",
     forward=copying(_copy_rule, row_major=True),
     inplace=_copy_rule,
     check=lambda x, index, source, *, dim: bounded(

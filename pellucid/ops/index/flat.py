@@ -13,6 +13,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.whole import one_node
 from ...errors import DtypeError, IndexOutOfRangeError
 from .._rules import is_direct, is_plain, require_tensor
 from ..shape.view import reshape
@@ -45,6 +46,7 @@ def _check_flat(a: ndarray, size: int) -> None:
     methods="=",
     out="apart: take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {given}",
 )
+@one_node("Take", "input", "index input")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Take elements by their positions in the flattened tensor.
 
@@ -73,6 +75,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 @public(methods="=", inplace="=")
+@one_node("Put", "input source", "index source")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with the elements of `source` at positions of the flattened tensor.
 

@@ -57,6 +57,7 @@ def _gather_check(x: Any, index: Any, *, dim: int) -> None:
 gather_op = defop(
     "gather",
     "input index",
+    packs="index input",
     forward=_gather,
     check=_gather_check,
     aval=lambda x, index, dim: (index[0], x[1]),

@@ -18,6 +18,7 @@ from ...core.primitive import defop
 from ...core.public import METHODS, public
 from ...core.tape import titled
 from ...core.tensor import FAST_TYPES, Tensor
+from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError
 from ...ir.formula import Formula
 from .._rules import filling, is_direct, require_tensor
@@ -109,6 +110,7 @@ METHODS["masked_fill_"] = masked_fill_
 
 
 @public(methods="=", out="apart: masked_select(): self and result must have the same scalar type")
+@one_node("MaskedSelect", "input", "mask input")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Select the elements where the mask is True, as a vector.
 
@@ -185,6 +187,7 @@ def _order_of_ones(mask: ndarray, size: int) -> ndarray:
 
 
 @public(methods="=")
+@one_node("MaskedScatter", "input source", "mask")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Copy `input`, and put the elements of `source`, in order, where the mask is True.
 

@@ -19,6 +19,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
     DtypeError,
@@ -272,6 +273,7 @@ def _cross(a: Any, b: Any, dim: int) -> Any:
 
 
 @linalg(out="apart: same")
+@one_node("LinalgCross", "input other", "other_for_input input_for_other")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Cross product of the 3-vectors along `dim`.
 

@@ -298,6 +298,7 @@ defop(
     outputs=3,
     vjp={"input": _svd_grad},
     grad_name="LinalgSvd",
+    packs="out1 out0 out2",
     batch="leading",
     autocast="float32",
     samples=cases(*(((shape,), {"full": False}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),

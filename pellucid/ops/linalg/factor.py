@@ -16,6 +16,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
     DimensionError,
@@ -248,7 +249,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:  # noqa: N803
 
 
 # ---- LU ---------------------------------------------------------------------------------------
-def _getrf(xp: Any, x: Any) -> Any:
+def getrf(xp: Any, x: Any) -> Any:
     k = min(x.shape[-2:])
     if x.size == 0:
         return x.copy(), np.zeros((*x.shape[:-2], k), np.int32), np.zeros(x.shape[:-2], _INFO)
@@ -334,7 +335,7 @@ defop(
     "lu_factor",
     "input",
     host=True,
-    forward=by_columns(_getrf),
+    forward=by_columns(getrf),
     outputs=3,
     vjp={"input": _lu_grad},
     grad_name="LinalgLuFactorEx",
@@ -533,6 +534,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 # ---- Householder products ---------------------------------------------------------------------
 @linalg(out="rows: castable: torch.linalg.householder_product")
 @full_precision
+@one_node("LinalgHouseholderProduct", "A tau", "A tau out")
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803
     """The first n columns of the product of the Householder reflections that `geqrf` returns.
 

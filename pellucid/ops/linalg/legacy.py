@@ -12,6 +12,7 @@ from ...core.public import FUNCTIONS, METHODS, public, with_out
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.whole import one_node
 from ...devices import contiguous_format
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
@@ -206,6 +207,7 @@ FUNCTIONS["torch"]["orgqr"] = with_out(
     out="rows: torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype {given}",
 )
 @full_precision
+@one_node("Ormqr", "input tau other", "tau other input out")
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor:

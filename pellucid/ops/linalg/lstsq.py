@@ -217,6 +217,7 @@ defop(
     outputs=4,
     vjp={"input": _lstsq_a, "other": _lstsq_b},
     grad_name="LinalgLstsq",
+    packs="other input out0",
     autocast="float32",
 )
 _lstsq_result = return_types.make("linalg_lstsq", "solution residuals rank singular_values")

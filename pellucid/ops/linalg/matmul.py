@@ -12,6 +12,7 @@ from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels
 from ...core.bind import make_operators
+from ...core.display.packing import only_saves
 from ...core.interpret import playing, thread
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
@@ -20,6 +21,7 @@ from ...core.public import METHODS, public
 from ...core.tape import named_type, titled
 from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.whole import one_node
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ...ir import Value
@@ -389,6 +391,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 
 @public(methods="=", out="result dtype {given} does not match input dtype {wanted}")
+@one_node("Vdot", "input other", "other_for_input input_for_other")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """As `dot`, with the first vector conjugated.
 
@@ -570,7 +573,7 @@ def _added(
     if not _is_half(kind) or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
         return _combined(name, input, product(a, b), beta, alpha)
     plain = all(type(t) in FAST_TYPES and type(t._array) is np.ndarray for t in (input, a, b))
-    if beta == alpha == 1 and product is _mm and plain and not state.slow:
+    if beta == alpha == 1 and product is _mm and plain and (not state.slow or only_saves()):
         mm_shape(a._array.shape, b._array.shape)
         return _added_once.call(input, a, b)
     with playing("autocast", None):
@@ -589,6 +592,7 @@ def _check_one_dtype(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
 
 @public(methods="=", inplace="=", out="same")
 @low_precision
+@one_node("Addmm", "input mat1 mat2", "mat1_for_mat2 mat2_for_mat1")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -618,17 +622,14 @@ def addmm(
         and _is_half(input.dtype)
         and input.dtype is mat1.dtype is mat2.dtype
     ):
-        return titled(
-            F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input),
-            "Addmm",
-            of=(input, mat1, mat2),
-        )  # which rounds once, too
-    return titled(
-        _added("addmm", _mm, input, mat1, mat2, beta, alpha), "Addmm", of=(input, mat1, mat2)
-    )
+        made = F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
+    else:
+        made = _added("addmm", _mm, input, mat1, mat2, beta, alpha)
+    return titled(made, "Addmm", of=(input, mat1, mat2))
 
 
 @public(methods="=", inplace="=", out="same")
+@one_node("Addmv", "input mat vec", "mat_for_vec vec_for_mat")
 def addmv(
     input: Tensor, mat: Tensor, vec: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -658,6 +659,7 @@ def addmv(
 
 
 @public(methods="=", inplace="=", out=True)
+@one_node("Addr", "input vec1 vec2", "vec1_for_vec2 vec2_for_vec1")
 def addr(
     input: Tensor, vec1: Tensor, vec2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -706,6 +708,7 @@ def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
     out="silent: self and mat2 must have the same dtype, but got {given} and {wanted}",
 )
 @low_precision
+@one_node("Addbmm", "input batch1 batch2", "batch1_for_batch2 batch2_for_batch1")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -738,15 +741,14 @@ def addbmm(
         return titled(input, "Addbmm", of=(input, batch1, batch2))
     product = _bmm(batch1, batch2)
     summed = F.sum(product, dim=(0,), keepdim=False)
-    return titled(
-        _combined("addbmm", input, F.cast(summed, dtype=product._array.dtype), beta, alpha),
-        "Addbmm",
-        of=(input, batch1, batch2),
-    )
+    summed = F.cast(summed, dtype=product._array.dtype)
+    made = _combined("addbmm", input, summed, beta, alpha)
+    return titled(made, "Addbmm", of=(input, batch1, batch2))
 
 
 @public(methods="=", inplace="=", out="same")
 @low_precision
+@one_node("Baddbmm", "input batch1 batch2", "batch1_for_batch2 batch2_for_batch1")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *rest: Any, beta: Number = 1, alpha: Number = 1
 ) -> Tensor:
@@ -767,11 +769,8 @@ def baddbmm(
         raise DtypeError(
             f"Input dtypes must be the same, got: input {one}, batch1: {two}, batch2: {three}"
         )
-    return titled(
-        _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha),
-        "Baddbmm",
-        of=(input, batch1, batch2),
-    )
+    made = _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha)
+    return titled(made, "Baddbmm", of=(input, batch1, batch2))
 
 
 def _kept_dtype(self: Tensor, batch1: Any = None, batch2: Any = None, *rest: Any, **_: Any) -> None:

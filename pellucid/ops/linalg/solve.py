@@ -9,6 +9,7 @@ import numpy as np
 
 from ...arrays.native import kernels
 from ...core import tracing
+from ...core.display.packing import given
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -37,6 +38,7 @@ from ._linalg import (
     tril,
     triu,
 )
+from ._packs import DETERMINANT, SOLUTION
 from .factor import lu_of, unpacked
 
 _INFO = np.dtype(np.int32)
@@ -102,6 +104,7 @@ def _triangular_left(
 defop(
     "solve_triangular",
     "input other",
+    packs="input out",
     host=True,
     overload="linalg_solve_triangular",
     forward=by_columns(_solve_triangular),
@@ -175,6 +178,7 @@ def _solve(xp: Any, a: Any, b: Any) -> Any:
 defop(
     "solve",
     "input other",
+    packs=SOLUTION,
     host=True,
     forward=by_columns(_solve),
     aval=lambda a, b: b,
@@ -198,6 +202,7 @@ def _solve_ex_arrays(xp: Any, a: Any, b: Any) -> Any:
 defop(
     "solve_ex",
     "input other",
+    packs=SOLUTION,
     host=True,
     forward=by_columns(_solve_ex_arrays),
     outputs=2,
@@ -236,7 +241,8 @@ def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noq
     b = B.unsqueeze(-1) if vector else B
     _check_inner(name, A, b, left)
     a, b = broadcast_batches(A, b)
-    made = solver(a, b) if left else solver(a.mT, b.mT)
+    with given(vector=vector):
+        made = solver(a, b) if left else solver(a.mT, b.mT)
     made, *rest = made if isinstance(made, tuple) else (made,)
     made = made if left else made.mT
     if vector or not left:
@@ -435,6 +441,7 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
 defop(
     "det",
     "input",
+    packs=DETERMINANT,
     host=True,
     forward=_det,
     aval=lambda x: (x[0][:-2], x[1]),
@@ -503,6 +510,7 @@ def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
 defop(
     "slogdet",
     "input",
+    packs=DETERMINANT,
     host=True,
     forward=_slogdet,
     outputs=2,
@@ -573,26 +581,12 @@ def lu_solve(
     if adjoint:
         return titled(_adjoint_lu(p, lower, upper, B, left), "LinalgLuSolve", of=(LU, B))
     if left:
-        return titled(
-            _tri(
-                upper,
-                _tri(lower, F.matmul(*broadcast_batches(p.mT, B)), False, True, True),
-                True,
-                False,
-                True,
-            ),
-            "LinalgLuSolve",
-            of=(LU, B),
-        )
-    return titled(
-        F.matmul(
-            *broadcast_batches(
-                _tri(lower, _tri(upper, B, True, False, False), False, True, False), p.mT
-            )
-        ),
-        "LinalgLuSolve",
-        of=(LU, B),
-    )
+        turned = F.matmul(*broadcast_batches(p.mT, B))
+        made = _tri(upper, _tri(lower, turned, False, True, True), True, False, True)
+    else:
+        turned = _tri(lower, _tri(upper, B, True, False, False), False, True, False)
+        made = F.matmul(*broadcast_batches(turned, p.mT))
+    return titled(made, "LinalgLuSolve", of=(LU, B))
 
 
 def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
@@ -630,6 +624,7 @@ def _cholesky_solve_factor(F: Any, g: Any, factor: Any, out: Any, upper: bool) -
 defop(
     "cholesky_solve",
     "input factor",
+    packs="factor input out",
     host=True,
     forward=_cholesky_solve,
     aval=lambda b, factor, upper: b,

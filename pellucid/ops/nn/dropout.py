@@ -92,7 +92,9 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
-        return x * wrap(constant(np.zeros((), x._array.dtype)))
+        drawn = x._array.shape[:2] if channels and x.ndim > 1 else x._array.shape
+        none = np.zeros((*drawn, *[1] * (x.ndim - len(drawn))), x._array.dtype)
+        return x * wrap(constant(none))
     check_kind(x)
     if channels and x.ndim > 1:
         shape = x._array.shape

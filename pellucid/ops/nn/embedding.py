@@ -97,6 +97,7 @@ def _onnx_embedding(c: Any) -> Any:
 embedding_op = defop(
     "embedding",
     "weight",
+    packs="index",
     forward=lambda xp, w, *, index, padding, by_frequency: (
         w.take(index, 0) if type(w) is np.ndarray else xp.take(w, index, 0)
     ),

@@ -8,6 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from ... import shapes
+from ...core.display.packing import only_saves
 from ...core.explain import located, operand
 from ...core.interpret import playing, thread
 from ...core.modes import state
@@ -17,6 +18,7 @@ from ...core.public import public
 from ...core.tape import named_type, titled
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, moved_before, node_before
+from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, facts_of
 from .._rules import require_tensor
 from .._samples import cases
@@ -301,7 +303,7 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         and w.ndim == 2
         and a.shape == w.shape[1:]
         and type(a) is type(w) is ndarray
-        and not state.slow
+        and (not state.slow or only_saves())
     ):
         if (
             a.dtype is w.dtype
@@ -409,7 +411,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def _bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     a, w = input1._array.shape, weight._array.shape
     x, y = input1.reshape(-1, w[1]), input2.reshape(-1, w[2])
+    out = _trilinear(x, weight, y).reshape(*a[:-1], w[0])
+    return out if bias is None else out + bias
+
+
+@one_node("Trilinear", "x weight y", "x weight y")
+def _trilinear(x: Tensor, weight: Tensor, y: Tensor) -> Tensor:
+    w = weight._array.shape
     inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])
     out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype)
-    out = titled(out, "Trilinear", of=(x, weight, y)).reshape(*a[:-1], w[0])
-    return out if bias is None else out + bias
+    return titled(out, "Trilinear", of=(x, weight, y))

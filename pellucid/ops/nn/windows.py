@@ -370,8 +370,9 @@ def _unpool_forward(xp: Any, x: Any, *, index: Any, shape: Any) -> Any:
 unpool_op = defop(
     "max_unpool",
     "input",
+    packs="index",
     grad_name="MaxUnpool",
-    variant=(shown := Shown("MaxUnpool")),
+    variant=(shown := Shown("MaxUnpool", dim=3)),
     nodes=shown.nodes,
     forward=_unpool_forward,
     vjp={"input": lambda F, g, index: F.pool_gather(g, index=index)},

@@ -182,6 +182,7 @@ make_complex = defop(
     forward="make_complex",
     aval=lambda re, im: (_broadcast(re[0], im[0]), np.dtype(f"c{2 * re[1].itemsize}")),
     vjp={"real": lambda F, g: F.real(g), "imag": lambda F, g: F.imag(g)},
+    packs="imag real",
     elementwise=True,
     samples=elementwise(REAL, REAL),
 )

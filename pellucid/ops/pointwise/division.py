@@ -77,6 +77,7 @@ floor_divide_op = defop(
     check=_check_whole,
     traits="steps",
     onnx=_onnx_floor_divide,
+    packs="other input_for_other",
     samples=elementwise(REAL, POSITIVE),
 )
 
@@ -102,6 +103,7 @@ trunc_divide_op = defop(
     traits="steps",
     title="div",
     onnx=_onnx_trunc_divide,
+    packs="other input_for_other",
     samples=elementwise(REAL, POSITIVE),
 )
 

@@ -15,6 +15,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.whole import one_node
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
 from .._rules import before_writing, overloads, require_tensor, zero_gradient
@@ -361,6 +362,7 @@ def _powers_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -
 
 
 @public(methods="=", inplace="=", out=Asked("True", _powers_written))
+@one_node("Ldexp", "input other", "other input")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2 ** other`.
 

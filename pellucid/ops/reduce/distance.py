@@ -13,6 +13,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
     DtypeError,
@@ -269,6 +270,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
 
 
 @public(namespace="torch nn.functional")
+@one_node("Pdist", "input", "input out")
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances between all pairs of rows of a matrix, as a vector.
 

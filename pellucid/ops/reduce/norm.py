@@ -19,6 +19,7 @@ from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
     DtypeError,
@@ -568,6 +569,7 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
 
 
 @public(methods="=")
+@one_node("Dist", "input other", "other input out")
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of `input - other`.
 
@@ -588,6 +590,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 @public(methods="=", inplace="=", out="same")
+@one_node("Renorm", "input", "input")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along `dim` scaled down so that none has a p-norm above `maxnorm`.
 

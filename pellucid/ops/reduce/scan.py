@@ -229,6 +229,7 @@ def _running_aval(x: Any, *, dim: int) -> Any:
 cummax_op = defop(
     "cummax",
     "input",
+    packs="input out1",
     host=True,
     forward=planned(
         lambda *plan: kernels.ordering.scan.few("cummax", *plan),
@@ -243,6 +244,7 @@ cummax_op = defop(
 cummin_op = defop(
     "cummin",
     "input",
+    packs="input out1",
     host=True,
     forward=planned(
         lambda *plan: kernels.ordering.scan.few("cummin", *plan),

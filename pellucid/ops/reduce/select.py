@@ -74,6 +74,7 @@ take_along_op = defop(
             g, index, shape=input_shape, dim=dim, unique=unique
         )
     },
+    packs="index input",
     batch="dims",
     title="gather",
     onnx=lambda c: c.emit("GatherElements", c[0], c[1], axis=int(c.p["dim"])),

@@ -17,6 +17,7 @@ from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...core.transforms.whole import in_one_node
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._format import in_format
 from .._numbers import number_array
@@ -263,16 +264,24 @@ def pad(
         raise UnsupportedError(
             f"\"{_TITLES[mode].lower()}_pad{one - 1}d\" not implemented for '{kind.scalar_type_name}'"
         )
-    given = input
     if pad and min(pad) >= 0 < max(pad) and is_direct(input):
         made = wrap(_bordered(input._array, pad, mode))
-        return made if mode == "circular" else in_format(made, given)
+        return made if mode == "circular" else in_format(made, input)
+    if mode not in _TITLES:
+        return _mirrored(input, pad, mode)
+    title = f"{_TITLES[mode]}Pad{one - 1}D"
+    made = in_one_node(title, "input", "input", _mirrored, input=input, pad=pad, mode=mode)
+    return titled(made, title, input)
+
+
+def _mirrored(input: Tensor, pad: Any, mode: str) -> Tensor:
+    """The input with parts of its own at its sides."""
+    given, a = input, input._array
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
             places = wrap(constant(_positions(a.shape[d], before, after, mode)))
             input = F.index_select(input, places.to("meta") if given.is_meta else places, dim=d)
-    made = _apart(input, given, mode != "circular")
-    return titled(made, f"{_TITLES[mode]}Pad{one - 1}D", given) if mode in _TITLES else made
+    return _apart(input, given, mode != "circular")
 
 
 _TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes of a mode

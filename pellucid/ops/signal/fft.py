@@ -160,6 +160,7 @@ def _nodes_r2c(node: Any) -> tuple[Any, ...]:
         become(node, "conj", (inner,), node.shape, node.dtype)
         if title is _PHYSICAL:
             node.__class__ = title
+        return (inner,)
     return (node,)
 
 
@@ -226,6 +227,7 @@ defop(
     grad_name="FftRealC2C",
     variant=_variant_r2c,
     nodes=_nodes_r2c,
+    packs="input",
     batch="dims",
     autocast="float32",
     samples=cases(

@@ -14,6 +14,8 @@ from ....arrays.native import kernels
 from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
+from ....core.display.packing import given
+from ....core.interpret import thread
 from ....core.modes import state
 from ....core.primitive import PRIMITIVES, RAW, BackwardPlan, Primitive, defop
 from ....core.primitive import TENSORS as F
@@ -22,6 +24,7 @@ from ....core.tape import named_type, reads_later, saved_arrays, titled, value_a
 from ....core.tensor import FAST_TYPES, Tensor
 from ....core.tracing import constant
 from ....core.transforms.arranging import moved_before
+from ....core.transforms.whole import in_one_node
 from ....dtypes import BY_NUMPY
 from ....errors import (
     DtypeError,
@@ -222,6 +225,36 @@ def nll_loss(
     all_count = known and not 0 <= ignore_index < classes
     if few and (all_count or not (t == ignore_index).any()):
         return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
+    with given(total_weight=_total_weight(t, weight, ignore_index, x.dtype)):
+        return in_one_node(
+            _nll_title(x.shape),
+            "input",
+            "input target weight total_weight",
+            _nll,
+            input=input,
+            target=target,
+            weight=weight,
+            ignore_index=ignore_index,
+            reduction=reduction,
+        )
+
+
+def _total_weight(t: Any, weight: Any, ignore_index: int, kind: Any) -> Any:
+    """What hooks of saved tensors are shown of how many labels count; else nobody asks."""
+    if not thread.stack.save:
+        return None
+    _, _, _, count = _weights_of_rows(t, weight, ignore_index, kind)
+    return np.asarray(count, kind)
+
+
+def _nll(
+    input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
+) -> Tensor:
+    """`nll_loss` by operations."""
+    x, t = input._array, target._array
+    dim = 1 if x.ndim > 1 else 0
+    if x.ndim == 1:
+        t = t.reshape(())
     valid, safe, factor, count = _weights_of_rows(t, weight, ignore_index, x.dtype)
     column = (*safe.shape[:dim], 1, *safe.shape[dim:])
     picked = F.take_along(input, F.reshape(wrap(safe), shape=column), dim=dim, unique=True)

@@ -144,8 +144,9 @@ def cosine_embedding_loss(
     squares = [added((x * x).sum(dim=-1), eps) for x in (input1, input2)]
     cos = dot / (squares[0] * squares[1]).sqrt()
     ones = F.full(shape=(), value=1, dtype=cos._array.dtype)
+    apart = clamped(titled(cos - margin, "SubBackward1", of=(cos,)))
     positive = F.where(target == 1, ones - cos, 0.0)
-    negative = F.where(target == -1, clamped(titled(cos - margin, "SubBackward1", of=(cos,))), 0.0)
+    negative = F.where(target == -1, apart, 0.0)
     return reduce_loss(positive + negative, reduction)
 
 

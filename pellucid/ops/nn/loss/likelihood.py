@@ -64,7 +64,8 @@ def kl_div(
     if log_target:
         loss = target.exp() * (target - input)
     else:
-        loss = F.xlogy(target, target) - target * input
+        weighted = target * input  # PyTorch computes it first
+        loss = F.xlogy(target, target) - weighted
     if reduction == "batchmean":
         return loss.sum() / input._array.shape[0] if input.ndim else loss.sum()
     return reduce_loss(loss, reduction)
@@ -169,7 +170,9 @@ def poisson_nll_loss(
         require_tensor(input, "poisson_nll_loss"),
         require_tensor(target, "poisson_nll_loss", "target", 2),
     )
-    loss = x.exp() - t * x if log_input else x - t * (x + eps).log()
+    # of a difference PyTorch computes the second part first
+    weighted = t * (x if log_input else (x + eps).log())
+    loss = (x.exp() if log_input else x) - weighted
     if full:
         double = titled(2 * math.pi * t, "MulBackward1", of=(t,))
         half = double.log()

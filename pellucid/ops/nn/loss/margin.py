@@ -13,6 +13,7 @@ from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import titled
 from ....core.tensor import Tensor
+from ....core.transforms.whole import one_node
 from ....errors import (
     ArgumentValueError,
     DimensionError,
@@ -30,6 +31,7 @@ from ._reduction import added, clamped, flagged, get_reduction, reduce_loss
 
 @public(namespace="nn.functional")
 @full_precision
+@one_node("SoftMarginLoss", "input", "input target")
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -225,6 +227,7 @@ def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.nda
 
 @public(namespace="nn.functional")
 @full_precision
+@one_node("MultiMarginLoss", "input", "input target weight")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -21,6 +21,19 @@ def widen(x: Any) -> Any:
     return widened(x)
 
 
+def keeps(
+    input: Any, weight: Any, bias: Any, aux: Any, running_mean: Any, running_var: Any
+) -> list[Any]:
+    """What PyTorch's node of a norm by channels keeps."""
+    return [input, running_mean, running_var, weight, aux[1], aux[2]]
+
+
+def again(kept: list[Any], aux: Any) -> dict[str, Any]:
+    """What the gradient rules here read, of that."""
+    input, _, _, weight, mean, rstd = kept
+    return {"input": input, "weight": weight, "aux": (aux[0], mean, rstd)}
+
+
 # Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve
 # them all.
 def normalize_over(

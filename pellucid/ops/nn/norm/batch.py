@@ -14,6 +14,7 @@ from ....arrays.native import fused, kernels
 from ....arrays.numpy_cpu import as_array, written
 from ....core import tracing
 from ....core.bind import wrap
+from ....core.display.packing import given, only_saves
 from ....core.inplace import bump
 from ....core.interpret import thread
 from ....core.modes import no_grad, state
@@ -31,11 +32,13 @@ from ..._samples import Sample
 from ._common import (
     F32,
     KERNELS,
+    again,
     as_suggested,
     channel_shape,
     check_floating,
     check_tensors,
     input_grad,
+    keeps,
     mixed_types,
     normalize_over,
     recompute,
@@ -111,6 +114,7 @@ batch_norm_op = defop(
     aval=lambda x, w, b, **_: x,
     vjp=_batch_norm_vjp,
     grad_name="NativeBatchNorm",
+    packs=(keeps, again),
     linked="input? weight?",
     traits="recentres",
     onnx=_onnx_batch_norm,
@@ -159,12 +163,27 @@ def _by_statistics_vjp(
     return as_suggested(g * scale, input) if F.raw else g * scale, gw, gb
 
 
+def _keeps_given(
+    input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any
+) -> list[Any]:
+    # and no statistics of the batch
+    return [
+        input,
+        running_mean,
+        running_var,
+        weight,
+        np.empty(0, mean.dtype),
+        np.empty(0, mean.dtype),
+    ]
+
+
 batch_norm_by_statistics = defop(
     "batch_norm_by_statistics",
     "input weight? bias?",
     forward=_by_statistics,
     aval=lambda x, w, b, **_: x,
     vjp=_by_statistics_vjp,
+    packs=(_keeps_given, lambda kept: {"input": kept[0], "weight": kept[3]}),
     grad_name="NativeBatchNorm",
     linked="input? weight?",
     samples=lambda rng: [
@@ -188,21 +207,22 @@ def _at_once(
     """Batch norm by given statistics as one operation, for plain tensors; None elsewhere. The bits
     are those of the operations, but two-byte floats are computed in float32 and rounded once.
     """
-    given = [t for t in (mean, variance, weight, bias) if t is not None]
+    others = [t for t in (mean, variance, weight, bias) if t is not None]
     kind = x._array.dtype
     wide = F32 if kind in HALVES else kind
-    if state.slow or mean._rg or variance._rg or wide.char not in "fd":
+    if state.slow and not only_saves() or mean._rg or variance._rg or wide.char not in "fd":
         return None
-    for t in (x, *given):
+    for t in (x, *others):
         if type(t) not in FAST_TYPES or type(t._array) is not np.ndarray:
             return None
         if t._array.dtype is not kind and t._array.dtype is not wide:
             return None
     shape = channel_shape(x._array.ndim)
     rstd = _reciprocal_deviation(variance, eps, shape, wide)
-    return batch_norm_by_statistics.call(
-        x, weight, bias, mean=mean._array.reshape(shape).astype(wide), rstd=rstd
-    )
+    with given(running_mean=mean, running_var=variance):
+        return batch_norm_by_statistics.call(
+            x, weight, bias, mean=mean._array.reshape(shape).astype(wide), rstd=rstd
+        )
 
 
 @public(namespace="nn.functional")
@@ -306,10 +326,13 @@ def batch_norm(
     if moves and type(running_mean) not in FAST_TYPES:  # samples of a `vmap`
         move_in_operations(input, (running_mean, running_var), share)
         moves = False
+    kept = [None if t is None else t._array for t in (running_mean, running_var)]
     if moves and thread.stack.save:
+        kept = [None if v is None else v.copy() for v in kept]
         _update_running(a, running_mean, running_var, share, None, eps)
         moves = False
-    out = batch_norm_op.call(input, weight, bias, eps=float(eps))
+    with given(running_mean=kept[0], running_var=kept[1]):
+        out = batch_norm_op.call(input, weight, bias, eps=float(eps))
     if moves:
         _update_running(a, running_mean, running_var, share, out, eps)
     return out

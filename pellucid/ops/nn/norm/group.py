@@ -11,6 +11,7 @@ from .... import config
 from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32
 from ....arrays.native import kernels
+from ....core.display.packing import only_saves
 from ....core.modes import state
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
@@ -97,6 +98,16 @@ def _group_norm_vjp(
     return gx, gw, gb
 
 
+def _keeps(input: Any, weight: Any, aux: Any, groups: int) -> list[Any]:
+    rows = (input.shape[0], groups)
+    return [input, weight, aux[1].reshape(rows), aux[2].reshape(rows)]
+
+
+def _again(kept: list[Any], aux: Any) -> dict[str, Any]:
+    mean, rstd = (v.reshape(old.shape) for v, old in zip(kept[2:], aux[1:], strict=True))
+    return {"input": kept[0], "weight": kept[1], "aux": (aux[0], mean, rstd)}
+
+
 group_norm_op = defop(
     "group_norm",
     "input weight? bias?",
@@ -105,6 +116,7 @@ group_norm_op = defop(
     aval=lambda x, w, b, **_: x,
     vjp=_group_norm_vjp,
     grad_name="NativeGroupNorm",
+    packs=(_keeps, _again),
     traits="recentres",
     aten=lambda A, x, w, b, *, groups, eps: A.group_norm(x, groups, w, b, eps),
     samples=lambda rng: [
@@ -204,7 +216,11 @@ def group_norm(
     check_floating("GroupNormKernelImpl", input)
     if math.prod(shape) == 0:
         out = input.clone()
-    elif not state.slow and type(x) is np.ndarray and (x.dtype.kind == "f" or x.dtype in HALVES):
+    elif (
+        (not state.slow or only_saves())
+        and type(x) is np.ndarray
+        and (x.dtype.kind == "f" or x.dtype in HALVES)
+    ):
         # nobody watches the steps
         return in_format(
             group_norm_op.call(input, weight, bias, groups=num_groups, eps=float(eps)), input

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from ....core import tracing
+from ....core.display.packing import given
 from ....core.inplace import bump
+from ....core.interpret import thread
 from ....core.modes import no_grad
 from ....core.primitive import TENSORS as F
 from ....core.public import public
@@ -116,6 +118,9 @@ def instance_norm(
             op="instance_norm",
         )
     n, c = shape[0], shape[1]
+    kept: list[Any] = [None, None]
+    if thread.stack.save:  # as they are before they move
+        kept = [None if t is None else t.repeat(n) for t in (running_mean, running_var)]
     if input._array.size:
         check_mapped(input, running_mean, running_var)
     if running_mean is not None and type(running_mean) not in FAST_TYPES:
@@ -141,8 +146,10 @@ def instance_norm(
         t is None or t.dtype is input.dtype for t in (weight, bias)
     ):
         each = [None if t is None else t.repeat(n) for t in (weight, bias)]
-        return batch_norm_op.call(rows, *each, eps=float(eps)).view(shape)
-    out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
+        with given(running_mean=kept[0], running_var=kept[1]):
+            return batch_norm_op.call(rows, *each, eps=float(eps)).view(shape)
+    with given(running_mean=kept[0], running_var=kept[1]):
+        out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
     affine = channel_shape(len(shape))
     if weight is not None:
         out = out * weight.reshape(affine)

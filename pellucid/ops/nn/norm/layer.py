@@ -114,6 +114,21 @@ def _onnx_layer_norm(c: Any) -> Any:
     return c.emit("Add", out, c[2]) if c.has(2) else out
 
 
+def _keeps(input: Any, weight: Any, bias: Any, aux: Any, shape: Any, centered: bool) -> list[Any]:
+    rows = input.shape[: input.ndim - len(shape)] + (1,) * len(shape)
+    if not centered:
+        return [input, weight, aux[2].reshape(rows)]
+    return [bias, input, weight, aux[1].reshape(rows), aux[2].reshape(rows)]
+
+
+def _again(kept: list[Any], aux: Any, centered: bool) -> dict[str, Any]:
+    input, weight, *found = kept[1:] if centered else kept
+    kind, *old = aux if centered else (aux[0], aux[2])
+    found = [v.reshape(a.shape) for v, a in zip(found, old, strict=True)]
+    statistics = found if centered else [None, *found]
+    return {"input": input, "weight": weight, "aux": (kind, *statistics)}
+
+
 layer_norm_op = defop(
     "layer_norm",
     "input weight? bias?",
@@ -123,6 +138,7 @@ layer_norm_op = defop(
     vjp=_layer_norm_vjp,
     linked="input? weight?",
     grad_name="NativeLayerNorm",
+    packs=(_keeps, _again),
     batch=lambda b: b.call(*b.values) if b.first_only else None,
     traits="recentres",
     onnx=_onnx_layer_norm,

@@ -76,8 +76,8 @@ class Shown:
     ones. It is the `variant` of the record, and has its `nodes`.
     """
 
-    def __init__(self, stem: str, rest: str = "") -> None:
-        self.stem, self.rest = stem, rest
+    def __init__(self, stem: str, rest: str = "", dim: int = 2) -> None:
+        self.stem, self.rest, self.dim = stem, rest, dim
 
     def __call__(self, node: Any) -> str:
         return "SqueezeBackward1" if len(node.shape) == 3 else self.alone(node)
@@ -95,16 +95,18 @@ class Shown:
         if len(node.shape) != 3 or type(node) is alone:
             return (node,)
         inner, plan, shape = moved_before(node), node.plan, value_at(node.inputs[0])[0]
-        x = node_before(node, "unsqueeze", node.inputs[0], (*shape[:2], 1, shape[2]), 0.25, dim=2)
+        k = self.dim
+        plane = (*shape[:k], 1, *shape[k:])
+        x = node_before(node, "unsqueeze", node.inputs[0], plane, 0.25, dim=k)
 
         def backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
-            (made,) = plan.backward(F, F.squeeze(g, dims=(2,)), s, p)
-            return (F.unsqueeze(made, dim=2),)
+            (made,) = plan.backward(F, F.squeeze(g, dims=(k,)), s, p)
+            return (F.unsqueeze(made, dim=k),)
 
-        inner.inputs, inner.shape = (x,), (*node.shape[:2], 1, node.shape[2])
+        inner.inputs, inner.shape = (x,), (*node.shape[:k], 1, *node.shape[k:])
         inner.plan = BackwardPlan(plan.entries, backward, plan.needs)
         inner.__class__ = alone
-        become(node, "squeeze", (inner,), node.shape, node.dtype, dims=(2,))
+        become(node, "squeeze", (inner,), node.shape, node.dtype, dims=(k,))
         node.__class__ = named_type("SqueezeBackward1")
         return (inner,)
 

@@ -14,6 +14,7 @@ from .... import shapes
 from ....arrays.halves import HALVES, in_float32
 from ....core import tracing
 from ....core.bind import wrap
+from ....core.display.packing import given
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import reads_later
@@ -90,6 +91,7 @@ adaptive_max_op = defop(
     grad_name="AdaptiveMaxPool",
     variant=(shown := Shown("AdaptiveMaxPool")),
     nodes=shown.nodes,
+    packs="input aux",
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -117,6 +119,7 @@ adaptive_avg_op = defop(
     grad_name="AdaptiveAvgPool",
     variant=(shown := Shown("AdaptiveAvgPool")),
     nodes=shown.nodes,
+    packs="input",
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -236,13 +239,15 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
         # of nothing: NaN, where other sizes are refused; of whole numbers the refusal of `mean`
         return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
-    out = adaptive_avg_op.call(x, output_size=size)
+    with given(unbatched=lead == 1):
+        out = adaptive_avg_op.call(x, output_size=size)
     return unbatched(in_format(out, x) if n < 3 else in_rows(out), lead, input)
 
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     x, lead, size = _adaptive(f"adaptive_max_pool{n}d", n, input, output_size)
-    out = adaptive_max_op.call(x, output_size=size)
+    with given(unbatched=lead == 1):
+        out = adaptive_max_op.call(x, output_size=size)
     out = in_format(out, x) if n < 3 else out
     if not return_indices:
         return unbatched(out, lead, input)

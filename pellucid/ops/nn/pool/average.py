@@ -8,6 +8,7 @@ from typing import Any
 from .... import dtypes
 from ....arrays.formulas import planned
 from ....arrays.native import kernels
+from ....core.display.packing import given
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
@@ -97,6 +98,7 @@ avg_pool_op = defop(
     grad_name="AvgPool",
     variant=(shown := Shown("AvgPool")),
     nodes=shown.nodes,
+    packs="input",
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -173,15 +175,16 @@ def _avg(
         raise RuntimeError("divisor must be not zero")
     check_dtype(x, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", (dtypes.int64,))
     x, lead = batched(x, n)
-    out = avg_pool_op.call(
-        x,
-        kernel=kernel,
-        stride=step,
-        padding=pads,
-        ceil_mode=bool(ceil_mode),
-        include_pad=bool(include_pad),
-        divisor=divisor,
-    )
+    with given(unbatched=lead == 1):
+        out = avg_pool_op.call(
+            x,
+            kernel=kernel,
+            stride=step,
+            padding=pads,
+            ceil_mode=bool(ceil_mode),
+            include_pad=bool(include_pad),
+            divisor=divisor,
+        )
     return unbatched(in_format(out, x) if n < 3 else out, lead, input)
 
 

@@ -11,6 +11,7 @@ from ....arrays.formulas import planned
 from ....arrays.native import kernels
 from ....core import tracing
 from ....core.bind import wrap
+from ....core.display.packing import given
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tape import reads_later
@@ -78,6 +79,7 @@ max_pool_op = defop(
     grad_name="MaxPool",
     variant=(shown := Shown("MaxPool", "WithIndices")),
     nodes=shown.nodes,
+    packs="input aux",
     linked="input",
     batch=batch_images,
     traits="passes",
@@ -158,12 +160,11 @@ def _max(
         check_dtype(x, f"max_pool{max(n, 2)}d", INTEGERS)
     kernel, step, pads, spread = window
     x, lead = batched(x, n)
-    out = in_format(
-        max_pool_op.call(
+    with given(unbatched=lead == 1):
+        out = max_pool_op.call(
             x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)
-        ),
-        x,
-    )
+        )
+    out = in_format(out, x)
     if not return_indices:
         return unbatched(out, lead, input)
     index = tracing.effect(

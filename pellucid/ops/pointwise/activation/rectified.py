@@ -15,6 +15,7 @@ from ....core.streams.distributions import rrelu_noise
 from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....core.tracing import constant
+from ....core.transforms.whole import in_one_node, one_node
 from ....errors import ArgumentValueError, OperationError, UnsupportedError
 from ....ir.formula import Formula
 from ..._numbers import fitting
@@ -217,6 +218,7 @@ def _threshold_in_place(x: Tensor, level: float, value: float) -> Tensor:
     return x
 
 
+@one_node("Threshold", "x", "x")
 def _threshold(x: Tensor, level: float, value: float) -> Tensor:
     if x.dtype.category == 0 or x.dtype.is_complex:
         raise UnsupportedError(
@@ -311,7 +313,12 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool, generator: Any
     if x.is_meta:  # no values to draw slopes for
         return titled(x.clone(), "RreluWithNoise", x)
     noise = rrelu_noise(generator or random.default_generator, x._array, lower, upper)
-    return titled(x * wrap(noise), "RreluWithNoise", x)
+    made = in_one_node("RreluWithNoise", "x", "noise x", _sloped, x=x, noise=wrap(noise))
+    return titled(made, "RreluWithNoise", x)
+
+
+def _sloped(x: Tensor, noise: Tensor) -> Tensor:
+    return x * noise
 
 
 def _checked_rrelu(

@@ -8,12 +8,14 @@ from ....core.primitive import TENSORS as F
 from ....core.public import METHODS, public
 from ....core.tape import titled
 from ....core.tensor import Tensor
+from ....core.transforms.whole import one_node
 from ....errors import OperationError
 from ..._rules import require_tensor
 from ._shared import require_floating
 
 
 @public(namespace="nn.functional torch", out="found")
+@one_node("Hardshrink", "input", "input")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Hard shrinkage: `input` where |input| > lambd, otherwise 0.
 
@@ -33,6 +35,7 @@ METHODS["hardshrink"] = hardshrink
 
 
 @public(namespace="nn.functional", out="found")
+@one_node("Softshrink", "input", "input")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Soft shrinkage: move `input` towards zero by `lambd`; 0 where |input| <= lambd.
 

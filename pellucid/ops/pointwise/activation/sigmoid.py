@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ....core.public import public
 from ....core.tape import titled
 from ....core.tensor import Tensor
+from ....core.transforms.whole import one_node
 from ....errors import OperationError
 from ....shapes import normalize_dim
 from ..._rules import require_tensor
@@ -20,6 +23,7 @@ logsigmoid_op = activation(
     traits="saturates",
     overload="log_sigmoid_forward",
     title="logsigmoid",
+    packs=(lambda input: [input, np.exp(-abs(input))], lambda kept: {"input": kept[0]}),
     onnx=lambda c: c.emit("Neg", c.emit("Softplus", c.emit("Neg", c[0]))),
     aten=lambda A, x: A.log_sigmoid_forward(x)[0],
 )
@@ -109,6 +113,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 @public(namespace="nn.functional")
+@one_node("Glu", "input", "input")
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """Gated linear unit: the first half along `dim` times the sigmoid of the second.
 

@@ -17,6 +17,7 @@ from ....core.primitive import defop
 from ....core.public import FUNCTIONS, METHODS, public
 from ....core.tape import titled
 from ....core.tensor import Tensor
+from ....core.transforms.whole import one_node
 from ....errors import ArgumentTypeError, OperationError, UnsupportedError
 from ....ir.formula import Formula
 from ..._rules import require_tensor
@@ -117,6 +118,7 @@ log_ndtr = unary(
     namespace="special",
     methods=None,
     grad_name="SpecialLogNdtr",
+    packs="input out",
     check=real,
     halves=False,
     doc="The logarithm of `ndtr`, also where `ndtr` itself underflows.",
@@ -197,6 +199,7 @@ _WRITTEN = "cast: mvlgamma: result type {wanted} can't be cast to the desired ou
     inplace="=",
     out=_WRITTEN,
 )
+@one_node("Mvlgamma", "input", "input")
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`.
 

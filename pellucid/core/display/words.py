@@ -1,0 +1,72 @@
+"""PyTorch's words for a node: its name, which inputs it shows, and what it calls what it keeps. They
+follow from the record.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+
+from ..primitive import Primitive
+from ..tape import Node
+
+
+@functools.cache
+def with_rules(op: Primitive, count: int) -> tuple[int, ...]:
+    """The arguments that have a gradient rule."""
+    if not isinstance(op.vjp, dict):
+        return tuple(range(count))
+    last = len(op.args) - 1
+    return tuple([k for k in range(count) if op.args[min(k, last)] in op.vjp])
+
+
+def face(node: Node) -> tuple[str, tuple[int, ...]]:
+    """The node's whole name, and the positions of the inputs that it shows."""
+    op = node.op
+    found = op.grad_name if op.variant is None else op.variant(node)
+    name, places = (found, None) if isinstance(found, str) else found
+    return name, with_rules(op, len(node.inputs)) if places is None else places
+
+
+# from the name of an operator of PyTorch's to the names that each of its overloads has for
+# tensors and numbers, and for other arguments; the component of operators puts it here
+LENT: list[Callable[[str], tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]] = []
+
+
+def schema_words(name: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """For each overload of an operator of PyTorch's what its tensors and numbers are called, and its
+    other arguments; empty where there is no such operator.
+    """
+    return LENT[0](name) if LENT else ()
+
+
+@functools.cache
+def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str, int | str]:
+    """PyTorch's words for what a node of this name keeps, by its operator's schema: to the position
+    of an argument, or to the name of a parameter. Empty where there is no such operator, or the
+    record's arguments come in another order.
+    """
+    stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
+    known = schema_words(stem) or schema_words(f"_{stem}")
+    if not known:
+        return {}
+    inputs, others = max(
+        known, key=lambda o: (len({*o[1]} & {*params}), -abs(len(o[0]) - len(op.args)))
+    )
+    found: dict[str, int | str] = dict(zip(inputs, range(len(op.args)), strict=False))
+    words = [w for w in (*inputs[len(op.args) :], *others) if w not in params]
+    rest = [p for p in params if p not in (*inputs, *others)]
+    if len(words) == len(rest) < 3:  # more of them need not come in the same order
+        found |= dict(zip(words, rest, strict=True))
+    return found | {p: p for p in params if p not in rest}
+
+
+def words_of(node: Node) -> dict[str, int | str]:
+    """PyTorch's words for what a node keeps, unless the node shows its arguments in another order, or not all."""
+    name, places = face(node)
+    found = _schema_words(name, node.op, tuple(node.params))
+    inputs = sum(isinstance(place, int) for place in found.values())
+    own = node.op.variant is None or isinstance(node.op.variant(node), str)
+    fits = inputs == len(node.op.args) and places == tuple(sorted(places))
+    return found if own or fits else {}

@@ -1,0 +1,37 @@
+"""What PyTorch's nodes of solutions and determinants keep: the factors of the matrix, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...arrays import numpy_cpu
+from .factor import getrf
+
+
+def _of_solution(input: Any, out: Any, out0: Any, vector: bool | None) -> list[Any]:
+    made = out if out0 is None else out0
+    return [input, *_factors(input), made[..., 0] if vector else made]
+
+
+def _read_of_solution(kept: list[Any], vector: bool | None) -> dict[str, Any]:
+    made = kept[3][..., None] if vector else kept[3]
+    return {"input": kept[0], "out": made, "out0": made}
+
+
+def _of_determinant(input: Any, out: Any, out0: Any) -> list[Any]:
+    # a matrix in C order is factorized transposed
+    turned = input.mT if input.dtype.kind == "f" and input.flags.c_contiguous else input
+    return [input, *_factors(turned), out if out0 is None else out0]
+
+
+def _factors(a: Any) -> list[Any]:
+    lu, pivots, _ = getrf(numpy_cpu, a)
+    return [lu, pivots]
+
+
+# for the field `packs` of records
+SOLUTION = (_of_solution, _read_of_solution)
+DETERMINANT = (
+    _of_determinant,
+    lambda kept: {"input": kept[0], "out": kept[3], "out0": kept[3]},
+)

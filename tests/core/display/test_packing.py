@@ -1,0 +1,132 @@
+"""What saved-tensor hooks are handed, and that backward computes with what they hand back."""
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+
+F = torch.nn.functional
+
+
+def through(call, x, unpack=lambda t: t, **more):
+    """The tensors that were packed, how many were unpacked, and the gradient of `x`."""
+    packed, unpacked = [], []
+
+    def pack(t):
+        packed.append(t.detach().clone())
+        return t
+
+    def back(t):
+        unpacked.append(t)
+        return unpack(t)
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, back):
+        y = call(x, **more)
+    (g,) = torch.autograd.grad(y, x, torch.ones_like(y))
+    return packed, len(unpacked), g
+
+
+def image(*shape):
+    return torch.linspace(-1.0, 2.0, int(np.prod(shape))).sin().view(shape).requires_grad_()
+
+
+w = torch.tensor([1.0, 2.0, 3.0, 4.0])
+CALLS = {
+    # by words: what only the shape is needed of, positions
+    "max_pool1d": (lambda x: F.max_pool1d(x, 2), (2, 4, 6), ["2 4 1 6", "2 4 1 3"]),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2), (4, 2, 6), ["4 2 6", "4 1 3"]),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), (1, 4, 2, 6), ["1 4 2 6"]),
+    "cummax": (lambda x: x.cummax(0)[0], (3, 4), ["3 4", "3 4"]),
+    "rfft": (lambda x: torch.fft.rfft(x).abs(), (8,), ["8", "5"]),
+    # by rules: statistics, factors
+    "layer_norm": (lambda x: F.layer_norm(x, (4,), w), (3, 4), ["3 4", "4", "3 1", "3 1"]),
+    "group_norm": (lambda x: F.group_norm(x, 2, w), (3, 4, 2), ["3 4 2", "4", "3 2", "3 2"]),
+    "batch_norm": (
+        lambda x: F.batch_norm(x, w.clone(), w.clone(), w, None, True),
+        (3, 4, 2),
+        ["3 4 2", "4", "4", "4", "4", "4"],
+    ),
+    "batch_norm of statistics": (
+        lambda x: F.batch_norm(x, w, w, w),
+        (3, 4, 2),
+        ["3 4 2", "4", "4", "4", "0", "0"],
+    ),
+    "solve": (
+        lambda x: torch.linalg.solve(x + 3 * torch.eye(3), w[:3]),
+        (3, 3),
+        ["3 3", "3 3", "3", "3"],
+    ),
+    "det": (torch.linalg.det, (3, 3), ["3 3", "3 3", "3", ""]),
+    # as a whole, recomputed
+    "addmm": (lambda x: torch.addmm(w[:2], x, torch.ones(3, 2)), (2, 3), ["3 2"]),
+    "glu": (F.glu, (3, 4), ["3 4"]),
+    "hardshrink": (F.hardshrink, (5,), ["5"]),
+    "cross": (lambda x: torch.linalg.cross(x, w[:3]), (3,), ["3"]),
+    "reflect": (lambda x: F.pad(x, (1, 1), mode="reflect"), (2, 4), ["2 4"]),
+    "nll_loss": (
+        lambda x: F.nll_loss(x, torch.tensor([1, 0, 1])),
+        (3, 2),
+        ["3 2", "3", ""],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tensors_of_pytorchs_nodes(name):
+    call, shape, shapes = CALLS[name]
+    x = image(*shape)
+    packed, unpacked, g = through(call, x)
+    assert [" ".join(map(str, t.shape)) for t in packed] == shapes
+    assert unpacked == len(packed)
+    y = call(x)
+    (plain,) = torch.autograd.grad(y, x, torch.ones_like(y))
+    assert torch.allclose(g, plain, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_backward_twice_through_hooks(name):
+    call, shape, _ = CALLS[name]
+
+    def twice(x):
+        y = call(x)
+        (g,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+        return torch.autograd.grad(g.square().sum(), x)[0]
+
+    x = image(*shape)
+    plain = twice(x)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy(), torch.from_numpy):
+        assert torch.allclose(twice(x), plain, rtol=1e-4, atol=1e-5)
+
+
+def doubled(t):
+    return t * 2 if t.is_floating_point() else t
+
+
+def test_backward_computes_with_what_was_unpacked():
+    x = image(3, 4)
+    twice = (2 * x.detach()).requires_grad_()
+    (at_double,) = torch.autograd.grad(F.glu(twice).sum(), twice)
+    assert torch.allclose(through(F.glu, x, doubled)[2], at_double)
+
+
+def test_positions_of_a_pool_are_those_that_were_unpacked():
+    x = image(1, 1, 4)
+
+    def other(t):
+        return t if t.is_floating_point() else torch.ones_like(t)
+
+    assert through(lambda x: F.max_pool1d(x, 2), x, other)[2].tolist() == [[[0.0, 2.0, 0.0, 0.0]]]
+
+
+def test_statistics_of_a_norm_are_those_that_were_unpacked():
+    x = image(2, 4)
+    plain = through(lambda x: F.layer_norm(x, (4,)), x)[2]
+    changed = through(lambda x: F.layer_norm(x, (4,)) * w, x, doubled)[2]
+    assert not torch.allclose(plain, changed)
+
+
+def test_shape_of_the_graph_does_not_depend_on_hooks():
+    x, b, m = image(4), image(2), image(2, 4)
+    plain = F.linear(x, m, b).grad_fn.name()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        assert F.linear(x, m, b).grad_fn.name() == plain
