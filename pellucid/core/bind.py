@@ -25,7 +25,7 @@ from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
 from .display.outdated import restrict
-from .display.packing import pack
+from .display.packing import pack, promoted
 from .explain import explained, located_op
 from .interpret import thread
 from .modes import local, state
@@ -611,7 +611,7 @@ def _promote(op: Primitive, tensors: list[Any]) -> tuple[list[Any], Any]:
         common = dtypes.get_default_dtype()
     target = common.numpy
     return [
-        TENSORS.cast(x, dtype=target) if isinstance(x, Tensor) and x._array.dtype != target else x
+        promoted(x, target) if isinstance(x, Tensor) and x._array.dtype != target else x
         for x in tensors
     ], target
 

@@ -227,6 +227,8 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 
 def _as_function(edge: Any) -> tuple[Any, int]:
+    while isinstance(edge, Node) and edge.ext is not None and "promotes" in edge.ext:
+        edge = edge.inputs[0]
     if edge is None:
         return (None, 0)
     if isinstance(edge, Node):

@@ -17,9 +17,9 @@ from numpy import ndarray
 from ..callers import wrap
 from ..interpret import thread
 from ..modes import state
-from ..primitive import Primitive, parameters
-from ..tape import Packed, value_at
-from ..tensor import Tensor
+from ..primitive import TENSORS, Primitive, parameters
+from ..tape import Node, Packed, value_at
+from ..tensor import FAST_TYPES, Tensor
 from .words import words_of
 
 
@@ -33,6 +33,16 @@ def pack(
     """Put what `save` returns in the place of each array that a node keeps, or those that PyTorch
     has for it. `tensors`, `made` and `aux` are what the operation took and made.
     """
+    if any("operand" in (getattr(t, "_x", None) or ()) for t in tensors):
+        save = functools.partial(
+            _before_promotion,
+            save,
+            {
+                id(t._array): t._x["operand"]
+                for t in tensors
+                if "operand" in (getattr(t, "_x", None) or ())
+            },
+        )
     for one in (node,) if node.op.nodes is None else node.op.nodes(node):
         if one.op.packs:
             found = functools.partial(_value, one, tensors, made, aux)
@@ -64,7 +74,7 @@ beside = _Beside()
 
 def given(**tensors: Any) -> AbstractContextManager[None]:
     """Have these tensors at hand, by name, for what is packed inside the block."""
-    return _at_hand(tensors) if thread.stack.save else _NOTHING
+    return _at_hand(tensors) if state.slow and thread.stack.save else _NOTHING
 
 
 _NOTHING = nullcontext()
@@ -78,6 +88,18 @@ def _at_hand(tensors: dict[str, Any]) -> Iterator[None]:
         yield
     finally:
         beside.values = before
+
+
+def promoted(x: Tensor, dtype: Any) -> Tensor:
+    """An operand in the type that an operation computes in, recorded. PyTorch casts inside of its
+    operations: so this node is not shown, and hooks receive the operand as it was.
+    """
+    made: Tensor = TENSORS.cast(x, dtype=dtype)
+    if isinstance(made._node, Node) and made._node is not x._node:
+        made._node.extra()["promotes"] = True
+    if state.slow and thread.stack.save and type(made) in FAST_TYPES:
+        made.extra()["operand"] = x
+    return made
 
 
 def _kept(node: Any, saved: list[Any]) -> None:
@@ -155,6 +177,21 @@ def _in_shape(node: Any, save: Callable[[Any], Any], value: Any, entry: Any) -> 
     packed = save(value.reshape(shape))
     packed.unpack_hook = functools.partial(_reshaped, packed.unpack_hook, value.shape)
     return packed
+
+
+def _before_promotion(save: Callable[[Any], Any], operands: dict[int, Tensor], value: Any) -> Any:
+    """A value packed in the type that it had before it was promoted."""
+    operand = operands.get(id(value))
+    if operand is None:
+        return save(value)
+    packed = save(operand._array)
+    packed.unpack_hook = functools.partial(_cast, packed.unpack_hook, value.dtype)
+    return packed
+
+
+def _cast(unpack_hook: Callable[[Any], Any], dtype: Any, packed: Any) -> Any:
+    made = unpack_hook(packed)
+    return wrap(made._array.astype(dtype)) if isinstance(made, Tensor) else made
 
 
 def _reshaped(unpack_hook: Callable[[Any], Any], shape: Any, packed: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 from ..bind import record
 from ..callers import wrap
 from ..interpret import install, thread
-from ..modes import enable_grad, local, no_grad
+from ..modes import enable_grad, local, no_grad, state
 from ..primitive import Primitive
 from ..reverse import grad
 from ..tensor import FAST_TYPES, OutputSlot, Tensor
@@ -28,7 +28,7 @@ def in_one_node(
     title: str, edges: str, packs: str, function: Callable[..., Any], **arguments: Any
 ) -> Any:
     """As `one_node`, for a function of this library whose node's name is known when it is called."""
-    if thread.stack.save and local.grad:
+    if state.slow and thread.stack.save and local.grad:
         op = _record(title, tuple(edges.split()), packs, function)
         made = _as_one(function, op, arguments)
         if made is not None:
@@ -53,7 +53,7 @@ def one_node(title: str, args: str, packs: str) -> Callable[[Any], Any]:
 
         @functools.wraps(function)
         def wrapper(*given: Any, **named: Any) -> Any:
-            if not thread.stack.save or not local.grad:
+            if not (state.slow and thread.stack.save and local.grad):
                 return function(*given, **named)
             found = signature.bind(*given, **named).arguments
             made = None if found.keys() & starred else _as_one(function, op, found)

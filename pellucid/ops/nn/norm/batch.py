@@ -326,13 +326,16 @@ def batch_norm(
     if moves and type(running_mean) not in FAST_TYPES:  # samples of a `vmap`
         move_in_operations(input, (running_mean, running_var), share)
         moves = False
-    kept = [None if t is None else t._array for t in (running_mean, running_var)]
-    if moves and thread.stack.save:
-        kept = [None if v is None else v.copy() for v in kept]
-        _update_running(a, running_mean, running_var, share, None, eps)
-        moves = False
-    with given(running_mean=kept[0], running_var=kept[1]):
+    if not thread.stack.save:
         out = batch_norm_op.call(input, weight, bias, eps=float(eps))
+    else:
+        kept = [None if t is None else t._array for t in (running_mean, running_var)]
+        if moves:
+            kept = [None if v is None else v.copy() for v in kept]
+            _update_running(a, running_mean, running_var, share, None, eps)
+            moves = False
+        with given(running_mean=kept[0], running_var=kept[1]):
+            out = batch_norm_op.call(input, weight, bias, eps=float(eps))
     if moves:
         _update_running(a, running_mean, running_var, share, out, eps)
     return out
