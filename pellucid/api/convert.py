@@ -343,7 +343,9 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
                 f"{name}() {wrong}"
                 + ("" if kwargs else f" {'was' if len(args) == 1 else 'were'} given")
             )
-        return _laid_out(_to_dtype(self, kind), memory_format)
+        result = _to_dtype(self, kind)
+        made = _laid_out(result, memory_format)
+        return made if made is result else titled(made, "ToCopy", of=(self,))
 
     convert.__name__ = name
     convert.__signature__ = _SIGNATURE  # type: ignore[attr-defined]

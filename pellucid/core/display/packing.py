@@ -19,7 +19,7 @@ from ..interpret import thread
 from ..modes import state
 from ..primitive import TENSORS, Primitive, parameters
 from ..tape import Node, Packed, value_at
-from ..tensor import FAST_TYPES, Tensor
+from ..tensor import Tensor
 from .words import words_of
 
 
@@ -97,7 +97,7 @@ def promoted(x: Tensor, dtype: Any) -> Tensor:
     made: Tensor = TENSORS.cast(x, dtype=dtype)
     if isinstance(made._node, Node) and made._node is not x._node:
         made._node.extra()["promotes"] = True
-    if state.slow and thread.stack.save and type(made) in FAST_TYPES:
+    if state.slow and thread.stack.save and thread.stack.tracer is None:
         made.extra()["operand"] = x
     return made
 
@@ -206,6 +206,8 @@ def _packed_by_rules(node: Any, save: Callable[[Any], Any], found: Callable[[str
     kept = [save(np.asarray(v)) if isinstance(v, (ndarray, np.generic)) else v for v in values]
     given = [found(word) for word in parameters(again)[1:]]
     words = [_word(node.op, *entry) for entry in node.plan.entries]
+    if thread.stack.tracer is not None:  # which knows the whole of `aux` by what it is
+        words = ["" if word == "aux" else word for word in words]
     group = _Group(kept, lambda values: again(values, *given), [w for w in words if w])
     _kept(
         node,

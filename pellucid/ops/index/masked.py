@@ -132,13 +132,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if a == b and a and type(input) in FAST_TYPES and type(mask) in FAST_TYPES and not state.slow:
         return titled(input[mask], "MaskedSelect", of=(input,))
     shape = shapes.broadcast_shapes(b, a) if a != b else a
+    x = input
     if not shape:
-        input, mask, shape = reshape(input, (1,)), reshape(mask, (1,)), (1,)
-    return titled(
-        F.index(broadcast_to(input, shape), broadcast_to(mask, shape), spec=(True,)),
-        "MaskedSelect",
-        of=(input,),
-    )
+        x, mask, shape = reshape(x, (1,)), reshape(mask, (1,)), (1,)
+    made = F.index(broadcast_to(x, shape), broadcast_to(mask, shape), spec=(True,))
+    return titled(made, "MaskedSelect", of=(input,))
 
 
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:

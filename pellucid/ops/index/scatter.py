@@ -17,6 +17,7 @@ from ...core.inplace import check_overlap, check_read, check_writable, overwrite
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import METHODS, public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .._numbers import number_array
@@ -267,7 +268,9 @@ def scatter(
     op, others, params = _scatter_arguments(
         require_tensor(input, "scatter"), dim, index, src, value=value, reduce=reduce
     )
-    return op.call(input, *others, **params)
+    made = op.call(input, *others, **params)
+    number = reduce is None and not isinstance(value if src is None else src, Tensor)
+    return titled(made, "ScatterBackward1", of=(input,)) if number else made
 
 
 def scatter_(

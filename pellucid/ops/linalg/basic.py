@@ -80,20 +80,21 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
         made[...] = np.eye(shape[-1], dtype=made.dtype)
         # The result is constant, but it stays connected to A, as in PyTorch.
         return A.clone().copy_(make_tensor(made)) if A._rg else make_tensor(made)
-    if n < 0:
+    inverted = n < 0
+    if inverted:
         A, n = inv(A), -n  # noqa: N806
     if n == 2:
         return F.matmul(A, A)
     if n == 3:
         return F.matmul(F.matmul(A, A), A)
     result: Any = None
-    whole = n
+    copied = n == 1 and not inverted
     while True:
         n, odd = divmod(n, 2)
         if odd:
             result = A if result is None else F.matmul(result, A)
         if not n:
-            return result.clone() if whole == 1 else result
+            return result.clone() if copied else result
         A = F.matmul(A, A)  # noqa: N806
 
 

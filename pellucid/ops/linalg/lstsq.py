@@ -283,4 +283,4 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         rank = make_tensor(constant(np.zeros(0, np.int64)))
     if driver in ("gels", "gelsy"):
         s = make_tensor(constant(np.zeros(0, s._array.dtype)))
-    return _lstsq_result(solution, residuals, rank, s)
+    return _lstsq_result(solution, residuals, rank, s.detach())  # which have no gradient

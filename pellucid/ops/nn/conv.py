@@ -194,6 +194,7 @@ conv_input_grad = defop(
         ),
     },
     grad_name="Convolution",
+    variant=lambda node: ("ConvolutionBackward0", (0, 1, 2)),  # and no bias
     linked="grad? weight?",
     batch=_batch_input_grad,
     onnx=_onnx_conv_transpose,

@@ -420,7 +420,7 @@ def embedding_bag(
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)
     # what a node of several operations shows
-    of = () if per_sample_weights is None else (weight, per_sample_weights)
+    of: tuple[Any, ...] = () if sparse else (weight, per_sample_weights)
     if mode == "max":
         return titled(_bag_max(looked, bag, bags), "EmbeddingBag", of=of)
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]

@@ -266,7 +266,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
                 op="cdist",
             )
         y = F.cast(y, dtype=x._array.dtype)  # without elements
-    return F.cdist(x, y, p=float(p), by_products=fast)
+    made = F.cdist(x, y, p=float(p), by_products=fast)
+    return made if x is x1 and y is x2 else titled(made, "Cdist", of=(x1, x2))
 
 
 @public(namespace="torch nn.functional")

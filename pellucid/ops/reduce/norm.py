@@ -343,23 +343,19 @@ def matrix_norm(
                 f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}"
             )
         s = F.svd(x.movedim((first, second), (-2, -1)), full=False)[1]
-        made = s.sum(-1) if ord == "nuc" else _largest(s, -1, ord)
+        made = s.sum(-1, keepdim) if ord == "nuc" else _largest(s, -1, ord, keepdim)
+        return made.unsqueeze(-1).movedim((-2, -1), (first, second)) if keepdim else made
     else:
         over, along = (first, second) if abs(ord) == 1 else (second, first)
-        sums = vector_norm_of(name, x, 1, over, True, None)
-        made = _largest(sums, along, ord)
-        made = made.squeeze(over if over < along else over - 1) if not keepdim else made
-        return made.unsqueeze(along) if keepdim else made
-    if keepdim:
-        for d in sorted((first, second)):
-            made = made.unsqueeze(d)
-    return made
+        sums = vector_norm_of(name, x, 1, over, keepdim, None)
+        along -= not keepdim and over < along
+        return _largest(sums, along, ord, keepdim)
 
 
-def _largest(x: Any, dim: int, ord: Any) -> Any:
+def _largest(x: Any, dim: int, ord: Any, keepdim: bool = False) -> Any:
     if ord > 0 and x._array.shape[dim] == 0:
-        return x.sum(dim)  # a norm over nothing is 0
-    return x.amax(dim) if ord > 0 else x.amin(dim)
+        return x.sum(dim, keepdim)  # a norm over nothing is 0
+    return x.amax(dim, keepdim) if ord > 0 else x.amin(dim, keepdim)
 
 
 @linalg(out="linalg.norm expected out tensor dtype {wanted} but got: {given}")

@@ -662,7 +662,8 @@ def _quantile(
     ndim = input._array.ndim
     shape = list(input._array.shape)
     if dim is None:
-        x, lines = input.reshape((-1,)), [1] * ndim if keepdim else []
+        x = input if ndim == 1 else input.reshape((-1,))
+        lines = [1] * ndim if keepdim else []
     else:
         axis = normalize_dim(dim, ndim)
         x = input if axis == ndim - 1 else input.unsqueeze(-1).transpose(axis, -1)

@@ -110,7 +110,8 @@ def roll(
         return titled(F.clone(input), "Roll", of=(input,))
     if not axes and len(steps) == 1:
         flat = reshape(input, (a.size,))
-        return titled(reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape), "Roll")
+        made = reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
+        return titled(made, "Roll", of=(input,))
     if len(steps) != len(axes):
         raise OperationError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"

@@ -271,7 +271,7 @@ def pad(
         return _mirrored(input, pad, mode)
     title = f"{_TITLES[mode]}Pad{one - 1}D"
     made = in_one_node(title, "input", "input", _mirrored, input=input, pad=pad, mode=mode)
-    return titled(made, title, input)
+    return titled(made, title, input, of=(input,))
 
 
 def _mirrored(input: Tensor, pad: Any, mode: str) -> Tensor:

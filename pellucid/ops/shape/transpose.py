@@ -113,7 +113,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     ndim = require_tensor(input, "transpose")._array.ndim
     first, second = shapes.normalize_dim(dim0, ndim), shapes.normalize_dim(dim1, ndim)
     if not ndim:
-        return alias_op.call(input)
+        return titled(alias_op.call(input), "Transpose")
     return transpose_op.call(input, dim0=first, dim1=second)
 
 

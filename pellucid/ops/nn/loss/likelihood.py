@@ -18,7 +18,7 @@ from ....ir.formula import Formula
 from ..._rules import asked_for, full_precision, require_tensor
 from ..._samples import Sample
 from ._checks import held_by
-from ._reduction import checked, flagged, reduce_loss
+from ._reduction import added, checked, flagged, reduce_loss
 
 
 @public(namespace="nn.functional")
@@ -171,7 +171,7 @@ def poisson_nll_loss(
         require_tensor(target, "poisson_nll_loss", "target", 2),
     )
     # of a difference PyTorch computes the second part first
-    weighted = t * (x if log_input else (x + eps).log())
+    weighted = t * (x if log_input else added(x, eps).log())
     loss = (x.exp() if log_input else x) - weighted
     if full:
         double = titled(2 * math.pi * t, "MulBackward1", of=(t,))

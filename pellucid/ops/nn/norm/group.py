@@ -16,6 +16,7 @@ from ....core.modes import state
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import FUNCTIONS, public
+from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....core.transforms.linking import connected
 from ....errors import ArgumentValueError, OperationError, ShapeError
@@ -236,4 +237,4 @@ def group_norm(
         out = out * weight.reshape(affine)
     if bias is not None:
         out = out + bias.reshape(affine)
-    return in_format(out, input)
+    return titled(in_format(out, input), "NativeGroupNorm", of=(input, weight, bias))

@@ -301,7 +301,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
     else:
         w = w.reshape(())
-    return titled(prelu_op.call(x, w), "PreluKernel", of=(input, weight))
+    shown = weight if w._array.shape == weight._array.shape else w
+    return titled(prelu_op.call(x, w), "PreluKernel", of=(input, shown))
 
 
 METHODS["prelu"] = prelu
