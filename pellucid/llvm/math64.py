@@ -1,7 +1,7 @@
 """Elementary functions of double vectors, as LLVM IR, within 3 ulp of the exact value over the
 whole range (2 for exponentials, the logarithm, sine and cosine, 1 for `hypot`). Those of the gamma
-function are within 4 ulp, near their zeros within 3e-16; `lgamma` is within 4 ulp near its zeros 1
-and 2, too.
+function: `lgamma` within 4 ulp for positive arguments, near its zeros 1 and 2, too; trigamma within
+3; `digamma` within 6 where it is above 1 in magnitude, and within 3e-16 near its zeros.
 
 As `llvm.math` for floats: a builder and a value of type double or vector of double in, a value of
 the same type out; NaN, infinities, zeros and denormals as IEEE 754-2019 section 9.2.1 says. Method:
