@@ -136,20 +136,33 @@ def jacobian_forward(
             for direction in (1.0, 1j) if x._array.dtype.kind == "c" else (1.0,):
                 seed = np.zeros(x._array.shape, x._array.dtype)
                 seed.reshape(-1)[e] = direction
-                with dual_level(), enable_grad():
-                    arguments = list(inputs)
-                    for j, other in checked:
-                        arguments[j] = make_dual(
-                            other, wrap(seed if j == k else np.zeros_like(other._array))
-                        )
-                    result = func(*arguments)
-                    outs = (result,) if isinstance(result, Tensor) else tuple(result)
-                    outs = tuple(o for o in outs if isinstance(o, Tensor) and o.requires_grad)
-                    for i, out in enumerate(outs[:n_outs]):
-                        t = unpack_dual(out).tangent
-                        a = np.zeros(out._array.shape, out._array.dtype) if t is None else t._array
-                        flat = np.ascontiguousarray(a).reshape(-1)
-                        if flat.dtype.kind == "c":
-                            flat = np.stack([flat.real, flat.imag], 1).reshape(-1)
-                        columns.setdefault((i, k), []).append(flat.astype(np.float64))
+                for i, column in enumerate(along(func, inputs, checked, n_outs, k, seed)):
+                    columns.setdefault((i, k), []).append(column)
     return {key: np.stack(parts, 1) for key, parts in columns.items()}
+
+
+def along(
+    func: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    checked: list[tuple[int, Tensor]],
+    n_outs: int,
+    k: int,
+    seed: np.ndarray,
+) -> list[np.ndarray]:
+    """The derivative of each output, as a real vector, when input `k` moves along `seed`."""
+    found = []
+    with dual_level(), enable_grad():
+        arguments = list(inputs)
+        for j, other in checked:
+            arguments[j] = make_dual(other, wrap(seed if j == k else np.zeros_like(other._array)))
+        result = func(*arguments)
+        outs = (result,) if isinstance(result, Tensor) else tuple(result)
+        outs = tuple(o for o in outs if isinstance(o, Tensor) and o.requires_grad)
+        for out in outs[:n_outs]:
+            t = unpack_dual(out).tangent
+            a = np.zeros(out._array.shape, out._array.dtype) if t is None else t._array
+            flat = np.ascontiguousarray(a).reshape(-1)
+            if flat.dtype.kind == "c":
+                flat = np.stack([flat.real, flat.imag], 1).reshape(-1)
+            found.append(flat.astype(np.float64))
+    return found

@@ -76,7 +76,8 @@ def gradcheck(
         check_batched_grad: compare the gradients of two random vectors at once with those of each;
             draws from the default generator.
         check_grad_dtypes: gradients have their inputs' dtypes.
-        fast_mode: compare along one random direction only.
+        fast_mode: compare in one random direction of each input, for each output, in place of element
+            by element. The vectors are PyTorch's, and `atol` grows with the sums of their elements.
 
     Returns:
         True. False instead of an exception when `raise_exception` is False.
@@ -240,6 +241,25 @@ def _check_gradients(func: Any, inputs: tuple[Any, ...], batched: bool, same_typ
                     )
 
 
+_REENTRANT = (
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+    "values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}.\n"
+)
+_ONLY_FAST = """
+Fast gradcheck failed but element-wise differences are small. This means that the
+test might've passed in slow_mode!
+
+If you are adding a new operator, please file an issue and then use one of the
+workarounds. The workaround depends on how your test invokes gradcheck/gradgradcheck:
+
+If the test
+- manually invokes gradcheck/gradgradcheck, then call gradcheck/gradgradcheck
+  with `fast_mode=False` as a keyword argument.
+- is OpInfo-based (e.g., in test_ops_gradients.py), then modify the OpInfo for the test
+  to have `gradcheck_fast_mode=False`
+- is a Module test (e.g., in common_nn.py), then modify the corresponding
+  module_test entry to have `gradcheck_fast_mode=False`
+""".strip()
 _NOT_DETERMINISTIC = """
 NOTE: If your op relies on non-deterministic operations i.e., it is listed here:
 https://pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html
@@ -321,6 +341,9 @@ def _check(
         return
     with enable_grad():
         graph = _tensors(func(*inputs)) if backward else ()
+    if fast:
+        _check_fast(func, inputs, checked, outs, graph, eps, atol, rtol, nondet_tol, forward)
+        return
     analytic = _jacobians(graph, checked) if backward else None
     numeric = _differences(func, inputs, checked, len(outs), eps)
     if backward:
@@ -329,9 +352,7 @@ def _check(
         for (key, a), b in zip(analytic.items(), again.values(), strict=True):
             if a.size and float(np.nanmax(np.abs(a - b), initial=0.0)) > nondet_tol:
                 raise _noted(
-                    f"Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
-                    f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}.\n"
-                    f"{_NOT_DETERMINISTIC}",
+                    _REENTRANT.format(nondet_tol) + _NOT_DETERMINISTIC,
                     f"reason: the derivative is not deterministic (output {key[0]}, input {key[1]})",
                 )
         _compare(func, inputs, checked, analytic, numeric, "Analytical", eps, atol, rtol, single)
@@ -350,6 +371,143 @@ def _check(
             rtol,
             single,
         )
+
+
+def _check_fast(
+    func: Any,
+    inputs: tuple[Any, ...],
+    checked: list[Any],
+    outs: tuple[Tensor, ...],
+    graph: tuple[Tensor, ...],
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
+    forward: bool,
+) -> None:
+    """Compare `v @ J @ u` by backward with that by differences, for random `u` of each input and `v`
+    of each output; in forward mode `J @ u` element by element.
+    """
+    if graph:
+        draws = FUNCTIONS["torch"]["Generator"]()
+        us = [_direction(draws, x, x.dtype.is_complex) for _, x in checked]
+        vs = [_direction(draws, o, False) for o in outs]
+        first, again = (_vectors_by_backward(graph, checked, vs) for _ in range(2))
+        for n, ((k, x), u) in enumerate(zip(checked, us, strict=True)):
+            slopes = _slopes(func, inputs, k, x, u, eps)
+            for i, out in enumerate(outs):
+                v, directions = vs[i].reshape(-1), 2 if out.dtype.is_complex else 1
+                if float(np.max(np.abs(first[i, n] - again[i, n]), initial=0.0)) > nondet_tol:
+                    raise _noted(_REENTRANT.format(nondet_tol) + _NOT_DETERMINISTIC)
+                numeric = (slopes[i].reshape(-1, directions) * v[:, None]).sum(0)
+                analytic = first[i, n] @ _pairs(u)
+                allowed = atol * float(_pairs(u).sum()) * float(v.sum())
+                if not np.allclose(analytic, numeric, rtol=rtol, atol=allowed, equal_nan=True):
+                    _fail_fast(
+                        func, inputs, checked, graph, (i, k), analytic, numeric, eps, atol, rtol
+                    )
+    if forward:
+        from .forward_ad import along
+
+        draws = FUNCTIONS["torch"]["Generator"]()
+        for k, x in checked:
+            u = _direction(draws, x, x.dtype.is_complex)
+            slopes = _slopes(func, inputs, k, x, u, eps)
+            made = along(func, inputs, checked, len(outs), k, u)
+            allowed = atol * float(_pairs(u).sum())
+            for i, (analytic, numeric) in enumerate(zip(made, slopes, strict=True)):
+                if not np.allclose(analytic, numeric, rtol=rtol, atol=allowed, equal_nan=True):
+                    _fail_fast(
+                        func, inputs, checked, (), (i, k), analytic, numeric, eps, atol, rtol
+                    )
+
+
+def _direction(draws: Any, x: Tensor, both: bool) -> np.ndarray:
+    """A random vector of the shape of `x` with length 1; of a complex one also its imaginary part."""
+    real = x._array.real.dtype
+
+    def drawn() -> np.ndarray:
+        made = FUNCTIONS["torch"]["rand"](x._array.size, generator=draws)._array.astype(real)
+        return (made / (np.linalg.norm(made) or 1)).reshape(x._array.shape)
+
+    return drawn() + 1j * drawn() if both else drawn()
+
+
+def _pairs(u: np.ndarray) -> np.ndarray:
+    """A vector's real and imaginary parts in turn, or its elements."""
+    return _real_pairs([u])[0]
+
+
+def _slopes(
+    func: Any, inputs: tuple[Any, ...], k: int, x: Tensor, u: np.ndarray, eps: float
+) -> list[np.ndarray]:
+    """How fast the outputs change, as real vectors, when input k moves along `u`."""
+    step = (eps * u).astype(x._array.dtype)
+    with no_grad():
+        ahead, behind = (_values(func, inputs, k, x._array + s * step) for s in (1, -1))
+    return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
+
+
+def _vectors_by_backward(
+    graph: tuple[Tensor, ...], checked: list[Any], vs: list[np.ndarray]
+) -> dict[tuple[int, int], np.ndarray]:
+    """`v @ J` for each output and input, a row for the output's real and one for its imaginary part."""
+    made = {}
+    tensors = [x for _, x in checked]
+    for i, (out, v) in enumerate(zip(graph, vs, strict=True)):
+        rows = []
+        for direction in (1.0, 1j) if out.dtype.is_complex else (1.0,):
+            seed = wrap((v * direction).astype(out._array.dtype))
+            rows.append(
+                reverse.grad((out,), tensors, (seed,), retain_graph=True, allow_unused=True)
+            )
+        for n, x in enumerate(tensors):
+            parts = [r[n] for r in rows]
+            made[i, n] = _real_pairs(
+                [np.zeros_like(x._array) if g is None else g._array for g in parts]
+            )
+    return made
+
+
+def _fail_fast(
+    func: Any,
+    inputs: tuple[Any, ...],
+    checked: list[Any],
+    graph: tuple[Tensor, ...],
+    pair: tuple[int, int],
+    analytic: np.ndarray,
+    numeric: np.ndarray,
+    eps: float,
+    atol: float,
+    rtol: float,
+) -> None:
+    """Raise what a comparison in random directions says where it fails: with both Jacobians."""
+    from .forward_ad import jacobian_forward
+
+    (i, k), outs = pair, len(_tensors(func(*inputs)))
+    made = _jacobians(graph, checked) if graph else jacobian_forward(func, inputs, checked, outs)
+    slow = made[pair], _differences(func, inputs, checked, outs, eps)[pair]
+    largest = float(np.max(np.abs(slow[0] - slow[1])))
+    shown = [wrap(np.ascontiguousarray(j.T)) for j in slow]
+    scalars = [wrap(np.asarray(a[0] if a.size == 1 else a)) for a in (numeric, analytic)]
+    text = (
+        _mismatch(i, k, not graph).format(*scalars)
+        + "\nThe above quantities relating the numerical and analytical jacobians are computed \n"
+        "in fast mode. See: https://github.com/pytorch/pytorch/issues/53876 for more background \n"
+        "about fast mode. Below, we recompute numerical and analytical jacobians in slow mode:\n\n"
+        f"Numerical:\n {shown[1]}\nAnalytical:\n{shown[0]}\n\n"
+        f"The max per-element difference (slow mode) is: {largest}.\n"
+    )
+    close = np.allclose(*slow, rtol=rtol, atol=atol, equal_nan=True)
+    raise GradcheckError(text + _ONLY_FAST if close else text)
+
+
+def _mismatch(i: int, k: int, forward: bool) -> str:
+    how = "computed with forward mode " if forward else ""
+    return (
+        f"Jacobian {how}mismatch for output {i} with respect to input {k},\n"
+        "numerical:{}\nanalytical:{}\n"
+    )
 
 
 def _no_outputs_depend(
@@ -493,8 +651,7 @@ def _compare(
         kind = np.result_type(inputs[k]._array.dtype, a.dtype.kind == "c" and np.complex64 or "f2")
         shown = (wrap(np.ascontiguousarray(j.T.astype(kind))) for j in (n, a))
         raise _noted(
-            f"Jacobian {'computed with forward mode ' if label == 'Forward-mode' else ''}mismatch for output {i} with respect to input {k},\n"
-            "numerical:{}\nanalytical:{}\n".format(*shown),
+            _mismatch(i, k, label == "Forward-mode").format(*shown),
             f"largest difference at output element {row}, input element {column}: {label.lower()} {a[row, column]:.6g}, "
             f"numerical {n[row, column]:.6g}",
             f"reason: {reason}",

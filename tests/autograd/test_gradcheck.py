@@ -88,3 +88,56 @@ def test_the_node_of_a_reentrant_checkpoint():
     x = torch.ones(2, requires_grad=True)
     y = torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=True)
     assert y.grad_fn.name() == "CheckpointFunctionBackward"
+
+
+class Scaled(torch.autograd.Function):
+    """Twice the input, whose backward is off by a factor."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 * Scaled.factor
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_fast_mode_calls_the_function_a_few_times_and_finds_wrong_gradients(dtype, monkeypatch):
+    calls = []
+
+    def function(x):
+        calls.append(x)
+        return Scaled.apply(x).sin(), x.sum(0)
+
+    x = torch.randn(20, 30, dtype=dtype, requires_grad=True)
+    state = torch.get_rng_state()
+    assert torch.autograd.gradcheck(function, (x,), fast_mode=True)
+    assert len(calls) < 8
+    assert torch.equal(state, torch.get_rng_state())
+    monkeypatch.setattr(Scaled, "factor", 1.1)
+    assert not torch.autograd.gradcheck(function, (x,), fast_mode=True, raise_exception=False)
+
+
+def test_a_failure_in_fast_mode_shows_both_jacobians(monkeypatch):
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    monkeypatch.setattr(Scaled, "factor", 1.5)
+    with pytest.raises(RuntimeError) as error:
+        torch.autograd.gradcheck(Scaled.apply, (x,), fast_mode=True)
+    text = str(error.value)
+    assert text.startswith("Jacobian mismatch for output 0 with respect to input 0,\nnumerical:1.")
+    assert (
+        "recompute numerical and analytical jacobians in slow mode:\n\nNumerical:\n tensor(" in text
+    )
+    largest = float(text.partition("difference (slow mode) is: ")[2].strip(".\n"))
+    assert largest == pytest.approx(1.0)
+
+
+def test_fast_forward_mode_and_second_order():
+    x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    c = torch.randn(3, dtype=torch.complex128, requires_grad=True)
+    for function, value in ((torch.sin, x), (lambda z: z * z.exp(), c)):
+        assert torch.autograd.gradcheck(function, (value,), fast_mode=True, check_forward_ad=True)
+        assert torch.autograd.gradgradcheck(function, (value,), fast_mode=True)

@@ -9,7 +9,8 @@ import re
 import warnings
 from typing import Any
 
-from pellucid.core.primitive import Primitive, _parameters
+from pellucid.core.primitive import Primitive
+from pellucid.core.primitive import parameters as words_of
 from pellucid.debug.pictures import scalar_program
 from pellucid.debug.pictures.stepping import rule_text
 
@@ -97,7 +98,7 @@ def _called(op: Primitive, rule: Any) -> str | None:
     numbers = {n: m.named(n) for n in (op.formula.numbers if op.formula is not None else ())}
     try:
         made = rule(
-            **{word: (given | numbers | {"params": numbers})[word] for word in _parameters(rule)}
+            **{word: (given | numbers | {"params": numbers})[word] for word in words_of(rule)}
         )
     except (TypeError, AttributeError, ValueError, KeyError, NotImplementedError):
         return None

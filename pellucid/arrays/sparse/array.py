@@ -142,10 +142,13 @@ class SparseArray(Described):
     def __array_ufunc__(
         self, ufunc: Any, how: str, *args: Any, out: Any = (), **kwargs: Any
     ) -> Any:
-        """Sums, which backward makes of gradients, and products with a number."""
+        """Sums, which backward makes of gradients, and products with a number; NumPy's ufuncs are
+        known by name, since those that several threads share are others.
+        """
+        name = ufunc.__name__
         if how == "__call__" and len(args) == 2 and not kwargs:
             a, b = args
-            if ufunc is np.add:
+            if name == "add":
                 out = out if out and type(out[0]) is np.ndarray else ()
                 if not isinstance(b, SparseArray):
                     a, b = b, a
@@ -153,15 +156,15 @@ class SparseArray(Described):
                     return a.plus(b)
                 if isinstance(a, np.ndarray) and a.shape == b.shape:
                     return np.add(a, b.dense(), out=out[0] if out else None)
-            if ufunc is np.multiply and not out:
+            if name == "multiply" and not out:
                 array, number = (a, b) if isinstance(a, SparseArray) else (b, a)
                 if np.ndim(number) == 0 and not isinstance(number, SparseArray):
                     return array.like(ufunc(array.values, number))
-        if how == "__call__" and ufunc is np.negative and not out:
+        if how == "__call__" and name == "negative" and not out:
             return self.like(-self.values)
         raise refusal(
             {"subtract": "sub", "multiply": "mul", "divide": "div", "absolute": "eq.Tensor"}.get(
-                ufunc.__name__, ufunc.__name__
+                name, name
             ),
             self.layout,
         )

@@ -375,7 +375,8 @@ def rule_text(op: Any, k: int) -> str | None:
         errors="replace"
     )
     # of real numbers, which these are, the numbers themselves
-    return re.sub(r"F\.conj\((\w+)\)", r"\1", text) or None
+    text = re.sub(r"F\.conj\((\w+)\)", r"\1", text)
+    return re.sub(r"F\.mul\((\w+), (\w+)\)", r"\1 * \2", text) or None
 
 
 # ---- steps -------------------------------------------------------------------------------------
