@@ -240,6 +240,7 @@ class _Frame:
         self.again_looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
         self.ended = False  # the function takes gradients itself before
+        self.first = _traced()
 
     debug = False
 
@@ -271,6 +272,7 @@ class _Frame:
 
         if tracing.tracer():
             tracing.tracer().computes_again()
+        again = _traced()
         try:
             with (
                 playing("autocast", self.autocast),
@@ -282,6 +284,8 @@ class _Frame:
                 self.again()
         except _Stop:
             pass
+        if again is not None:
+            tracing.tracer().computed_again(self.first, again)
         if not self.ended:
             del found[len(self.looks) :]
         self.again_looks = [(tuple(t._array.shape), t.dtype) for t in found]
@@ -303,6 +307,11 @@ class _Frame:
                     f"forward pass.\n{other}.{_TIP}"
                 )
         self.values = dict(enumerate(found))
+
+
+def _traced() -> int | None:
+    """How many operations have been traced; None where nothing is."""
+    return len(tracing.tracer().program.instructions) if tracing.tracer() else None
 
 
 @contextmanager

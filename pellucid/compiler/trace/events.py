@@ -61,6 +61,20 @@ class Events(Recording):
                 "a checkpointed function may change what it can reach, and would again where nobody has asked for gradients yet"
             )
 
+    def computed_again(self, first: int, again: int) -> None:
+        """A checkpoint has run its function once more. Statistics that operations of the first run
+        made, instructions from `first` on, would serve the second, from `again` on: not where that
+        reads what was written to in between.
+        """
+        steps = self.program.instructions
+        changed = {place.buffer for step in steps[first:again] for place in step.writes}
+        for step in steps[again:]:
+            if any(getattr(value, "buffer", None) in changed for value in step.inputs):
+                if step.hands_on:
+                    self.refuse("a checkpointed function reads what was written to after it ran")
+                    return
+                changed.update(value.buffer for value in (*step.outputs, *step.writes))
+
     def grad_set(self, tensor: Tensor, value: Any) -> None:
         """`.grad` is about to be assigned."""
         if value is None:

@@ -206,9 +206,9 @@ def _packed_by_rules(node: Any, save: Callable[[Any], Any], found: Callable[[str
     kept = [save(np.asarray(v)) if isinstance(v, (ndarray, np.generic)) else v for v in values]
     given = [found(word) for word in parameters(again)[1:]]
     words = [_word(node.op, *entry) for entry in node.plan.entries]
-    if thread.stack.tracer is not None:  # which knows the whole of `aux` by what it is
-        words = ["" if word == "aux" else word for word in words]
     group = _Group(kept, lambda values: again(values, *given), [w for w in words if w])
+    if thread.stack.tracer is not None:  # which knows the whole of `aux` by what it is
+        group.traced = dict(zip(words, node.saved, strict=True)).get("aux")
     _kept(
         node,
         [Made(group, group.taker(w)) if w else v for w, v in zip(words, node.saved, strict=True)],
@@ -229,6 +229,7 @@ class _Group:
     ) -> None:
         self.kept, self.again, self.words = kept, again, words
         self.made: dict[str, Any] = {}
+        self.traced: Any = None
 
     def taker(self, word: str) -> Callable[[Any], Any]:
         return lambda group: group.take(word)
@@ -238,6 +239,9 @@ class _Group:
         if word == self.words[0]:
             made = self.again([v.array() if isinstance(v, Packed) else v for v in self.kept])
             self.made = {w: made[w] for w in self.words}
+            tracer = None if self.traced is None else thread.stack.tracer
+            if tracer is not None and tracer.recording:
+                self.made["aux"] = self.traced
         elif word not in self.made:
             self.take(self.words[0])
             value, self.made = self.made[word], {}
