@@ -392,15 +392,18 @@ def _check_fast(
         draws = FUNCTIONS["torch"]["Generator"]()
         us = [_direction(draws, x, x.dtype.is_complex) for _, x in checked]
         vs = [_direction(draws, o, False) for o in outs]
-        first, again = (_vectors_by_backward(graph, checked, vs) for _ in range(2))
+        tensors = [x for _, x in checked]
+        first, again = (
+            [_rows(out, tensors, v) for out, v in zip(graph, vs, strict=True)] for _ in range(2)
+        )
         for n, ((k, x), u) in enumerate(zip(checked, us, strict=True)):
             slopes = _slopes(func, inputs, k, x, u, eps)
             for i, out in enumerate(outs):
                 v, directions = vs[i].reshape(-1), 2 if out.dtype.is_complex else 1
-                if float(np.max(np.abs(first[i, n] - again[i, n]), initial=0.0)) > nondet_tol:
+                if float(np.max(np.abs(first[i][n] - again[i][n]), initial=0.0)) > nondet_tol:
                     raise _noted(_REENTRANT.format(nondet_tol) + _NOT_DETERMINISTIC)
                 numeric = (slopes[i].reshape(-1, directions) * v[:, None]).sum(0)
-                analytic = first[i, n] @ _pairs(u)
+                analytic = first[i][n] @ _pairs(u)
                 allowed = atol * float(_pairs(u).sum()) * float(v.sum())
                 if not np.allclose(analytic, numeric, rtol=rtol, atol=allowed, equal_nan=True):
                     _fail_fast(
@@ -446,27 +449,6 @@ def _slopes(
     with no_grad():
         ahead, behind = (_values(func, inputs, k, x._array + s * step) for s in (1, -1))
     return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
-
-
-def _vectors_by_backward(
-    graph: tuple[Tensor, ...], checked: list[Any], vs: list[np.ndarray]
-) -> dict[tuple[int, int], np.ndarray]:
-    """`v @ J` for each output and input, a row for the output's real and one for its imaginary part."""
-    made = {}
-    tensors = [x for _, x in checked]
-    for i, (out, v) in enumerate(zip(graph, vs, strict=True)):
-        rows = []
-        for direction in (1.0, 1j) if out.dtype.is_complex else (1.0,):
-            seed = wrap((v * direction).astype(out._array.dtype))
-            rows.append(
-                reverse.grad((out,), tensors, (seed,), retain_graph=True, allow_unused=True)
-            )
-        for n, x in enumerate(tensors):
-            parts = [r[n] for r in rows]
-            made[i, n] = _real_pairs(
-                [np.zeros_like(x._array) if g is None else g._array for g in parts]
-            )
-    return made
 
 
 def _fail_fast(
@@ -542,29 +524,39 @@ def _jacobians(outs: tuple[Tensor, ...], checked: list[Any]) -> dict[tuple[int, 
     tensors = [x for _, x in checked]
     for i, out in enumerate(outs):
         rows: list[list[np.ndarray]] = [[] for _ in tensors]
-        directions = (1.0, 1j) if out._array.dtype.kind == "c" else (1.0,)
         for e in range(out._array.size):
-            parts = []
-            for direction in directions:
-                seed = np.zeros(out._array.shape, out._array.dtype)
-                seed.reshape(-1)[e] = direction
-                parts.append(
-                    reverse.grad(
-                        (out,), tensors, (wrap(seed),), retain_graph=True, allow_unused=True
-                    )
-                )
-            for j, x in enumerate(tensors):
-                kept = [
-                    np.zeros(x._array.shape, x._array.dtype) if (g := p[j]) is None else g._array
-                    for p in parts
-                ]
-                rows[j].append(_real_pairs(kept))
+            seed = np.zeros(out._array.shape, out._array.dtype)
+            seed.reshape(-1)[e] = 1
+            for kept, row in zip(rows, _rows(out, tensors, seed), strict=True):
+                kept.append(row)
         for j, (k, x) in enumerate(checked):
             width = x._array.size * (2 if x._array.dtype.kind == "c" else 1)
             result[i, k] = (
                 np.concatenate(rows[j]).reshape(-1, width) if rows[j] else np.zeros((0, width))
             )
     return result
+
+
+def _rows(out: Tensor, tensors: list[Tensor], seed: np.ndarray) -> list[np.ndarray]:
+    """`seed @ J` of an output and each input: a row for the output's real part, and one for its
+    imaginary part.
+    """
+    made = [
+        reverse.grad(
+            (out,),
+            tensors,
+            (wrap((seed * direction).astype(out._array.dtype)),),
+            retain_graph=True,
+            allow_unused=True,
+        )
+        for direction in ((1.0, 1j) if out._array.dtype.kind == "c" else (1.0,))
+    ]
+    return [
+        _real_pairs(
+            [np.zeros(x._array.shape, x._array.dtype) if g is None else g._array for g in parts]
+        )
+        for x, parts in zip(tensors, zip(*made, strict=True), strict=True)
+    ]
 
 
 def _real_pairs(parts: list[np.ndarray]) -> np.ndarray:

@@ -33,16 +33,13 @@ def pack(
     """Put what `save` returns in the place of each array that a node keeps, or those that PyTorch
     has for it. `tensors`, `made` and `aux` are what the operation took and made.
     """
-    if any("operand" in (getattr(t, "_x", None) or ()) for t in tensors):
-        save = functools.partial(
-            _before_promotion,
-            save,
-            {
-                id(t._array): t._x["operand"]
-                for t in tensors
-                if "operand" in (getattr(t, "_x", None) or ())
-            },
-        )
+    operands = {
+        id(t._array): extra["operand"]
+        for t in tensors
+        if "operand" in (extra := getattr(t, "_x", None) or {})
+    }
+    if operands:
+        save = functools.partial(_before_promotion, save, operands)
     for one in (node,) if node.op.nodes is None else node.op.nodes(node):
         if one.op.packs:
             found = functools.partial(_value, one, tensors, made, aux)
