@@ -271,12 +271,12 @@ class GradientCut(Rule):
             leaves = leaves_before([passed])
             count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
             if count == _LOOKS and leaves and not leaves.keys() & leaves_before([other]).keys():
-                self.report(
-                    op.site,
-                    "`x + (q - x)` has the value of q, and the gradients of x cancel: nothing of what comes after gets to "
-                    f"{first_name(leaves) or 'the parameters'} and others before it.",
-                    evidence={"shape": list(passed.shape), "parameters": len(leaves)},
-                    fix="pass the gradient around: `x + (q - x).detach()`",
+                self._bypassed(
+                    op,
+                    passed,
+                    leaves,
+                    "`x + (q - x)` has the value of q, and the gradients of x cancel: nothing of what comes after gets to",
+                    "pass the gradient around: `x + (q - x).detach()`",
                 )
         found = looked_up(graph)
         if found is None:
@@ -287,13 +287,24 @@ class GradientCut(Rule):
             return
         count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
         if count == _LOOKS:
-            self.report(
-                op.site,
-                "the nearest codebook rows replace the encoder's output here, and no gradient flows past this look-up to "
-                f"{first_name(leaves) or 'the parameters'} and others before it.",
-                evidence={"shape": list(compared.shape), "parameters": len(leaves)},
-                fix="pass the gradient around the look-up: `quantized = z + (quantized - z).detach()`",
+            self._bypassed(
+                op,
+                compared,
+                leaves,
+                "the nearest codebook rows replace the encoder's output here, and no gradient flows past this look-up to",
+                "pass the gradient around the look-up: `quantized = z + (quantized - z).detach()`",
             )
+
+    def _bypassed(
+        self, op: Op, value: Value, leaves: dict[int, Value], told: str, fix: str
+    ) -> None:
+        """Report an operation that replaces a value, and what is before it gets no gradient."""
+        self.report(
+            op.site,
+            f"{told} {first_name(leaves) or 'the parameters'} and others before it.",
+            evidence={"shape": list(value.shape), "parameters": len(leaves)},
+            fix=fix,
+        )
 
     def _doubts(self, roots: tuple[Value, ...]) -> None:
         """Operations of which it shows in the backward whether anything comes through."""
