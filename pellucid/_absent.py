@@ -67,3 +67,19 @@ def refusing(name: str, error: Callable[[], Exception]) -> Callable[..., Any]:
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = "Not supported, since there is no such device: always raises an error."
     return refuse
+
+
+def dummy_class(name: str, module: str, error: Callable[[], Exception] | None = None) -> type:
+    """A class that identifies objects of a device and cannot be made: as PyTorch's dummy base
+    classes, unless `error` gives another exception.
+    """
+
+    def dummy() -> Exception:
+        return RuntimeError(f"Tried to instantiate dummy base class {name}")
+
+    body = {
+        "__init__": refusing("__init__", error or dummy),
+        "__doc__": "Not supported, since there is no such device: always raises an error.",
+        "__module__": module,
+    }
+    return type(name, (), body)

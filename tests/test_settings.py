@@ -56,8 +56,15 @@ def test_no_device():
         where.manual_seed(0)
         with pytest.raises((AssertionError, RuntimeError)):
             where.synchronize()
-    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+    with pytest.raises(RuntimeError, match="torch.cuda.Stream requires CUDA support"):
         torch.cuda.Stream()
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        torch.cuda.set_sync_debug_mode("warn")
+    with torch.cuda.stream(None), torch.cuda.device_of(torch.ones(1)):
+        assert torch.cuda.memory.max_memory_cached() == 0 == len(torch.cuda.host_memory_stats())
+    assert not isinstance(torch.ones(1).untyped_storage(), torch.cuda.FloatStorage)
+    with pytest.raises(AssertionError, match="Torch not compiled with XPU enabled"):
+        torch.xpu.set_per_process_memory_fraction(0.5)
     assert torch.version.cuda is None
     assert (torch.inf, torch.pi, torch.newaxis) == (math.inf, math.pi, None)
     assert "NumPy" in torch.__config__.show()

@@ -8,48 +8,98 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .._absent import refusing as _refusing
 from ..dtypes import device as _device
 from ..errors import CUDA_HINT as _CUDA_HINT
 from ..errors import OutOfMemoryError as OutOfMemoryError
 from ..errors import hinted as _hinted
 from ..errors import no_cuda as _no_cuda
 from . import amp as amp
+from . import graphs as graphs
+from . import jiterator as jiterator
+from . import memory as memory
+from . import nccl as nccl
 from . import nvtx as nvtx
 from . import profiler as profiler
 from . import random as random
+from . import sparse as sparse
+from . import streams as streams
+from . import tunable as tunable
+from .graphs import is_current_stream_capturing as is_current_stream_capturing
 
 __all__ = [
+    "BFloat16Storage",
     "BFloat16Tensor",
+    "BoolStorage",
     "BoolTensor",
+    "ByteStorage",
     "ByteTensor",
     "CUDAGraph",
+    "CUDAPluggableAllocator",
+    "CharStorage",
     "CharTensor",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
+    "CudaError",
+    "DeferredCudaCallError",
+    "DoubleStorage",
     "DoubleTensor",
     "Event",
     "ExternalStream",
+    "FloatStorage",
     "FloatTensor",
+    "GreenContext",
+    "HalfStorage",
     "HalfTensor",
+    "IntStorage",
     "IntTensor",
+    "LongStorage",
     "LongTensor",
+    "MemPool",
+    "ShortStorage",
     "ShortTensor",
     "Stream",
     "StreamContext",
     "amp",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "caching_allocator_disabled",
+    "caching_allocator_enable",
+    "can_device_access_peer",
+    "change_current_allocator",
+    "check_error",
+    "clock_rate",
+    "cudaStatus",
     "cudart",
+    "current_blas_handle",
     "current_device",
+    "current_solver_handle",
     "current_stream",
     "default_generators",
     "default_stream",
     "device",
     "device_count",
+    "device_memory_used",
+    "device_of",
     "empty_cache",
+    "get_allocator_backend",
     "get_arch_list",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_gencode_flags",
+    "get_per_process_memory_fraction",
     "get_rng_state",
     "get_rng_state_all",
+    "get_stream_from_external",
+    "get_sync_debug_mode",
     "graph",
+    "graph_pool_handle",
+    "graphs",
+    "has_half",
+    "has_magma",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "init",
     "initial_seed",
     "ipc_collect",
@@ -57,20 +107,35 @@ __all__ = [
     "is_bf16_supported",
     "is_current_stream_capturing",
     "is_initialized",
+    "is_tf32_supported",
+    "jiterator",
+    "list_gpu_processes",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
+    "memory",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
+    "memory_stats_as_nested_dict",
     "memory_summary",
+    "memory_usage",
+    "nccl",
     "nvtx",
+    "power_draw",
     "profiler",
     "random",
+    "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
@@ -79,12 +144,20 @@ __all__ = [
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
+    "set_sync_debug_mode",
+    "sparse",
     "stream",
+    "streams",
     "synchronize",
+    "temperature",
+    "tunable",
+    "use_mem_pool",
     "utilization",
 ]
 
 _initialized = False
+for _module in (graphs, memory, random, streams):
+    globals().update({name: each for name, each in vars(_module).items() if name in __all__})
 
 
 def is_available() -> bool:
@@ -137,78 +210,13 @@ def init() -> None:
     raise _no_cuda()
 
 
-def manual_seed(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def manual_seed_all(seed: int) -> None:
-    """Nothing: there is no generator of a device to seed."""
-
-
-def empty_cache() -> None:
-    """Nothing: there is no memory of a device."""
-
-
 def ipc_collect() -> None:
-    """Nothing: there is no memory of a device."""
-
-
-def memory_allocated(device: Any = None) -> int:
-    """0.
-
-    >>> import pellucid as torch
-    >>> torch.cuda.memory_allocated()
-    0
-    """
-    return 0
-
-
-def max_memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def memory_reserved(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def max_memory_reserved(device: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Nothing: there is no memory of a device."""
-
-
-def reset_max_memory_allocated(device: Any = None) -> None:
-    """Nothing: there is no memory of a device."""
-
-
-def reset_max_memory_cached(device: Any = None) -> None:
-    """Nothing: there is no memory of a device."""
-
-
-def is_current_stream_capturing() -> bool:
-    """False."""
-    return False
+    """Nothing: no memory is shared with another process."""
 
 
 def get_arch_list() -> list[str]:
     """No architecture."""
     return []
-
-
-def get_rng_state_all() -> list[Any]:
-    """No state."""
-    return []
-
-
-def set_rng_state_all(new_states: Any) -> None:
-    """Nothing when there are no states; refused otherwise."""
-    if new_states:
-        raise _no_cuda()
 
 
 @contextmanager
@@ -225,61 +233,109 @@ def device(device: Any) -> Iterator[None]:
     yield
 
 
-def _refusing(name: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise _no_cuda()
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Not supported, since there is no such device: always raises an error."
-    return refuse
+def get_gencode_flags() -> str:
+    """No flags, as there is no architecture."""
+    return ""
 
 
-def _refusing_class(name: str) -> Any:
-    return type(
-        name,
-        (),
-        {
-            "__init__": _refusing("__init__"),
-            "__doc__": f"""Not supported, since there is no such device: always raises an error.
+def is_tf32_supported() -> bool:
+    """False."""
+    return False
 
-    >>> import pellucid as torch
-    >>> torch.cuda.{name}()
-    Traceback (most recent call last):
-        ...
-    AssertionError: Torch not compiled with CUDA enabled...
-    """,
-            "__module__": __name__,
-        },
+
+def check_error(res: int) -> None:
+    """Nothing for 0, the code of success; refused otherwise."""
+    if res:
+        raise CudaError(res)
+
+
+class CudaError(RuntimeError):
+    """An error of CUDA's runtime: never raised by the library itself."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"CUDA error {code} ({code})")
+
+
+class DeferredCudaCallError(Exception):
+    """An error of a call that waited for CUDA: never raised."""
+
+
+class cudaStatus:  # noqa: N801 (PyTorch's name)
+    """Codes of CUDA's runtime."""
+
+    SUCCESS: int = 0
+    ERROR_NOT_READY: int = 34
+
+
+class GreenContext:
+    """A part of a device's processors: there is no device."""
+
+
+class device_of:  # noqa: N801 (PyTorch's name)
+    """Context manager that changes nothing for a tensor: none is on such a device."""
+
+    def __init__(self, obj: Any) -> None:
+        self.idx = obj.get_device() if obj.is_cuda else -1
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+class StreamContext:
+    """Context manager that changes nothing for None; a stream of a device cannot be made."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+def stream(stream: Any) -> StreamContext:
+    """A context that changes nothing for None."""
+    return StreamContext(stream)
+
+
+def _no_monitor() -> Exception:
+    return ModuleNotFoundError(
+        "nvidia-ml-py does not seem to be installed or it can't be imported."
     )
 
 
 for _name in (
+    "can_device_access_peer",
+    "cudart",
+    "current_blas_handle",
     "current_device",
+    "current_solver_handle",
     "current_stream",
     "default_stream",
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
-    "get_rng_state",
-    "mem_get_info",
-    "memory_stats",
-    "memory_summary",
-    "seed",
-    "seed_all",
+    "get_stream_from_external",
+    "get_sync_debug_mode",
     "set_device",
-    "set_rng_state",
     "set_stream",
-    "stream",
+    "set_sync_debug_mode",
     "synchronize",
-    "utilization",
-    "initial_seed",
-    "set_per_process_memory_fraction",
-    "graph",
-    "cudart",
 ):
-    globals()[_name] = _refusing(_name)
-for _name in ("CUDAGraph", "Event", "ExternalStream", "Stream", "StreamContext"):
-    globals()[_name] = _refusing_class(_name)
+    globals()[_name] = _refusing(_name, _no_cuda)
+for _name in (
+    "clock_rate",
+    "device_memory_used",
+    "memory_usage",
+    "power_draw",
+    "temperature",
+    "utilization",
+):
+    globals()[_name] = _refusing(_name, _no_monitor)
 
 
 def _unavailable(name: str) -> Any:
@@ -299,22 +355,18 @@ class _NoTensor(type):
         return False
 
 
-for _name in (
-    "Bool",
-    "Byte",
-    "Char",
-    "Double",
-    "Float",
-    "Half",
-    "BFloat16",
-    "Int",
-    "Long",
-    "Short",
-):
-    _body = {
-        "__new__": _unavailable(f"{_name}Tensor"),
-        "__doc__": "Tensors of a device: there are none.",
-        "__module__": __name__,
-    }
-    globals()[f"{_name}Tensor"] = _NoTensor(f"{_name}Tensor", (), _body)
+for (
+    _name
+) in "Bool Byte Char Double Float Half BFloat16 Int Long Short ComplexDouble ComplexFloat".split():
+    for _kind in ("Tensor", "Storage"):
+        if _kind == "Tensor" and _name.startswith("Complex"):
+            continue
+        _body = {
+            "__new__": _unavailable(_name + _kind),
+            "__doc__": f"{_kind}s of a device: there are none.",
+            "__module__": __name__,
+        }
+        globals()[_name + _kind] = _NoTensor(_name + _kind, (), _body)
 default_generators: tuple[Any, ...] = ()
+has_half = True
+has_magma = False

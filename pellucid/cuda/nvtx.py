@@ -31,3 +31,13 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     """Not supported, since there is no such device: always raises an error."""
     _refuse()
     yield
+
+
+def range_start(msg: str) -> int:
+    """Not supported, since there is no such device: always raises an error."""
+    _refuse()
+
+
+def range_end(range_id: int) -> None:
+    """Not supported, since there is no such device: always raises an error."""
+    _refuse()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from ._absent import refusing
-from .errors import DeviceError
-
-_NONE = "Cannot access accelerator device when none is available."
+from .._absent import refusing
+from ..errors import DeviceError
+from . import memory
+from .memory import _NONE
 
 
 def is_available() -> bool:
@@ -47,18 +47,12 @@ for _name in (
     "current_device_index",
     "current_stream",
     "device_index",
-    "empty_cache",
-    "get_memory_info",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats",
+    "Graph",
+    "get_device_capability",
     "set_device_idx",
     "set_device_index",
     "set_stream",
     "synchronize",
 ):
     globals()[_name] = refusing(_name, partial(DeviceError, _NONE, op=f"torch.accelerator.{_name}"))
+globals().update({name: each for name, each in vars(memory).items() if not name.startswith("_")})

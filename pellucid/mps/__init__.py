@@ -4,15 +4,20 @@ needs one refuses.
 
 from __future__ import annotations
 
-from ._absent import (
+from .._absent import (
     device_count,
     empty_cache,
     is_available,
     manual_seed,
     refusing,
 )
+from . import profiler
+from .event import Event
 
 __all__ = [
+    "Event",
+    "compile_shader",
+    "load_metallib",
     "current_allocated_memory",
     "device_count",
     "driver_allocated_memory",
@@ -20,6 +25,7 @@ __all__ = [
     "get_rng_state",
     "is_available",
     "manual_seed",
+    "profiler",
     "recommended_max_memory",
     "seed",
     "set_per_process_memory_fraction",
@@ -54,3 +60,5 @@ set_per_process_memory_fraction = refusing(
 get_rng_state = refusing("get_rng_state", lambda: _without("getDefaultGenerator"))
 set_rng_state = refusing("set_rng_state", lambda: _without("getDefaultGenerator"))
 seed = refusing("seed", lambda: _without("getDefaultGenerator"))
+compile_shader = refusing("compile_shader", lambda: RuntimeError("MPS is not available"))
+load_metallib = refusing("load_metallib", lambda: RuntimeError("MPS is not available"))
