@@ -329,6 +329,9 @@ class Size(tuple[int, ...]):
                 ) from None
         return tuple.__new__(cls, numbers)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'torch.Size' object has no attribute '{name}'")
+
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
         return math.prod(self)

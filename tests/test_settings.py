@@ -61,7 +61,7 @@ def test_no_device():
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         torch.cuda.set_sync_debug_mode("warn")
     with torch.cuda.stream(None), torch.cuda.device_of(torch.ones(1)):
-        assert torch.cuda.memory.max_memory_cached() == 0 == len(torch.cuda.host_memory_stats())
+        assert torch.cuda.memory.max_memory_reserved() == 0 == len(torch.cuda.host_memory_stats())
     assert not isinstance(torch.ones(1).untyped_storage(), torch.cuda.FloatStorage)
     with pytest.raises(AssertionError, match="Torch not compiled with XPU enabled"):
         torch.xpu.set_per_process_memory_fraction(0.5)

@@ -42,6 +42,7 @@ from ..ops._rules import is_direct
 from ..ops._samples import cases
 from ..ops.shape.storage import contiguous_op, order_of, suggested_format
 from ..ops.shape.storages import copied
+from .create.by_name import TYPE_NAMES, of_type
 from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
 
 # ---- copies ----------------------------------------------------------------------------------
@@ -392,35 +393,7 @@ def type_method(self: Tensor, dtype: Any = None, non_blocking: bool = False, **_
     """
     if dtype is None:
         return f"torch.{TYPE_NAMES[self.dtype]}"
-    if isinstance(dtype, str):
-        found = {f"torch.{v}": k for k, v in TYPE_NAMES.items()}.get(dtype)
-        if found is None:
-            raise ArgumentValueError(f"invalid type: '{dtype}'")
-        dtype = found
-    if dtype is Tensor:
-        dtype = dtypes.get_default_dtype()
-    if hasattr(dtype, "tensor_dtype"):
-        dtype = dtype.tensor_dtype
-    return _to_dtype(self, dtype)
-
-
-TYPE_NAMES = {
-    dtypes.float32: "FloatTensor",
-    dtypes.float64: "DoubleTensor",
-    dtypes.float16: "HalfTensor",
-    dtypes.bfloat16: "BFloat16Tensor",
-    dtypes.int64: "LongTensor",
-    dtypes.int32: "IntTensor",
-    dtypes.int16: "ShortTensor",
-    dtypes.int8: "CharTensor",
-    dtypes.uint8: "ByteTensor",
-    dtypes.bool_: "BoolTensor",
-    dtypes.complex64: "ComplexFloatTensor",
-    dtypes.complex128: "ComplexDoubleTensor",
-    dtypes.uint16: "UInt16Tensor",
-    dtypes.uint32: "UInt32Tensor",
-    dtypes.uint64: "UInt64Tensor",
-}
+    return _to_dtype(self, dtype if isinstance(dtype, dtypes.dtype) else of_type(dtype))
 
 
 @method()
@@ -690,7 +663,7 @@ def _bool(self: Tensor) -> bool:
     return bool(array.reshape(())[()])
 
 
-METHODS["__bool__"] = _bool
+METHODS["__bool__"] = METHODS["__nonzero__"] = _bool
 
 
 # ---- pickling --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ..core.public import FUNCTIONS, METHODS, PROPERTIES, method, public
 from ..core.tensor import Tensor
 from ..errors import OperationError, UnsupportedError, warn
 from ..ops.linalg.matmul import mm
-from .convert import TYPE_NAMES
+from .create.by_name import TYPE_NAMES
 
 # ---- answers ----------------------------------------------------------------------------------
 for _name in ("is_xla", "is_mtia", "is_maia"):

@@ -23,7 +23,7 @@ from ..errors import (
 )
 from ..ops._rules import require_tensor
 from ..ops.shape.storage import StorageBase, TypedStorage, UntypedStorage
-from .convert import TYPE_NAMES
+from .create.by_name import TYPE_NAMES, no_cuda_type
 from .create.legacy import made as _made
 
 _NAMES: dict[str, Any] = {
@@ -450,19 +450,26 @@ def set_default_tensor_type(t: Any, /) -> None:
     """
     if isinstance(t, str):
         module, _, name = t.rpartition(".")
-        found = _NAMES.get(name)
-        if module != "torch":
+        if module not in ("torch", "torch.cuda", "torch.cuda.sparse", "torch.sparse"):
             raise ModuleNotFoundError(f"No module named '{module or name}'")
-        if found is None:
-            raise MissingAttributeError(f"module 'torch' has no attribute '{name}'")
-        t = found
+        within = module.partition(".")[2]
+        package = __name__.partition(".")[0]
+        names = vars(importlib.import_module(f"{package}.{within}")) if within else _NAMES
+        if name not in names:
+            raise MissingAttributeError(f"module '{module}' has no attribute '{name}'")
+        t = names[name]
     warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives.",
         UserWarning,
     )
+    if getattr(t, "is_cuda", False) is True:
+        raise no_cuda_type(t)
+    if hasattr(t, "tensor_dtype") and not isinstance(t, _TensorType):
+        raise ArgumentTypeError("only dense types are supported as the default type")
     if not isinstance(t, _TensorType) or not t.tensor_dtype.is_floating_point:
+        known = "" if isinstance(t, _TensorType) else "invalid type object: "
         raise ArgumentTypeError(
-            "invalid type object: only floating-point types are supported as the default type"
+            f"{known}only floating-point types are supported as the default type"
         )
     dtypes.set_default_dtype(t.tensor_dtype)

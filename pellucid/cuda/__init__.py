@@ -4,13 +4,15 @@ that needs one refuses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from .._absent import refusing as _refusing
 from ..dtypes import device as _device
 from ..errors import CUDA_HINT as _CUDA_HINT
+from ..errors import ArgumentTypeError as _ArgumentTypeError
+from ..errors import ArgumentValueError as _ArgumentValueError
+from ..errors import MissingAttributeError as _MissingAttributeError
+from ..errors import OperationError as _OperationError
 from ..errors import OutOfMemoryError as OutOfMemoryError
 from ..errors import hinted as _hinted
 from ..errors import no_cuda as _no_cuda
@@ -26,6 +28,7 @@ from . import sparse as sparse
 from . import streams as streams
 from . import tunable as tunable
 from .graphs import is_current_stream_capturing as is_current_stream_capturing
+from .sparse import on_device as _on_device
 
 __all__ = [
     "BFloat16Storage",
@@ -219,18 +222,45 @@ def get_arch_list() -> list[str]:
     return []
 
 
-@contextmanager
-def device(device: Any) -> Iterator[None]:
-    """A context that changes nothing for None and negative numbers, and is refused for a device."""
-    if (
-        device is not None
-        and not (isinstance(device, int) and device < 0)
-        and not isinstance(device, _device | str)
-    ):
-        raise _no_cuda()
-    if isinstance(device, (_device, str)):
-        raise _no_cuda()
-    yield
+def _index(device: Any) -> int | None:
+    """The index of a device of this kind; None of what has none."""
+    if isinstance(device, str):
+        device = _device(device)
+    if isinstance(device, _device):
+        if device.type != "cuda":
+            raise _ArgumentValueError(f"Expected a cuda device, but got: {device}")
+        return device.index
+    return device if isinstance(device, int) else None
+
+
+class device:
+    """A context that changes nothing for negative numbers, and is refused for a device."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _index(device)
+
+    def __enter__(self) -> None:
+        if self.idx is None:
+            raise _ArgumentTypeError("'<' not supported between instances of 'NoneType' and 'int'")
+        if self.idx >= 0:
+            raise _hinted(_OperationError("PyTorch was compiled without CUDA support"), _CUDA_HINT)
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+
+def set_device(device: Any) -> None:
+    """Not supported, since there is no such device: always raises an error."""
+    index = _index(device)
+    if index is None:
+        raise _ArgumentValueError(
+            f"Expected a torch.device with a specified index or an integer, but got:{device}"
+        )
+    if index >= 0:
+        raise _hinted(
+            _MissingAttributeError("module 'torch._C' has no attribute '_cuda_setDevice'"),
+            _CUDA_HINT,
+        )
 
 
 def get_gencode_flags() -> str:
@@ -271,17 +301,11 @@ class GreenContext:
     """A part of a device's processors: there is no device."""
 
 
-class device_of:  # noqa: N801 (PyTorch's name)
+class device_of(device):  # noqa: N801 (PyTorch's name)
     """Context manager that changes nothing for a tensor: none is on such a device."""
 
     def __init__(self, obj: Any) -> None:
         self.idx = obj.get_device() if obj.is_cuda else -1
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: object) -> None:
-        return None
 
 
 class StreamContext:
@@ -300,6 +324,12 @@ class StreamContext:
 def stream(stream: Any) -> StreamContext:
     """A context that changes nothing for None."""
     return StreamContext(stream)
+
+
+def set_stream(stream: Any) -> None:
+    """Nothing for None; there are no other streams."""
+    if stream is not None:
+        raise _no_cuda()
 
 
 def _no_monitor() -> Exception:
@@ -321,8 +351,6 @@ for _name in (
     "get_device_properties",
     "get_stream_from_external",
     "get_sync_debug_mode",
-    "set_device",
-    "set_stream",
     "set_sync_debug_mode",
     "synchronize",
 ):
@@ -338,35 +366,11 @@ for _name in (
     globals()[_name] = _refusing(_name, _no_monitor)
 
 
-def _unavailable(name: str) -> Any:
-    def refuse(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        raise _hinted(
-            TypeError(
-                f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."
-            ),
-            _CUDA_HINT,
-        )
-
-    return refuse
-
-
-class _NoTensor(type):
-    def __instancecheck__(cls, obj: object) -> bool:
-        return False
-
-
-for (
-    _name
-) in "Bool Byte Char Double Float Half BFloat16 Int Long Short ComplexDouble ComplexFloat".split():
+for _name in "Bool Byte Char Double Float Half BFloat16 Int Long Short".split():
     for _kind in ("Tensor", "Storage"):
-        if _kind == "Tensor" and _name.startswith("Complex"):
-            continue
-        _body = {
-            "__new__": _unavailable(_name + _kind),
-            "__doc__": f"{_kind}s of a device: there are none.",
-            "__module__": __name__,
-        }
-        globals()[_name + _kind] = _NoTensor(_name + _kind, (), _body)
+        globals()[_name + _kind] = _on_device(_name + _kind, __name__)
+for _name in ("ComplexDoubleStorage", "ComplexFloatStorage"):
+    globals()[_name] = _on_device(_name, __name__)
 default_generators: tuple[Any, ...] = ()
 has_half = True
 has_magma = False

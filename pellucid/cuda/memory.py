@@ -12,6 +12,7 @@ from typing import Any as _Any
 from .._absent import dummy_class as _dummy_class
 from .._absent import refusing as _refusing
 from ..errors import no_cuda as _no_cuda
+from ..errors import warn as _warn
 
 
 def empty_cache() -> None:
@@ -48,15 +49,46 @@ def reset_peak_memory_stats(device: _Any = None) -> None:
 
 
 def reset_max_memory_allocated(device: _Any = None) -> None:
-    """Nothing: there is no memory of a device."""
+    """Nothing: there is no memory of a device. Deprecated: use `reset_peak_memory_stats`."""
+    _resets("reset_max_memory_allocated")
 
 
 def reset_max_memory_cached(device: _Any = None) -> None:
-    """Nothing: there is no memory of a device."""
+    """Nothing: there is no memory of a device. Deprecated: use `reset_peak_memory_stats`."""
+    _resets("reset_max_memory_cached")
 
 
-memory_cached = memory_reserved
-max_memory_cached = max_memory_reserved
+def memory_cached(device: _Any = None) -> int:
+    """0. Deprecated: use `memory_reserved`."""
+    _renamed("memory_cached", "memory_reserved")
+    return 0
+
+
+def max_memory_cached(device: _Any = None) -> int:
+    """0. Deprecated: use `max_memory_reserved`."""
+    _renamed("max_memory_cached", "max_memory_reserved")
+    return 0
+
+
+def _renamed(old: str, new: str) -> None:
+    _warn(f"`torch.cuda.{old}` has been renamed to `torch.cuda.{new}`", FutureWarning)
+
+
+def _resets(name: str) -> None:
+    _warn(
+        f"torch.cuda.{name} now calls torch.cuda.reset_peak_memory_stats, which resets /all/ peak memory stats.",
+        FutureWarning,
+    )
+
+
+def memory_stats(device: _Any = None) -> _OrderedDict[str, _Any]:
+    """No figures.
+
+    >>> import pellucid as torch
+    >>> len(torch.cuda.memory_stats())
+    0
+    """
+    return _OrderedDict()
 
 
 def memory_stats_as_nested_dict(device: _Any = None) -> dict[str, _Any]:
@@ -105,7 +137,6 @@ for _name in (
     "get_per_process_memory_fraction",
     "mem_get_info",
     "memory_snapshot",
-    "memory_stats",
     "memory_summary",
     "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",

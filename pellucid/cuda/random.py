@@ -33,10 +33,12 @@ def set_rng_state_all(new_states: _Any) -> None:
 
 def manual_seed(seed: int) -> None:
     """Nothing: there is no generator of a device to seed."""
+    int(seed)
 
 
 def manual_seed_all(seed: int) -> None:
     """Nothing: there is no generator of a device to seed."""
+    int(seed)
 
 
 def seed() -> None:

@@ -54,6 +54,7 @@ class SparseAdam(ArrayOptimizer):
         check(0.0 < eps, f"Invalid epsilon value: {eps}")
         check_betas(betas)
         params = list(params) if not isinstance(params, Tensor) else params
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         sparse = [
             [k, place]
             for k, group in enumerate(
@@ -68,7 +69,6 @@ class SparseAdam(ArrayOptimizer):
             not sparse,
             f"Sparse params at indices {sparse}: SparseAdam requires dense parameter tensors",
         )
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 
     def _init_state(self, group: dict[str, Any], p: Tensor, state: dict[str, Any]) -> None:
         state["step"] = 0

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from ..devices import device
 from ..errors import warn
 from . import _read
+from ._names import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
 from ._names import torch_module
 from ._options import (
     OPTIONS,
@@ -58,7 +59,6 @@ __all__ = [
     "skip_data",
 ]
 
-DEFAULT_PROTOCOL = 2
 # what `load` takes for its `map_location`
 MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | Any | str | dict[str, str] | None
 _UNSAFE = (

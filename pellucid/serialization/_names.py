@@ -10,6 +10,7 @@ from .. import dtypes
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
+DEFAULT_PROTOCOL = 2  # of pickle
 
 STORAGES = {
     "FloatStorage": dtypes.float32,

@@ -351,7 +351,11 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
     def plain() -> Any:
         return _unpickle(reader if weights_only else file, nothing, weights_only, options)
 
+    start = file.tell()
     if plain() != MAGIC_NUMBER:
+        file.seek(start)
+        if weights_only and file.read(3)[2:] == pickle.FRAME:  # what `pickle.dump` wrote
+            raise UnpicklingError(f"\n\nUnsupported operand {pickle.FRAME[0]}")
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = plain()
     if type(version) is not int or version != PROTOCOL_VERSION:

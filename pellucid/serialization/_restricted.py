@@ -18,7 +18,8 @@ from typing import Any
 from .. import devices, dtypes
 from ..arrays.affine import SCHEMES, STORED
 from ..core.tensor import Parameter, Tensor
-from ._names import JAGGED, STORAGE_TYPES
+from ..errors import warn
+from ._names import DEFAULT_PROTOCOL, JAGGED, STORAGE_TYPES
 from ._pickle import Unpickler
 from ._rebuild import REBUILD, DimRange, get_layout, integers, rebuild_parameter, shown
 
@@ -215,6 +216,7 @@ class SafeUnpickler(Unpickler):
     """
 
     loader: Any
+    read: Any
 
     def find_class(self, module: str, name: str) -> Any:
         module, name = OLD_NAMES.get((module, name), (module, name))
@@ -333,6 +335,17 @@ class SafeUnpickler(Unpickler):
         items = self.pop_mark()
         self.append({key(items[k]): items[k + 1] for k in range(0, len(items), 2)})
 
+    def load_proto(self) -> None:
+        number = self.read(1)[0]
+        if number > pickle.HIGHEST_PROTOCOL:
+            raise UnpicklingError(f"unsupported pickle protocol: {number}")
+        if number != DEFAULT_PROTOCOL:
+            warn(
+                f"Detected pickle protocol {number} in the checkpoint, which was not the default pickle protocol used by `torch.load` "
+                f"({DEFAULT_PROTOCOL}). The weights_only Unpickler might not support all instructions implemented by this protocol, please "
+                "file an issue for adding support if you encounter this."
+            )
+
     def _dict(self, word: str) -> Any:
         target = self.stack[-1]
         if type(target) not in (dict, OrderedDict, Counter):
@@ -346,7 +359,6 @@ class SafeUnpickler(Unpickler):
             # values, tuples, lists, the memo and names, as pickle reads them
             code[0]: Unpickler.dispatch[code[0]]
             for code in (
-                pickle.PROTO,
                 pickle.FRAME,
                 pickle.STOP,
                 pickle.MARK,
@@ -391,6 +403,7 @@ class SafeUnpickler(Unpickler):
         }
     )
     for _code, _handler in (
+        (pickle.PROTO, load_proto),
         (pickle.REDUCE, load_reduce),
         (pickle.NEWOBJ, load_newobj),
         (pickle.BUILD, load_build),

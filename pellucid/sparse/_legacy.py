@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import devices, dtypes
-from ..api.convert import TYPE_NAMES
+from ..api.create.by_name import TYPE_NAMES
 from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, warn_once
 from ._convert import NAMES

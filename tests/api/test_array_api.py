@@ -210,3 +210,9 @@ def test_signs_of_complex_zeros(xp):
     assert xp.signbit(found.imag).tolist()[:2] == [False, True]
     zero = xp.expm1(xp.asarray([complex(-0.0, 0.0), complex(0.0, 0.0)]))
     assert xp.signbit(zero.real).tolist() == [False, False] and zero.tolist() == [0, 0]
+
+
+def test_unsigned_integers_join_and_complex_numbers_round(xp):
+    joined = xp.concat([xp.asarray([1], dtype=xp.uint8), xp.asarray([2], dtype=xp.uint16)])
+    assert joined.dtype is xp.uint16 and joined.tolist() == [1, 2]
+    assert xp.round(xp.asarray([1.5 + 2.5j])).tolist() == [2 + 2j]

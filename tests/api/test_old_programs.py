@@ -147,3 +147,95 @@ def test_old_constructors_warn(make, text):
 def test_a_label_without_a_batch_has_batch_size_zero():
     with pytest.raises(ValueError, match=r"batch_size \(1\) to match target batch_size \(0\)"):
         torch.nn.functional.cross_entropy(torch.ones(1, 3), torch.tensor(0))
+
+
+@pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type")
+def test_types_of_a_device_are_named_in_conversions():
+    x = torch.ones(2)
+    for kind in ("torch.cuda.FloatTensor", torch.cuda.FloatTensor, torch.cuda.sparse.FloatTensor):
+        with pytest.raises(RuntimeError, match="^Cannot initialize CUDA without ATen_cuda library"):
+            x.type(kind)
+    for kind in ("torch.cuda.FloatTensor", torch.cuda.FloatTensor):
+        with pytest.raises(TypeError, match=r"^type torch\.cuda\.FloatTensor not available"):
+            torch.set_default_tensor_type(kind)
+    assert x.type("torch.sparse.DoubleTensor").dtype is torch.float64
+    for kind, said in (
+        (3, "dtype must be a type, str, or dtype object"),
+        (float, "invalid type: 'float'"),
+        (torch.nn.Parameter, "invalid type: 'Parameter'"),
+        ("torch.FooTensor", "invalid type: 'torch.FooTensor'"),
+    ):
+        with pytest.raises((TypeError, ValueError)) as info:
+            x.type(kind)
+        assert str(info.value) == said
+    for kind, said in (
+        ("torch.sparse.FloatTensor", "only dense types are supported as the default type"),
+        (torch.LongTensor, "only floating-point types are supported as the default type"),
+    ):
+        with pytest.raises(TypeError) as info:
+            torch.set_default_tensor_type(kind)
+        assert str(info.value) == said
+
+
+def test_what_a_program_asks_of_a_device_that_is_not_there():
+    cuda = torch.cuda
+    cuda.seed()
+    cuda.seed_all()
+    with cuda.stream(None), cuda.device(-1), cuda.device_of(torch.ones(1)):
+        assert cuda.memory_stats() == {}
+    with pytest.warns(FutureWarning, match="has been renamed to `torch.cuda.memory_reserved`"):
+        assert cuda.memory_cached() == 0
+    with pytest.raises(RuntimeError, match="^PyTorch was compiled without CUDA support"):
+        with cuda.device(0):
+            pass
+    with pytest.raises(AttributeError, match="has no attribute '_cuda_setDevice'"):
+        cuda.set_device(0)
+    with pytest.raises(ValueError, match="^Expected a cuda device, but got: cpu"):
+        cuda.set_device("cpu")
+    with pytest.raises(RuntimeError, match="^Tried to instantiate dummy base class Event"):
+        cuda.Event()
+    with pytest.raises(ValueError, match="invalid literal"):
+        cuda.manual_seed("a")
+    model = torch.nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match="^device type could not be determined"):
+        torch.nn.parallel.data_parallel(model, torch.ones(1, 2), [0])
+
+
+def test_names_that_a_shape_does_not_have():
+    with pytest.raises(AttributeError, match=r"^'torch\.Size' object has no attribute 'foo'"):
+        _ = torch.ones(2).size().foo
+
+
+def test_states_by_position_warn():
+    found = {}
+    with pytest.warns(FutureWarning, match="^Positional args are being deprecated, use kwargs"):
+        torch.nn.Linear(2, 2).state_dict(found, "a.")
+    assert list(found) == ["a.weight", "a.bias"]
+
+
+def test_what_pickle_wrote_is_no_checkpoint():
+    def load(protocol):
+        return torch.load(io.BytesIO(pickle.dumps({"a": [1, 2]}, protocol)))
+
+    with pytest.raises(RuntimeError, match="^Invalid magic number; corrupt file"):
+        load(2)
+    with pytest.raises(pickle.UnpicklingError, match="\n\nUnsupported operand 149\n"):
+        with pytest.warns(UserWarning, match="^Detected pickle protocol 4 in the checkpoint"):
+            load(4)
+
+
+def test_cross_asks_the_first_operand_for_its_axis():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match="dimension 1 must have length 3. Got 3 and 2"):
+            torch.cross(torch.ones(2, 3), torch.ones(2, 2))
+        assert torch.cross(torch.ones(1, 3), torch.ones(3, 3)).shape == (3, 3)
+
+
+def test_words_around_optimizers():
+    w = torch.ones(1, requires_grad=True)
+    with pytest.raises(KeyError, match="This typically happens when:"):
+        torch.optim.lr_scheduler.StepLR(torch.optim.SGD([w], 0.1), 1, last_epoch=3)
+    with pytest.raises(ValueError, match="^can't optimize a non-leaf Tensor"):
+        torch.optim.SparseAdam([w.to_sparse()])
+    assert torch.tensor(True).__nonzero__() is True

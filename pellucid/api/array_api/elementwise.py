@@ -84,6 +84,13 @@ def sign(x: Tensor, /) -> Tensor:
     return _T["where"](_T["isnan"](x), x, signs) if x.dtype.is_floating_point else signs
 
 
+def round(x: Tensor, /) -> Tensor:
+    """The nearest whole number, the even one of two; of complex numbers part by part."""
+    if not x.dtype.is_complex:
+        return _T["round"](x)
+    return _T["complex"](_T["round"](x.real), _T["round"](x.imag))
+
+
 def expm1(x: Tensor, /) -> Tensor:
     """`exp(x) - 1`. Of complex numbers `expm1(a) cos(b) - 2 sin(b / 2)^2 + i exp(a) sin(b)`."""
     if not x.dtype.is_complex:

@@ -28,6 +28,7 @@ from .create import zeros as zeros
 from .elementwise import FOUND, accumulated, promoted, together
 from .elementwise import expm1 as expm1
 from .elementwise import floor_divide as floor_divide
+from .elementwise import round as round
 from .elementwise import sign as sign
 from .elementwise import tanh as tanh
 from .info import Info
@@ -54,7 +55,7 @@ float32, float64, complex64, complex128 = (
 # Functions whose name, arguments and meaning are the standard's already.
 _SAME = (
     "abs acos acosh asin asinh atan atanh ceil conj cos cosh exp floor imag isfinite isinf isnan log log10 log1p log2 logical_not negative "
-    "positive real reciprocal round signbit sin sinh sqrt square tan trunc empty_like full_like ones_like zeros_like from_dlpack "
+    "positive real reciprocal signbit sin sinh sqrt square tan trunc empty_like full_like ones_like zeros_like from_dlpack "
     "searchsorted tile"
 ).split()
 _RENAMED = {"bitwise_invert": "bitwise_not"}
@@ -104,7 +105,8 @@ def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     """Tensors joined along an axis (None: flattened first)."""
     if axis is None:
         arrays, axis = [METHODS["flatten"](a) for a in arrays], 0
-    result: Tensor = _T["cat"](tuple(arrays), axis)
+    kind = functools.reduce(promoted, [a.dtype for a in arrays])
+    result: Tensor = _T["cat"](tuple(METHODS["to"](a, kind) for a in arrays), axis)
     return result
 
 

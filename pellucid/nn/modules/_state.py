@@ -127,6 +127,11 @@ class StateMixin:
         ['weight', 'bias', 'running_mean', 'running_var', 'num_batches_tracked']
         """
         if args:
+            warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+            )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
             keep_vars = args[2] if len(args) > 2 and not keep_vars else keep_vars

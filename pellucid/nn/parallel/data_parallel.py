@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...errors import hinted
 from ..modules.module import Module
 
 __all__ = ["DataParallel", "data_parallel"]
@@ -47,4 +48,9 @@ def data_parallel(
     >>> torch.nn.parallel.data_parallel(torch.nn.ReLU(), torch.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
+    if device_ids is not None:
+        raise hinted(
+            RuntimeError("device type could not be determined"),
+            "there is no accelerator to name: leave device_ids out",
+        )
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

@@ -325,18 +325,15 @@ def torch_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
     tensor([0., 0., 1.])
     """
-    a, b = (
-        require_tensor(input, "cross")._array.shape,
-        require_tensor(other, "cross", "other", 2)._array.shape,
-    )
+    a = require_tensor(input, "cross")._array.shape
+    require_tensor(other, "cross", "other", 2)
     if dim is None:
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\n"
             "Please either pass the dim explicitly or simply use torch.linalg.cross.\n"
             "The default value of dim will change to agree with that of linalg.cross in a future release."
         )
-        shape = broadcast_shapes(a, b)
-        found = [d for d, n in enumerate(shape) if n == 3]
+        found = [d for d, n in enumerate(a) if n == 3]
         if not found:
             raise ShapeError("no dimension of size 3 in input")
         dim = found[0]
