@@ -32,6 +32,7 @@ from .primitive import RAW, TENSORS, raw_of
 from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
 from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor
 from .transforms.linking import in_reverse, linked
+from .transforms.narrowing import key_of, paths
 
 _refcount = sys.getrefcount
 
@@ -95,34 +96,14 @@ class BackwardPass:
         self.grads: dict[Any, Any] = {}
         # the gradient of a leaf so far, and the node that gave to it last
         self.leaves: dict[int, tuple[Tensor, Any, Node | None]] = {}
-        self.wanted = None if wanted is None else {_key(e) for e in wanted}
+        self.wanted = None if wanted is None else {key_of(e) for e in wanted}
         # What was made before the first of them cannot lead to one; leaves come before all.
         made = [e.node if type(e) is OutputSlot else e for e in wanted or ()]
         self.oldest = min([e.seq if isinstance(e, Node) else -1 for e in made], default=-1)
         self.found: dict[Any, Any] = {}
-        self.allowed: set[int] | None = None
+        self.plans: dict[int, Any] | None = None  # of the nodes that are to run, if not all
         self.site: Any = None
         self.callbacks: list[Callable[[], Any]] = []
-
-    def restrict(self, roots: Sequence[Any]) -> None:
-        """Mark the nodes on a path from the roots to a wanted edge; only they run."""
-        assert self.wanted is not None
-        nodes: list[Node] = []
-        seen: set[int] = set()
-        stack = [e.node if type(e) is OutputSlot else e for e in roots]
-        while stack:
-            n = stack.pop()
-            if id(n) in seen or not isinstance(n, Node) or n.seq < self.oldest:
-                continue
-            seen.add(id(n))
-            nodes.append(n)
-            stack += [e.node if type(e) is OutputSlot else e for e in n.inputs]
-        nodes.sort(key=lambda n: n.seq)
-        self.allowed = allowed = set[int]()
-        for n in nodes:  # producers first
-            keys = [_key(e) for e in n.inputs if e is not None]
-            if any(key in self.wanted or key[0] in allowed for key in keys):
-                allowed.add(id(n))
 
     def send(self, edge: Any, g: Any, giver: Node | None = None) -> None:
         """Hand a fitted gradient of `giver` to an edge; None only has its node visited."""
@@ -201,7 +182,7 @@ class BackwardPass:
                     total = guard.count
                 if guard and total != node.total:
                     check_saved(node)
-                gs = node.plan.backward(F, g, s, node.params)
+                gs = (self.plan(node) if wanted else node.plan).backward(F, g, s, node.params)
             if s and not keep and not node.plan.saves_nothing and gs:
                 if self.site is None:
                     self.site = source.capture(3)
@@ -289,18 +270,22 @@ class BackwardPass:
 
     def runs(self, node: Node) -> bool:
         """Whether a node is to run."""
-        return self.allowed is None or id(node) in self.allowed
+        return self.plans is None or id(node) in self.plans
+
+    def plan(self, node: Node) -> Any:
+        """How a node that runs is differentiated."""
+        return (self.plans or {}).get(id(node), node.plan)
 
     def rules(self, node: Node, g: Any) -> Any:
         """The gradients of a node's arguments."""
         if self.tensors:
-            gs = node.plan.backward(TENSORS, g, saved_tensors(node), node.params)
+            gs = self.plan(node).backward(TENSORS, g, saved_tensors(node), node.params)
             return linked(node, gs) if local.grad else gs
-        return node.plan.backward(self.F, g, saved_arrays(node), node.params)
+        return self.plan(node).backward(self.F, g, saved_arrays(node), node.params)
 
     def collect(self, node: Node, g: Any) -> None:
-        assert self.wanted is not None and self.allowed is not None
-        if node.op.partial_backward is not None and id(node) in self.allowed:
+        assert self.wanted is not None and self.plans is not None
+        if node.op.partial_backward is not None and id(node) in self.plans:
             raise OperationError(node.op.partial_backward, op="checkpoint")
         if type(g) is list:
             for k, gk in enumerate(g):
@@ -347,8 +332,8 @@ class BackwardPass:
                 tensor = run_hooks(leaf._x["hooks"], tensor, self.create_graph)
                 g = tensor if self.tensors else tensor._array
             if self.wanted is not None:
-                if _key(leaf) in self.wanted:
-                    self.found[_key(leaf)] = g
+                if key_of(leaf) in self.wanted:
+                    self.found[key_of(leaf)] = g
                 continue
             if leaf._rg:  # which may have changed since the forward pass
                 self.give(leaf, g)
@@ -363,12 +348,6 @@ class BackwardPass:
     def own(self, g: ndarray) -> ndarray:
         """The gradient in memory of its own."""
         return g if g.base is None else g.copy()
-
-
-def _key(edge: Any) -> tuple[int, int]:
-    if type(edge) is OutputSlot:
-        return (id(edge.node), edge.index)
-    return (id(edge), 0)
 
 
 def _count_owned() -> int:
@@ -544,7 +523,7 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: BackwardPas
     run.site = source.capture(3)
     run.F = raw_of(namespace_of(seeds[0]._array)) if seeds else RAW
     if run.wanted is not None:
-        run.restrict(edges)
+        run.plans = paths(edges, run.wanted, run.oldest)
     if observe.observers:
         observe.notify("backward_start", tuple(tensors))
     for t, edge, seed in zip(tensors, edges, seeds, strict=True):
@@ -661,7 +640,7 @@ def backward(
     run = kind(create_graph, keep, [t._node or t for t in inputs], grad_tensors)
     _drive(run, tensors, grad_tensors)
     for t in inputs:
-        g = run.found.pop(_key(t._node or t), None)
+        g = run.found.pop(key_of(t._node or t), None)
         if g is not None:
             run.give(t, g)
 
@@ -688,7 +667,7 @@ def grad(
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []
     for k, t in enumerate(inputs):
-        g = run.found.get(_key(t._node or t))
+        g = run.found.get(key_of(t._node or t))
         if g is None and not allow_unused:
             raise GraphError(
                 f"The differentiated Tensor at index {k} appears to not have been used in the graph. Set allow_unused=True if this "

@@ -421,12 +421,49 @@ def test_a_search_for_inputs_ends_at_the_oldest_of_them():
     last = y * 2
     below = y.grad_fn.next_functions[0][0]
     from pellucid.core import reverse
+    from pellucid.core.transforms.narrowing import paths
 
     run = reverse.BackwardPass(False, True, [y.grad_fn], ())
-    run.restrict([last.grad_fn])
-    assert run.oldest == y.grad_fn.seq > below.seq and run.allowed == {id(last.grad_fn)}
+    found = paths([last.grad_fn], run.wanted, run.oldest)
+    assert run.oldest == y.grad_fn.seq > below.seq and list(found) == [id(last.grad_fn)]
     assert reverse.BackwardPass(False, True, [x], ()).oldest == -1
     (g,) = torch.autograd.grad(last.sum(), y, retain_graph=True)
     assert g.tolist() == [2.0, 2.0]
     (g,) = torch.autograd.grad(last.sum(), x)
     assert torch.allclose(g, torch.full((2,), 2 * 1.01**50))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_backward_for_inputs_computes_no_other_gradients(create_graph):
+    """Node hooks see None for the weight, as in PyTorch."""
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(3, 2)
+    x = torch.randn(4, 3, requires_grad=True)
+    y, seen = layer(x), []
+    y.grad_fn.register_hook(lambda inner, outer: seen.append([g is None for g in inner]))
+    (g,) = torch.autograd.grad(y.sum(), x, retain_graph=True, create_graph=create_graph)
+    assert seen == [[True, False, True]]  # bias, input, weight
+    assert torch.equal(g, layer.weight.sum(0).expand(4, 3))
+    (w,) = torch.autograd.grad(y.sum(), layer.weight, retain_graph=True)
+    assert seen[1] == [True, True, False]
+    assert torch.allclose(w, x.sum(0).expand(2, 3))
+    y.sum().backward(inputs=[layer.bias])
+    assert seen[2] == [False, True, True]
+    assert layer.bias.grad.tolist() == [4, 4] and layer.weight.grad is None is x.grad
+
+
+def test_gradients_that_nobody_asked_for_reach_no_second_derivative():
+    """PyTorch's graph of a gradient penalty has no gradients of weights either."""
+    a = torch.tensor([2.0], requires_grad=True)
+    b = torch.tensor([3.0], requires_grad=True)
+    (g,) = torch.autograd.grad(a * b, a, create_graph=True)
+    assert torch.autograd.grad(g, (a, b), allow_unused=True) == (None, torch.tensor([1.0]))
+
+
+def test_what_hooks_packed_is_unpacked_for_some_arguments():
+    a = torch.tensor([2.0], requires_grad=True)
+    b = torch.tensor([3.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t * 5):
+        y = a * b
+    (g,) = torch.autograd.grad(y, b)
+    assert g.tolist() == [20.0]

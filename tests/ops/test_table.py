@@ -196,6 +196,35 @@ def test_both_engines_give_the_same_gradients(name, k):
         np.testing.assert_allclose(a._array, b._array, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "k"),
+    cases(lambda name: [s for s in smooth(name) if sum(wanted_places(PRIMITIVES[name], s)) > 1]),
+    ids=case_id,
+)
+def test_gradients_of_some_arguments_are_those_of_all(name, k):
+    """A backward for one argument leaves out the gradients of the others."""
+    op = PRIMITIVES[name]
+    sample = [s for s in smooth(name) if sum(wanted_places(op, s)) > 1][k]
+    outs = several(run(op, sample))
+    cotangents = weights(outs, np.random.default_rng(k))
+    for create_graph in (False, True):
+        leaves, whole = gradients(op, sample, cotangents, create_graph=create_graph)
+        wanted = [t for t in leaves if isinstance(t, Tensor) and t.requires_grad]
+        outs = floats(several(op.call(*leaves, **sample.params)))
+        pairs = [
+            (o, make_tensor(c)) for o, c in zip(outs, cotangents, strict=True) if o.requires_grad
+        ]
+        for t, g in zip(wanted, whole, strict=True):
+            (alone,) = torch.autograd.grad(
+                [o for o, _ in pairs],
+                t,
+                [c for _, c in pairs],
+                retain_graph=True,
+                create_graph=create_graph,
+            )
+            np.testing.assert_allclose(alone._array, g._array, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize(("name", "k"), cases(smooth), ids=case_id)
 def test_forward_and_reverse_mode_are_adjoint(name, k):
     """<c, J v> = <J* c, v>."""

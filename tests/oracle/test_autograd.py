@@ -46,6 +46,27 @@ def hooks_order(m):
 
 
 @case
+def hooks_of_nodes_where_some_gradients_are_asked_for(m):
+    log = []
+    layers = [
+        (m.nn.Linear(3, 2), (4, 3)),
+        (m.nn.Conv2d(2, 3, 3), (2, 2, 4, 4)),
+        (m.nn.BatchNorm2d(2), (2, 2, 4, 4)),
+        (m.nn.GroupNorm(1, 2), (2, 2, 4, 4)),
+        (m.nn.LayerNorm(4), (2, 4)),
+        (m.nn.PReLU(), (2, 2)),
+    ]
+    for layer, shape in layers:
+        x = m.ones(shape, requires_grad=True)
+        y = layer(x)
+        y.grad_fn.register_hook(lambda inner, outer: log.append([g is None for g in inner]))
+        for wanted in (x, *layer.parameters()):
+            m.autograd.grad(y.sum(), wanted, retain_graph=True)
+            y.sum().backward(inputs=[wanted], retain_graph=True)
+    return log
+
+
+@case
 def post_acc(m):
     log = []
     x = m.ones(2, requires_grad=True)

@@ -61,7 +61,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
     run = _within(kind)(not F.raw and local.grad, True, wanted, [None if F.raw else g])
     run.tensors = run.tensors or not F.raw
     run.F = F if F.raw else run.F
-    run.allowed = set()  # which `runs` has instead
+    run.plans = {}  # `runs` knows which nodes run
     run.ends = frozenset(id(e.node if type(e) is OutputSlot else e) for e in wanted)
     run.send(inner, g)
     try:
