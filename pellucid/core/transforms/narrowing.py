@@ -23,7 +23,9 @@ def key_of(edge: Any) -> tuple[int, int]:
     return (id(edge), 0)
 
 
-def paths(roots: Sequence[Any], wanted: Container[tuple[int, int]], oldest: float) -> dict[int, Any]:
+def paths(
+    roots: Sequence[Any], wanted: Container[tuple[int, int]], oldest: float
+) -> dict[int, Any]:
     """The nodes on a path from the roots to a wanted edge, by their `id`: how each is to be
     differentiated.
 
