@@ -19,6 +19,7 @@ from ..core.primitive import TENSORS as F
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tape import titled
 from ..core.tensor import Tensor, make_tensor
+from ..core.transforms.whole import one_node
 from ..dtypes import contiguous_format, get_default_dtype
 from ..errors import OperationError
 
@@ -226,6 +227,7 @@ def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     return T.log_softmax(self, dim)
 
 
+@one_node("SoftmaxBackwardData", "grad_output output", "grad_output output")
 def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
 ) -> Tensor:
@@ -233,6 +235,7 @@ def _softmax_backward_data(
     return part - output * T.sum(part, dim, keepdim=True)
 
 
+@one_node("LogSoftmaxBackwardData", "grad_output output", "grad_output output")
 def _log_softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
 ) -> Tensor:
@@ -320,6 +323,7 @@ def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     return _gradient(lambda x: N.glu(x, dim), self, grad_output)
 
 
+@one_node("NativeDropoutBackward", "grad_output", "grad_output mask")
 def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Tensor:
     return grad_output * (mask * scale)
 
@@ -486,6 +490,12 @@ def max_pool3d_with_indices(
     )
 
 
+@one_node(
+    "MaxPool2DWithIndicesBackward",
+    "grad_output self",
+    "indices",
+    lambda g, indices: (F.pool_gather(g, index=indices._array), None),
+)
 def max_pool2d_with_indices_backward(
     grad_output: Tensor,
     self: Tensor,

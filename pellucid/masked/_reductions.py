@@ -64,7 +64,8 @@ def prod(
     """
     dtype = _summed_type(require(input, "prod"), dtype)
     result = combine("prod", input, mask).to(dtype)
-    for d in reversed(all_dims(dim, input.ndim)):
+    ndim = input.ndim if dim is None or dim == () else max(input.ndim, 1)
+    for d in reversed(all_dims(dim, ndim)):
         result = reduce.prod(result, d, bool(keepdim))
     return result
 

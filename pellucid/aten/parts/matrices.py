@@ -9,12 +9,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes
 from ...api.attach import LENT
+from ...core.display.packing import given
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.whole import one_node
 from ...errors import OperationError
 from ..computed import N, T, embedding_dense_backward, gradients
 from .tensors import named, one, pair
@@ -143,6 +147,12 @@ def _aminmax__dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
     return tuple(T.aminmax(self, dim=dim, keepdim=keepdim))
 
 
+def _safe_softmax_gradient(g: Any, out: Any, dim: int) -> tuple[Any]:
+    part = g * out
+    return (part - out * T.sum(part, dim, keepdim=True),)
+
+
+@one_node("SafeSoftmax", "self", "out", _safe_softmax_gradient)
 def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Softmax, but zeros for a row of which everything is masked with -inf."""
     made = T.softmax(self, dim, dtype=dtype)
@@ -302,7 +312,10 @@ def _batch_norm_with_update(
     momentum: float,
     eps: float,
 ) -> Any:
-    made = T.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    with given(reserve=np.empty(0, np.uint8)):
+        made = T.native_batch_norm(
+            input, weight, bias, running_mean, running_var, True, momentum, eps
+        )
     titled(made[0], "BatchNormWithUpdate")
     return (*made, T.empty(0, dtype=dtypes.uint8))
 

@@ -15,6 +15,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS
 from ...core.tape import titled
 from ...core.tensor import Tensor, version_of
+from ...core.transforms.whole import in_one_node
 from ..computed import N, T, gradients
 
 L: Any = FUNCTIONS["linalg"]
@@ -295,6 +296,26 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Sequence[Any], fil
     """Elements at `indices` where the mask is true, and `fill` elsewhere, where indices may lie
     anywhere.
     """
+    title, words = "UnsafeMaskedIndex", _words(indices)
+    return in_one_node(
+        title,
+        "self",
+        f"{' '.join(words)} mask",
+        _picked,
+        lambda: words,
+        self=self,
+        mask=mask,
+        indices=indices,
+        fill=fill,
+    )
+
+
+def _words(indices: Sequence[Any]) -> dict[str, Any]:
+    """Indices by words, for hooks of saved tensors."""
+    return {f"index{k}": i._array for k, i in enumerate(indices) if i is not None}
+
+
+def _picked(self: Tensor, mask: Tensor, indices: Sequence[Any], fill: Any) -> Tensor:
     made = self[_places(_inside(self, indices))].masked_fill(T.logical_not(mask), fill)
     return titled(made, "UnsafeMaskedIndex", of=(self,))
 
@@ -302,6 +323,21 @@ def _unsafe_masked_index(self: Tensor, mask: Tensor, indices: Sequence[Any], fil
 def _unsafe_masked_index_put_accumulate(
     self: Tensor, mask: Tensor, indices: Sequence[Any], values: Tensor
 ) -> Tensor:
+    words = _words(indices)
+    return in_one_node(
+        "UnsafeMaskedIndexPutAccumulate",
+        "self values",
+        f"{' '.join(words)} mask",
+        _placed,
+        lambda: words,
+        self=self,
+        mask=mask,
+        indices=indices,
+        values=values,
+    )
+
+
+def _placed(self: Tensor, mask: Tensor, indices: Sequence[Any], values: Tensor) -> Tensor:
     kept = values.masked_fill(T.logical_not(mask), 0)
     made = T.index_put(self, tuple(_inside(self, indices)), kept, True)
     return titled(made, "UnsafeMaskedIndexPutAccumulate", of=(self, values))

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from ..callers import wrap
 from ..interpret import thread
-from ..modes import state
+from ..modes import local, state
 from ..primitive import TENSORS, Primitive, parameters
 from ..tape import Node, Packed, value_at
 from ..tensor import Tensor
@@ -58,6 +58,11 @@ def only_saves() -> bool:
     return bool(stack.save) and len(stack.all) == len(stack.save) == state.slow
 
 
+def hooked() -> bool:
+    """Whether hooks are to see what the next operation saves."""
+    return bool(state.slow and local.grad and thread.stack.save)
+
+
 class _Beside(threading.local):
     """What the records' rules may name besides arguments, results and parameters of an operation: what
     its function was given.
@@ -80,7 +85,7 @@ _NOTHING = nullcontext()
 @contextmanager
 def _at_hand(tensors: dict[str, Any]) -> Iterator[None]:
     before = beside.values
-    beside.values = {k: getattr(t, "_array", t) for k, t in tensors.items()}
+    beside.values = before | {k: getattr(t, "_array", t) for k, t in tensors.items()}
     try:
         yield
     finally:

@@ -4,7 +4,8 @@ saved-tensor hooks are on.
 Without hooks such a function records its operations, which keep what each of them needs. Hooks are to
 see what PyTorch's node keeps instead, and what they unpack is to decide the gradients: so the
 function runs unrecorded, its node keeps the arguments, and backward runs the function again on what
-was unpacked and differentiates it.
+was unpacked and differentiates it. Where PyTorch's node does not keep all the arguments, the function
+has a gradient rule of what is kept.
 """
 
 from __future__ import annotations
@@ -12,31 +13,47 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
+
+from numpy import ndarray
 
 from ..bind import record
 from ..callers import wrap
+from ..display.packing import given as _given
+from ..display.packing import hooked
 from ..interpret import install, thread
-from ..modes import enable_grad, local, no_grad, state
+from ..modes import enable_grad, local, no_grad
 from ..primitive import Primitive
 from ..reverse import grad
 from ..tensor import FAST_TYPES, OutputSlot, Tensor
 
 
 def in_one_node(
-    title: str, edges: str, packs: str, function: Callable[..., Any], **arguments: Any
+    title: str,
+    edges: str,
+    packs: str,
+    function: Callable[..., Any],
+    beside: Callable[[], dict[str, Any]] | None = None,
+    **arguments: Any,
 ) -> Any:
     """As `one_node`, for a function of this library whose node's name is known when it is called."""
-    if state.slow and thread.stack.save and local.grad:
+    if hooked():
         op = _record(title, tuple(edges.split()), packs, function)
-        made = _as_one(function, op, arguments)
+        with nullcontext() if beside is None else _given(**beside()):
+            made = _as_one(function, op, arguments)
         if made is not None:
             return made
     return function(**arguments)
 
 
-def one_node(title: str, args: str, packs: str) -> Callable[[Any], Any]:
+def one_node(
+    title: str,
+    args: str,
+    packs: str,
+    rule: Callable[..., Any] | None = None,
+    beside: Callable[..., dict[str, Any]] | None = None,
+) -> Callable[[Any], Any]:
     """A decorator of a function of tensors.
 
     Args:
@@ -44,6 +61,12 @@ def one_node(title: str, args: str, packs: str) -> Callable[[Any], Any]:
         args: the names of the arguments that the node has edges to, in order.
         packs: what the node keeps, in PyTorch's order: words as in a record. "x_for_y" is kept where
             `y` wants a gradient, and where it is not kept its values must not matter.
+        rule: `rule(g, ...)` returns the gradients of `args` from that of the result, as Tensors: it
+            names further what it needs of what is kept and of the other arguments, and "needs":
+            which gradients are wanted. The engine undoes broadcasting. None: the function is run
+            again and differentiated.
+        beside: `beside(**arguments)` are further arrays that PyTorch's node keeps, by their words in
+            `packs`.
     """
     names = tuple(args.split())
 
@@ -53,13 +76,15 @@ def one_node(title: str, args: str, packs: str) -> Callable[[Any], Any]:
 
         @functools.wraps(function)
         def wrapper(*given: Any, **named: Any) -> Any:
-            if not (state.slow and thread.stack.save and local.grad):
+            if not hooked():
                 return function(*given, **named)
             found = signature.bind(*given, **named).arguments
-            made = None if found.keys() & starred else _as_one(function, op, found)
+            more = {} if beside is None else beside(**found)
+            with _given(**more):
+                made = None if found.keys() & starred else _as_one(function, op, found)
             return function(*given, **named) if made is None else made
 
-        op = _record(title, names, packs, function)
+        op = _record(title, names, packs, function, rule)
         return wrapper
 
     return decorate
@@ -112,6 +137,29 @@ class _Again:
         return tuple([t._array if F.raw and t is not None else t for t in gs])
 
 
+class _Rule:
+    """The gradient rule of a function that has one: of Tensors, also where the engine has arrays."""
+
+    def __init__(self, rule: Callable[..., Any], names: tuple[str, ...], packs: list[str]) -> None:
+        self.rule, self.names, self.words = rule, names, packs
+        self.asked = inspect.signature(rule).parameters.keys()
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        words = ("F", "g", "needs", "params", *packs)
+        self.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in words])
+
+    def __call__(self, F: Any, g: Any, needs: Any, params: Any, *values: Any) -> tuple[Any, ...]:
+        kept = (wrap(v) if isinstance(v, ndarray) else v for v in values)
+        given = dict(zip([word.partition("_for_")[0] for word in self.words], kept, strict=True))
+        given |= params | {"needs": dict(zip(self.names, needs, strict=False))}
+        if F.raw:
+            g = tuple(t if t is None else wrap(t) for t in g) if isinstance(g, tuple) else wrap(g)
+        with nullcontext() if not F.raw and local.grad else no_grad():
+            made = self.rule(g, **{k: v for k, v in given.items() if k in self.asked})
+        gs = [t if need else None for t, need in zip(made, needs, strict=False)]
+        gs += [None] * (len(needs) - len(gs))
+        return tuple([t._array if F.raw and t is not None else t for t in gs])
+
+
 @contextmanager
 def _without_hooks() -> Iterator[None]:
     before = thread.stack.all
@@ -123,11 +171,14 @@ def _without_hooks() -> Iterator[None]:
 
 
 @functools.cache
-def _record(title: str, edges: tuple[str, ...], packs: str, function: Any) -> Primitive:
+def _record(
+    title: str, edges: tuple[str, ...], packs: str, function: Any, rule: Any = None
+) -> Primitive:
     """The record of the function as one operation."""
     known = inspect.signature(function).parameters
     words = [w for w in packs.split() if w.partition("_for_")[0] in known]
     names = tuple(dict.fromkeys((*edges, *(w.partition("_for_")[0] for w in words))))
+    kept = words if rule is None else [w for w in packs.split() if w in words or "out" in w]
     name = title if "Backward" in title else title + "Backward0"
     return Primitive(
         name=title.partition("Backward")[0],
@@ -135,7 +186,8 @@ def _record(title: str, edges: tuple[str, ...], packs: str, function: Any) -> Pr
         args=names,
         grad_name=name,
         variant=lambda node: (name, tuple(range(len(edges)))),
-        vjp=_Again(function, names, words),
+        vjp=_Again(function, names, words) if rule is None else _Rule(rule, names, kept),
+        elementwise=rule is not None,
         packs=packs,
         kernel=title,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...arrays import numpy_cpu
+from ...core.primitive import TENSORS as F
+from ._linalg import tril, triu
 from .factor import getrf
 
 
@@ -22,6 +24,16 @@ def _of_determinant(input: Any, out: Any, out0: Any) -> list[Any]:
     # a matrix in C order is factorized transposed
     turned = input.mT if input.dtype.kind == "f" and input.flags.c_contiguous else input
     return [input, *_factors(turned), out if out0 is None else out0]
+
+
+def of_factors(parts: Any, out: Any, b: Any, left: bool, adjoint: bool) -> Any:
+    """The gradient of the compact factors P, L, U of a matrix, from the solution and the gradient of
+    the right side.
+    """
+    p, lower, upper = parts
+    first, second = (out, b) if adjoint == left else (b, out)
+    turned = p.mT @ (first @ second.mH if left else first.mH @ second)  # of A = P L U
+    return -(tril(F, turned @ upper.mH, -1) + triu(F, lower.mH @ turned))
 
 
 def _factors(a: Any) -> list[Any]:

@@ -74,9 +74,14 @@ _LU_SOLVE = _advice(
 def _cholesky(input: Tensor, upper: bool = False) -> Tensor:
     warn_once(_CHOLESKY)
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
-        return titled(input.clone(), "Cholesky", of=(input,))  # of whatever shape
+        return _copied(input)  # of whatever shape
     made = checked_cholesky("cholesky", input, upper, whole=True)
     return titled(made.clone() if made._rg else made, "Cholesky", of=(input,))
+
+
+@one_node("Cholesky", "input", "out", lambda g: (g,))
+def _copied(input: Tensor) -> Tensor:
+    return titled(input.clone(), "Cholesky", of=(input,))
 
 
 @public(methods="=", out=aged("rows: castable: cholesky", _CHOLESKY, _cholesky))
@@ -102,8 +107,14 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return cholesky_solution("cholesky_solve", input, input2, upper)
 
 
+def _inverse_gradient(g: Any, input: Any, out: Any, upper: bool = False) -> tuple[Any]:
+    moved = out @ (g + g.mH) @ out
+    return (-(input @ moved if upper else moved @ input),)
+
+
 @public(methods="=", out="rows: castable: cholesky_inverse")
 @full_precision
+@one_node("CholeskyInverse", "input", "input out", _inverse_gradient)
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """The inverse of the A whose Cholesky factor is `input`.
 
@@ -426,7 +437,7 @@ def lu_unpack(
 @full_precision
 def _lu_solved(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:  # noqa: N803
     require_tensor(b, "lu_solve", "b")
-    return titled(_linalg_lu_solve(LU_data, LU_pivots, b), "LinalgLuSolve", of=(LU_data, b))
+    return _linalg_lu_solve(LU_data, LU_pivots, b)
 
 
 @public(names="lu_solve", methods="=", out=aged("same", _LU_SOLVE, _lu_solved))
@@ -489,14 +500,19 @@ def triangular_solve(
             f"b matrix is {sb[-2]} by {sb[-1]}"
         )
     floating(A, name, kernel="triangular_solve_cpu", whole=True)
+    return TRIANGULAR(*_solved(b, A, bool(upper), transpose, bool(unitriangular)))
+
+
+@one_node("TriangularSolve", "b A", "A b out0")
+def _solved(b: Tensor, A: Tensor, upper: bool, transpose: bool, unit: bool) -> Any:  # noqa: N803
     given = (b, A)
     a, b = broadcast_batches(A, b)
     # column after column, as LAPACK reads it
     clone = a.mT.clone(memory_format=contiguous_format).mT
     if transpose:
         a, upper = a.mT, not upper
-    made = F.solve_triangular(a, b, upper=bool(upper), left=True, unit=bool(unitriangular))
-    return TRIANGULAR(titled(made, "TriangularSolve", of=given), clone)
+    made = F.solve_triangular(a, b, upper=upper, left=True, unit=unit)
+    return titled(made, "TriangularSolve", of=given), clone
 
 
 # ---- outer products ---------------------------------------------------------------------------

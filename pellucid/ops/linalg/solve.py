@@ -15,6 +15,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.whole import one_node
 from ...errors import LinAlgError, OperationError, ShapeError
 from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
@@ -38,7 +39,7 @@ from ._linalg import (
     tril,
     triu,
 )
-from ._packs import DETERMINANT, SOLUTION
+from ._packs import DETERMINANT, SOLUTION, of_factors
 from .factor import lu_of, unpacked
 
 _INFO = np.dtype(np.int32)
@@ -537,7 +538,15 @@ def slogdet(A: Tensor) -> Any:  # noqa: N803
 
 
 # ---- systems from factorizations --------------------------------------------------------------
+def _lu_gradients(
+    g: Any, needs: Any, LU: Any, pivots: Any, out: Any, left: Any = True, adjoint: Any = False
+) -> tuple[Any, Any]:  # noqa: N803
+    b = lu_solve(LU, pivots, g, left=left, adjoint=not adjoint)
+    return of_factors(unpacked(LU, pivots), out, b, left, adjoint) if needs["LU"] else None, b
+
+
 @linalg(out="same")
+@one_node("LinalgLuSolve", "LU B", "LU pivots out", _lu_gradients)
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:  # noqa: N803
@@ -576,8 +585,7 @@ def lu_solve(
         )
     _check_inner("linalg.lu_solve", LU, B, left)
     p, lower, upper = unpacked(LU, pivots)
-    # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and transposes each
-    # factor.
+    # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and each factor.
     if adjoint:
         return titled(_adjoint_lu(p, lower, upper, B, left), "LinalgLuSolve", of=(LU, B))
     if left:

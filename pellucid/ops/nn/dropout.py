@@ -14,6 +14,7 @@ from ...arrays.native import fused
 from ...arrays.numpy_cpu import namespace_of, overlaps_itself
 from ...core import tracing
 from ...core.bind import wrap
+from ...core.display.packing import hooked
 from ...core.inplace import check_writable, overwrite
 from ...core.primitive import defop
 from ...core.public import public
@@ -92,9 +93,7 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
-        drawn = x._array.shape[:2] if channels and x.ndim > 1 else x._array.shape
-        none = np.zeros((*drawn, *[1] * (x.ndim - len(drawn))), x._array.dtype)
-        return x * wrap(constant(none))
+        return x * wrap(constant(np.zeros((), x._array.dtype)))
     check_kind(x)
     if channels and x.ndim > 1:
         shape = x._array.shape
@@ -106,6 +105,8 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     keep = namespace_of(x._array).from_host(keep)
     scale, kind = 1.0 / (1.0 - p), x._array.dtype
     # PyTorch's mask has the input's dtype, and so has the factor.
+    if hooked():
+        return x * wrap((keep * kind.type(scale)).astype(kind))
     return dropout_op.call(x, keep=keep, scale=float(kind.type(scale)) if kind in HALVES else scale)
 
 

@@ -23,6 +23,7 @@ from ...core.public import public
 from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...core.transforms.whole import one_node
 from ...dtypes import BY_NUMPY, int64
 from ...errors import (
     ArgumentValueError,
@@ -413,10 +414,70 @@ def embedding_bag(
         if ends and mode == "mean":
             counts = tracing.effect(_bags, starts, index, padding_idx, kind)[1]
         counts = counts[:bags]
-    padding = padding_idx if sparse and padding_idx is not None else -1
-    looked = _looked_up(weight, index, padding, bool(scale_grad_by_freq), sparse)
-    if looked._node is not None:
-        reads_later(looked, input)
+    whole = starts if offsets is None else offsets._array
+    made: Tensor = (_bagged if sparse else _bagged_in_one_node)(
+        weight=weight,
+        per_sample_weights=per_sample_weights,
+        index=index,
+        offsets=whole,
+        bag=bag,
+        bags=bags,
+        counts=None if mode == "sum" else counts,
+        mode=mode,
+        padding=padding_idx,
+        by_frequency=bool(scale_grad_by_freq),
+        sparse=sparse,
+    )
+    return made if made._node is None else reads_later(made, input)
+
+
+def _bag_facts(
+    weight: Tensor,
+    index: np.ndarray,
+    offsets: np.ndarray,
+    bag: np.ndarray,
+    bags: int,
+    mode: str,
+    padding: int | None,
+    **_: Any,
+) -> dict[str, np.ndarray]:
+    """What PyTorch's node keeps besides: of which bag each index is, how many a bag has, and which
+    index its largest elements have.
+    """
+    kind = index.dtype
+    facts = {"index": index, "offsets": offsets}
+    if mode == "sum":
+        of_each = np.empty(0, kind)
+        # of which bag each is, where its kernel for plain sums does not serve
+        if padding is not None or weight._array.dtype.itemsize > 4:
+            of_each = _bags(offsets[:bags], index, None, kind)[0].astype(kind)
+        none = np.zeros(bags, kind)
+        return facts | {"offset2bag": of_each, "bag_size": none, "max_indices": none}
+    of_each = _bags(offsets[:bags], index, None, kind)[0].astype(kind)
+    sizes = np.bincount(bag, minlength=bags)[:bags].astype(kind)
+    largest = sizes
+    if mode == "max":
+        winner, filled = _winners(weight._array[index], bag, bags)
+        largest = np.where(filled, index[winner], 0).astype(kind)
+    return facts | {"offset2bag": of_each, "bag_size": sizes, "max_indices": largest}
+
+
+def _bagged(
+    weight: Tensor,
+    per_sample_weights: Tensor | None,
+    index: Any,
+    offsets: Any,
+    bag: Any,
+    bags: int,
+    counts: Any,
+    mode: str,
+    padding: int | None,
+    by_frequency: bool,
+    sparse: bool,
+) -> Tensor:
+    looked = _looked_up(
+        weight, index, padding if sparse and padding is not None else -1, by_frequency, sparse
+    )
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)
     # what a node of several operations shows
@@ -425,6 +486,14 @@ def embedding_bag(
         return titled(_bag_max(looked, bag, bags), "EmbeddingBag", of=of)
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
     return titled(total if mode == "sum" else total / wrap(counts), "EmbeddingBag", of=of)
+
+
+_bagged_in_one_node = one_node(
+    "EmbeddingBag",
+    "weight per_sample_weights",
+    "index offsets per_sample_weights weight_for_per_sample_weights offset2bag bag_size max_indices",
+    beside=_bag_facts,
+)(_bagged)
 
 
 def _of_one_dtype(input: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:

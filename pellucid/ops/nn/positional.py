@@ -17,6 +17,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from .._rules import require_tensor
 from . import conv as nn_conv
@@ -302,7 +303,12 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         raise OperationError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p:g}")
     nn_dropout.check_kind(x)
     mask = x.detach().new_empty(x.shape).bernoulli_(1 - p).to(dtypes.bool_)
-    return x * mask * (0.0 if p == 1 else 1 / (1 - p)), mask
+    return _natively(x, mask, 0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+@one_node("NativeDropout", "x", "mask")
+def _natively(x: Any, mask: Tensor, scale: float) -> Tensor:
+    return titled(x * mask * scale, "NativeDropout", of=(x,))
 
 
 # ---- embeddings, products, losses ---------------------------------------------------------------

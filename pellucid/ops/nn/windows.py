@@ -19,6 +19,7 @@ from ...core.streams import generator as random
 from ...core.streams.fill import uniform
 from ...core.tape import reads_later, titled
 from ...core.tensor import Tensor
+from ...core.transforms.whole import in_one_node
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from ...shapes.dims import listed
 from .._format import in_format
@@ -550,10 +551,17 @@ def _fractional(
             )
         drawn = drawn[:batch]
     index = tracing.effect(_fractional_maxima, x._array, drawn, out, kernel)
-    places = wrap(index)
-    result = titled(reads_later(F.pool_gather(x, index=index), places), f"FractionalMaxPool{n}D", x)
-    result = unbatched(result, lead)
-    return (result, unbatched(places, lead)) if return_indices else result
+    places = unbatched(wrap(index), lead)
+    title = f"FractionalMaxPool{n}D"
+    result = in_one_node(title, "x", "x places", _at_places, x=input, places=places, n=n)
+    return (result, places) if return_indices else result
+
+
+def _at_places(x: Tensor, places: Tensor, n: int) -> Tensor:
+    whole, lead = batched(x, n)
+    index = places._array if lead != 1 else places._array[None]
+    made = reads_later(F.pool_gather(whole, index=index), places)
+    return titled(unbatched(made, lead), f"FractionalMaxPool{n}D", x, of=(x,))
 
 
 def _fractional_maxima(

@@ -17,6 +17,7 @@ from ...core.public import FUNCTIONS, public, tensor_property
 from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, node_before
+from ...core.transforms.whole import one_node
 from ...errors import DtypeError, ShapeError
 from ...ir.formula import Formula
 from .._rules import full_precision, require_tensor
@@ -251,13 +252,18 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts(require_tensor(abs, "polar", "abs"), require_tensor(angle, "polar", "angle", 2))
-    return titled(
-        _deliver(
-            make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle))), out, "polar"
-        ),
-        "Polar",
-        of=(abs, angle),
-    )
+    return _deliver(_polar(abs, angle), out, "polar")
+
+
+def _polar_gradients(g: Any, out: Any) -> tuple[Any, Any]:
+    turned = F.conj(g)
+    return F.real(turned * out.sgn()), F.real(turned * (out * 1j))
+
+
+@one_node("Polar", "abs angle", "out", _polar_gradients)
+def _polar(abs: Tensor, angle: Tensor) -> Tensor:
+    made = make_complex.call(F.mul(abs, F.cos(angle)), F.mul(abs, F.sin(angle)))
+    return titled(made, "Polar", of=(abs, angle))
 
 
 def _view_as_real(xp: Any, x: Any) -> Any:

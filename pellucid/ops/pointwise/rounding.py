@@ -361,8 +361,15 @@ def _powers_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -
     return {}
 
 
+def _ldexp_gradients(g: Any, needs: Any, other: Any, out: Any) -> tuple[Any, Any]:
+    return (
+        g * 2.0**other if needs["input"] else None,
+        g * out * math.log(2.0) if needs["other"] else None,
+    )
+
+
 @public(methods="=", inplace="=", out=Asked("True", _powers_written))
-@one_node("Ldexp", "input other", "other input")
+@one_node("Ldexp", "input other", "other_for_input out", _ldexp_gradients)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """`input * 2 ** other`.
 

@@ -15,6 +15,7 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
     DimensionError,
@@ -664,6 +665,7 @@ _aminmax = return_types.make("aminmax", "min max")
 
 
 @public(methods="=", out="same")
+@one_node("Aminmax", "input", "input out1 out0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element in one call, as (min, max).
 

@@ -359,7 +359,8 @@ def cov(
         elif correction == 0:
             factor = total
         else:
-            factor = total - correction * ((weights * aweights).sum() / total)
+            squares = (weights * aweights).sum()
+            factor = total - titled(correction * squares, "MulBackward1", of=(squares,)) / total
     if isinstance(factor, Tensor):
         factor = factor.clamp(min=0) if tracing.tracer() or factor._array <= 0 else factor
         tracing.check(_warn_of_freedom, factor._array)

@@ -10,6 +10,7 @@ import numpy as np
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.whole import one_node
 from ...errors import OperationError, UnsupportedError
 from .._rules import require_tensor
 from ..pointwise import compare
@@ -19,6 +20,7 @@ _EMPTY = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": 
 
 
 @public(out=True)
+@one_node("SegmentReduce", "data", "data lengths offsets out")
 def segment_reduce(
     data: Tensor,
     reduce: str,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...core.display.packing import hooked
 from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -381,6 +382,8 @@ def _full(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
         return F.fft_c2c(x, dim=dims, forward=forward, scale=scale) if dims else x.clone()
     if not dims:
         return _typed(x, name, True)
+    if name not in _OF_LINES and hooked():
+        return F.fft_c2c(_typed(x, name, True), dim=dims, forward=forward, scale=scale)
     made = F.fft_r2c(x, dim=dims, forward=forward, scale=scale, onesided=False)
     return made if name in _OF_LINES else titled(made, "FftC2C")
 

@@ -68,7 +68,64 @@ CALLS = {
         (3, 2),
         ["3 2", "3", ""],
     ),
+    "multilabel_margin_loss": (
+        lambda x: F.multilabel_margin_loss(x, torch.tensor([[2, 0, -1], [1, -1, 0]])),
+        (2, 3),
+        ["2 3", "2 3", "2 3"],
+    ),
+    "fractional_max_pool2d": (
+        lambda x: F.fractional_max_pool2d(x, 2, 2, _random_samples=torch.full((1, 2, 2), 0.5)),
+        (2, 5, 5),
+        ["2 5 5", "2 2 2"],
+    ),
+    "segment_reduce": (
+        lambda x: torch.segment_reduce(x, "max", lengths=torch.tensor([1, 3])),
+        (4,),
+        ["4", "2", "2"],
+    ),
+    "embedding_bag": (
+        lambda x: F.embedding_bag(torch.tensor([1, 0, 1]), x, torch.tensor([0, 2])),
+        (2, 3),
+        ["3", "2", "3", "2", "2"],
+    ),
+    "embedding_bag, largest": (
+        lambda x: F.embedding_bag(torch.tensor([1, 0, 1]), x, torch.tensor([0, 2]), mode="max"),
+        (2, 3),
+        ["3", "2", "3", "2", "2 3"],
+    ),
+    "aminmax": (lambda x: torch.aminmax(x, dim=1).max, (2, 3), ["2 3", "2", "2"]),
+    "cosine_similarity": (
+        lambda x: F.cosine_similarity(x, w[:3]),
+        (2, 3),
+        ["2 3", "2 1", "2 1", "2 3", "2 3"],
+    ),
+    "cross_entropy of lines": (
+        lambda x: F.cross_entropy(x, torch.tensor([[1, 0], [0, 1]])),
+        (2, 3, 2),
+        ["2 3 2", "2 3 1 2", "2 1 2", ""],
+    ),
+    # by a rule of what is kept
+    "ldexp": (lambda x: torch.ldexp(w[:3], x), (2, 3), ["2 3"]),
+    "polar": (lambda x: torch.polar(w[:3], x).real, (2, 3), ["2 3"]),
+    "lu_solve": (
+        lambda x: torch.linalg.lu_solve(x + 2 * torch.eye(3), PIVOTS, torch.ones(3, 1)),
+        (3, 3),
+        ["3 3", "3", "3 1"],
+    ),
+    "lu_solve from the right, adjoint": (
+        lambda x: torch.linalg.lu_solve(
+            x + 2 * torch.eye(3), PIVOTS, torch.ones(2, 3), left=False, adjoint=True
+        ),
+        (3, 3),
+        ["3 3", "3", "2 3"],
+    ),
+    "cholesky_inverse": (
+        lambda x: torch.cholesky_inverse(x.tril() + 2 * torch.eye(3)),
+        (3, 3),
+        ["3 3", "3 3"],
+    ),
 }
+PIVOTS = torch.tensor([2, 2, 3], dtype=torch.int32)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -107,6 +164,21 @@ def test_backward_computes_with_what_was_unpacked():
     twice = (2 * x.detach()).requires_grad_()
     (at_double,) = torch.autograd.grad(F.glu(twice).sum(), twice)
     assert torch.allclose(through(F.glu, x, doubled)[2], at_double)
+
+
+def test_a_mask_of_dropout_is_what_was_unpacked():
+    x = image(3, 4)
+    torch.manual_seed(0)
+    packed, unpacked, g = through(F.dropout, x, doubled)
+    assert unpacked == 1
+    assert torch.equal(g, packed[0] * 2)
+    assert set(packed[0].unique().tolist()) <= {0.0, 2.0}
+
+
+def test_a_floor_under_norms_lets_gradients_through():
+    x = torch.tensor([[1e-10, 0.0]], requires_grad=True)
+    F.cosine_similarity(x, torch.tensor([[0.0, 1.0]])).backward()
+    assert x.grad.tolist() == [[0.0, pytest.approx(1e8)]]
 
 
 def test_positions_of_a_pool_are_those_that_were_unpacked():

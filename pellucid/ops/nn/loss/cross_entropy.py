@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -217,6 +218,13 @@ def nll_loss(
             f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'",
             hint="convert first: x.float()",
         )
+    rows = t.shape
+    image = x.ndim < 5 and x.ndim != 3
+    if not image:  # PyTorch's kernel takes images
+        plane = (1, math.prod(x.shape[2:])) if x.size else (0, 0)
+        input = F.view(_in_order(input), shape=(*x.shape[:2], *plane))
+        target = wrap(t.reshape(x.shape[:1] + plane))
+        x, t = input._array, target._array
     if x.ndim == 1:
         t = t.reshape(())
     few = weight is None and x.ndim == 2 and 0 < t.size <= 4096 and t.dtype is _INT64
@@ -225,8 +233,8 @@ def nll_loss(
     all_count = known and not 0 <= ignore_index < classes
     if few and (all_count or not (t == ignore_index).any()):
         return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
-    with given(total_weight=_total_weight(t, weight, ignore_index, x.dtype)):
-        return in_one_node(
+    with given(total_weight=_total_weight(t, weight, ignore_index, x.dtype, reduction)):
+        loss: Tensor = in_one_node(
             _nll_title(x.shape),
             "input",
             "input target weight total_weight",
@@ -237,12 +245,19 @@ def nll_loss(
             ignore_index=ignore_index,
             reduction=reduction,
         )
+    return loss if image or reduction != "none" else F.view(loss, shape=rows)
 
 
-def _total_weight(t: Any, weight: Any, ignore_index: int, kind: Any) -> Any:
+def _in_order(x: Tensor) -> Tensor:
+    return x if x._array.flags.c_contiguous else x.contiguous()
+
+
+def _total_weight(t: Any, weight: Any, ignore_index: int, kind: Any, reduction: str) -> Any:
     """What hooks of saved tensors are shown of how many labels count; else nobody asks."""
     if not thread.stack.save:
         return None
+    if reduction == "none" and t.ndim:
+        return np.zeros((), kind)
     _, _, _, count = _weights_of_rows(t, weight, ignore_index, kind)
     return np.asarray(count, kind)
 
@@ -259,8 +274,11 @@ def _nll(
     column = (*safe.shape[:dim], 1, *safe.shape[dim:])
     picked = F.take_along(input, F.reshape(wrap(safe), shape=column), dim=dim, unique=True)
     picked = F.squeeze(picked, dims=(dim,))
-    loss = -picked * wrap(factor)
-    if _may_differ(valid):
+    loss = -picked
+    differ = _may_differ(valid)
+    if differ or weight is not None:  # else all factors are 1
+        loss = loss * wrap(factor)
+    if differ:
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction != "none":
         loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
@@ -575,9 +593,9 @@ def _soft_cross_entropy(
     if smoothing:
         target = target * (1 - smoothing) + smoothing / classes
     logp = F.log_softmax(input, dim=dim)
-    if weight is not None:
-        logp = logp * _class_weights(weight, input.ndim, dim)
     terms = logp * target
+    if weight is not None:
+        terms = terms * _class_weights(weight, input.ndim, dim)
     if reduction == "none":
         return -terms.sum(dim=dim)
     loss = -terms.sum()

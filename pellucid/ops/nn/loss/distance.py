@@ -19,6 +19,7 @@ from ....shapes import broadcast_shapes
 from ..._rules import full_precision, is_direct, require_tensor
 from ...reduce._reduction import everyday_dim
 from ._reduction import added, clamped, get_reduction, known, reduce_loss
+from .likelihood import floored_op
 
 
 @public(namespace="nn.functional torch")
@@ -58,9 +59,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     shape = broadcast_shapes(a._array.shape, b._array.shape)
     # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
     a, b = (t if t._array.shape == shape else F.expand(t, shape=shape) for t in (a, b))
-    na = titled(_norm(a, dim).clamp_min(eps), "Clone")
-    nb = titled(_norm(b, dim).clamp_min(eps), "Clone")
-    return ((a / na) * (b / nb)).sum(dim=dim)
+    na = titled(floored_op.call(_norm(a, dim), low=eps), "Clone")
+    nb = titled(floored_op.call(_norm(b, dim), low=eps), "Clone")
+    second = b / nb
+    return ((a / na) * second).sum(dim=dim)
 
 
 def _cosine(a: np.ndarray, b: np.ndarray, dim: int, eps: float) -> np.ndarray:

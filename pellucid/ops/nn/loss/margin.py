@@ -284,8 +284,19 @@ def multi_margin_loss(
     return reduce_loss(loss, reduction, "MultiMarginLoss", (input,))
 
 
+def _marked(input: Tensor, target: Tensor, **_: Any) -> dict[str, Any]:
+    """The listed classes as numbers: what PyTorch keeps of them."""
+    t = target._array
+    listed = t.reshape(-1, t.shape[-1]) if t.ndim else t.reshape(1, 1)
+    marked = np.zeros(listed.shape, input._array.dtype)
+    row, column = np.nonzero(np.cumsum(listed < 0, axis=1) == 0)
+    marked[row, listed[row, column]] = 1
+    return {"is_target": marked.reshape(t.shape)}
+
+
 @public(namespace="nn.functional")
 @full_precision
+@one_node("MultilabelMarginLoss", "input", "input target is_target", beside=_marked)
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

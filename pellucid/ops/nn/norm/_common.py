@@ -22,15 +22,21 @@ def widen(x: Any) -> Any:
 
 
 def keeps(
-    input: Any, weight: Any, bias: Any, aux: Any, running_mean: Any, running_var: Any
+    input: Any,
+    weight: Any,
+    bias: Any,
+    aux: Any,
+    running_mean: Any,
+    running_var: Any,
+    reserve: Any,
 ) -> list[Any]:
     """What PyTorch's node of a norm by channels keeps."""
-    return [input, running_mean, running_var, weight, aux[1], aux[2]]
+    return [input, running_mean, running_var, weight, aux[1], aux[2], reserve]
 
 
 def again(kept: list[Any], aux: Any) -> dict[str, Any]:
     """What the gradient rules here read, of that."""
-    input, _, _, weight, mean, rstd = kept
+    input, _, _, weight, mean, rstd, _ = kept
     return {"input": input, "weight": weight, "aux": (aux[0], mean, rstd)}
 
 
