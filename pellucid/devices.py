@@ -31,6 +31,9 @@ class Named:
             f"'torch.{type(self).__name__}' object has no attribute '{name}'"
         )
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'")
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -162,6 +165,9 @@ class device:
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'torch.device' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return (

@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, shapes
 from ..arrays.layout import laid_alike
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
@@ -137,16 +137,19 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _check_fits(a: tuple[int, ...], b: tuple[int, ...]) -> None:
-    if len(a) > len(b):
-        raise OperationError(
-            f"output with shape {list(b)} doesn't match the broadcast shape {list(a)}", op="copy_"
-        )
-    for i in range(1, len(a) + 1):
-        if a[-i] not in (1, b[-i]):
+    for i in range(1, min(len(a), len(b)) + 1):
+        if a[-i] not in (1, b[-i]) and b[-i] != 1:
             raise OperationError(
-                f"The size of tensor a ({b[-i]}) must match the size of tensor b ({a[-i]}) at non-singleton dimension {len(b) - i}",
+                f"The size of tensor a ({b[-i]}) must match the size of tensor b ({a[-i]}) at non-singleton dimension "
+                f"{max(len(a), len(b)) - i}",
                 op="copy_",
             )
+    made = shapes.broadcast_shapes(a, b)
+    if made != b:
+        raise OperationError(
+            f"output with shape {list(b)} doesn't match the broadcast shape {list(made)}",
+            op="copy_",
+        )
 
 
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

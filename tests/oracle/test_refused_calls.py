@@ -115,6 +115,37 @@ CALLS = {
         o(2, 3).t().prod(1, keepdim=True)
         o(2, 3, 4).mode(0, keepdim=True)[1]
     """,
+    "shapes and dtypes": """
+        o(1).copy_(o(3))
+        o(2, 3).copy_(o(1, 2, 3))
+        o(1, 3).copy_(o(5, 2, 4))
+        o(1, 1).hypot_(o(2, 3, dt=C))
+        o(1, 1).bitwise_and_(o(2, 3))
+        o(3).bitwise_and_(o(2))
+        o(3, 3).addmm(o(dt=I), o(3, 3))
+        o(3, 3).addmm_(o(2, 3, 4), o(3, 3))
+        o(3, 3).addmm_(o(3, 3), o(4, dt=D))
+        o(1, 3).addmm_(o(3, 3), o(3, 3))
+        o(dt=I).baddbmm_(o(2, 3, 3), o(2, 3, 3))
+        nf.prelu(o(1, 3, 2), o(0, 3))
+        nf.prelu(o(1, 3, 2), o(1, 3))
+        nf.prelu(o(1, 3, 2), o(1, 1))
+        t.quantile(o(3, dt=B), o(0, 3))
+        t.unsafe_chunk(o(), 1)
+        t.unsafe_split(o(), 1)
+        t.special.chebyshev_polynomial_t(o(2, dt=C), o(2))
+        t.special.hermite_polynomial_h(o(2), 1j)
+        t.special.laguerre_polynomial_l(o(2, dt=t.float16), 1)
+        o(3, dt=I).masked_scatter_(o(3, 3, dt=B), "text")
+        o().masked_scatter_(o(3, 3, dt=B), o(4, dt=D))
+        t.float32.foo
+        t.strided.foo
+        t.device("cpu").foo
+        t.preserve_format.foo
+        t.tensor(t.float32)
+        t.tensor(t.device("cpu"))
+        t.tensor(t.Generator())
+    """,
     "arguments": """
         o(2).contiguous(t.contiguous_format)
         o(2).is_contiguous(t.contiguous_format)

@@ -177,6 +177,8 @@ def _check_kinds(kinds: set[Any], wanted: dtypes.dtype) -> None:
 
 def named(kind: type) -> str:
     """A type's name in messages of interpreters: NumPy's have the module before it."""
+    if kind.__module__ == dtypes.dtype.__module__ and kind is not Tensor:  # written in C there
+        return f"torch.{'_C.' * (kind.__name__ == 'Generator')}{kind.__name__}"
     return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
 
 

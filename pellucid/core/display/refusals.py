@@ -18,10 +18,11 @@ from ...errors import (
     DtypeError,
     GraphError,
     OperationError,
+    ShapeError,
     other_dtype,
     type_name,
 )
-from ...shapes import check_as_strided
+from ...shapes import broadcast_shapes, check_as_strided, text
 from ..bind import OPERANDS, common_dtype
 from ..modes import local
 from ..primitive import PRIMITIVES
@@ -280,6 +281,13 @@ def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:
     op = PRIMITIVES.get(name)
     promotes = op is not None and op.elementwise and op.promote in ("common", "float")
     if promotes and all(isinstance(value, OPERANDS) for value in args):
+        sizes = [value._array.shape for value in args if isinstance(value, Tensor)]
+        made = broadcast_shapes(*sizes)
+        if made != t._array.shape and any(value is t for value in args):
+            raise ShapeError(
+                f"output with shape {text(t._array.shape)} doesn't match the broadcast shape {text(made)}",
+                op=name,
+            ) from None
         common = common_dtype(args)
         if not can_cast(common, t.dtype):
             raise DtypeError(

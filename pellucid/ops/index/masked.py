@@ -148,11 +148,15 @@ def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor
         raise DtypeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}"
         )
-    if require_tensor(source, "masked_scatter", "source", 3)._array.dtype != input._array.dtype:
+    _check_one_kind(input, require_tensor(source, "masked_scatter", "source", 3))
+    return mask, source
+
+
+def _check_one_kind(input: Tensor, source: Tensor) -> None:
+    if source._array.dtype != input._array.dtype:
         raise DtypeError(
             f"masked_scatter: expected self and source to have same dtypes but got{input.dtype.scalar_type_name} and {source.dtype.scalar_type_name}"
         )
-    return mask, source
 
 
 def _taken(mask: Tensor, source: Tensor) -> Tensor:
@@ -225,6 +229,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """In-place version of :func:`masked_scatter`."""
     given = require_tensor(mask, "masked_scatter_", "mask")._array.shape
+    require_tensor(source, "masked_scatter_", "source", 2)
+    _check_one_kind(self, source)
     shapes.expand(given, (0,) * len(given), self._array.shape, mask.dtype.cpu_name)
     mask, source = _scatter_source(self, mask, source)
     shape = self._array.shape

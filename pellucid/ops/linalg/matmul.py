@@ -611,10 +611,10 @@ def addmm(
         require_tensor(mat1, "addmm", "mat1", 2)._array.shape,
         require_tensor(mat2, "addmm", "mat2", 3)._array.shape,
     )
+    _check_one_dtype(require_tensor(input, "addmm"), mat1, mat2)
     for name, shape in (("mat1", a), ("mat2", b)):
         if len(shape) != 2:
             raise ShapeError(f"{name} must be a matrix, got {len(shape)}-D tensor")
-    _check_one_dtype(require_tensor(input, "addmm"), mat1, mat2)
     _check_added(input, mm_shape(a, b))
     if (
         input._array.shape == b[1:]
@@ -783,10 +783,10 @@ def _kept_dtype(self: Tensor, batch1: Any = None, batch2: Any = None, *rest: Any
 
 def _kept_size(self: Tensor, *factors: Any, **_: Any) -> None:
     """Refuse to write a product into a tensor that would be broadcast with it."""
-    if len(factors) == 2 and all(isinstance(x, Tensor) for x in factors):
+    if len(factors) == 2 and all(isinstance(x, Tensor) and x.dtype is self.dtype for x in factors):
         (a, b), own = (x._array.shape for x in factors), self._array.shape
         made = a[:-1] if len(b) == 1 else (*a[:-1], b[-1])
-        if len(a) > 1 and own != made and len(own) <= len(made):
+        if len(a) == max(len(b), 2) and own != made and len(own) <= len(made):
             if all(n in (1, m) for n, m in zip(own[::-1], made[::-1], strict=False)):
                 raise ShapeError(
                     f"Bad in-place call: input tensor size {list(own)} and output tensor size {list(made)} should match"

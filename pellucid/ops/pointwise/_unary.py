@@ -79,13 +79,15 @@ def real(*arrays: Any, **_: Any) -> None:
 
 
 def without_halves(call: Callable[..., Any], kernel: str) -> Callable[..., Any]:
-    """The caller of an operation that PyTorch has no kernel of for floats of two bytes."""
+    """The caller of an operation that PyTorch has no kernel of for complex numbers and floats of
+    two bytes.
+    """
 
     @functools.wraps(call)
     def run(*args: Any, **kwargs: Any) -> Any:
         if all(isinstance(x, (Tensor, *NUMBERS)) for x in args):
             kind = common_dtype(args)
-            if kind.is_floating_point and kind.itemsize == 2:
+            if kind.is_complex or kind.is_floating_point and kind.itemsize == 2:
                 raise UnsupportedError(
                     f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'"
                 )

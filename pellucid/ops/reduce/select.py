@@ -637,6 +637,8 @@ def _quantile(
     name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
     kind = require_tensor(input, name).dtype
+    if isinstance(q, Tensor) and q._array.ndim > 1:
+        raise OperationError("quantile() q must be a scalar or 1D tensor")
     if kind not in (dtypes.float32, dtypes.float64):
         raise DtypeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _MODES:
@@ -646,8 +648,6 @@ def _quantile(
     if isinstance(q, Tensor):
         if q.dtype is not kind:
             raise DtypeError("quantile() q tensor must be same dtype as the input tensor")
-        if q._array.ndim > 1:
-            raise OperationError("quantile() q must be a scalar or 1D tensor")
         tracing.check(_check_fractions, q._array, name)
     else:
         if not isinstance(q, (int, float)) or isinstance(q, bool):

@@ -407,7 +407,7 @@ def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
     """(dimension counted from 0, its size)."""
     shape = require_tensor(x, name)._array.shape
     if not shape:
-        shown = name.removesuffix("_with_sizes")
+        shown = name.removesuffix("_with_sizes").removeprefix("unsafe_")
         raise OperationError(f"{shown} expects at least a 1-dimensional tensor")
     dim = shapes.normalize_dim(dim, len(shape))
     return dim, shape[dim]

@@ -283,10 +283,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             "prelu: Type promoting not supported. Got "
             f"{x.dtype.scalar_type_name} and {w.dtype.scalar_type_name}"
         )
-    if w.ndim > 1:
-        raise OperationError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
-        )
     if w._array.size != 1:
         if x.ndim == 0:
             raise OperationError("Not allow zero-dim input tensor.")
@@ -296,6 +292,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {w._array.size} and channel size = "
                 f"{channels}."
             )
+    if w.ndim > 1:
+        raise OperationError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
+        )
     require_floating(x, "prelu_cpu")
     if w._array.size != 1 or x.ndim > 0:
         w = w.reshape((1, -1) + (1,) * (x.ndim - 2) if x.ndim > 1 else (-1,))
