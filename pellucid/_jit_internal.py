@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 from typing import Final as Final
 
@@ -22,6 +23,10 @@ def _copy_to_script_wrapper(fn: Any) -> Any:
     return fn
 
 
+# functions that are one of two, by the value of an argument
+boolean_dispatched: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+
+
 def boolean_dispatch(
     arg_name: str,
     arg_index: int,
@@ -39,4 +44,13 @@ def boolean_dispatch(
 
     if func_name is not None:
         fn.__name__ = func_name
+    if module_name is not None:
+        fn.__module__ = module_name
+    boolean_dispatched[fn] = {
+        "if_true": if_true,
+        "if_false": if_false,
+        "index": arg_index,
+        "default": default,
+        "arg_name": arg_name,
+    }
     return fn

@@ -69,6 +69,22 @@ class BaseTorchFunctionMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def _len_torch_function_stack() -> int:
+    """How many modes are entered."""
+    return len(overriding.local.function_modes)
+
+
+def _get_current_function_mode() -> Any:
+    """The innermost mode that is entered, or None."""
+    modes = overriding.local.function_modes
+    return modes[-1] if modes else None
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    """All modes that are entered, the outermost first."""
+    return list(overriding.local.function_modes)
+
+
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether one of the arguments, or a mode, takes over functions.
 

@@ -161,3 +161,100 @@ def test_names_of_export_and_of_processors():
     assert torch._cast_Long(torch.tensor(2.5)).item() == 2
     assert torch.functional.F is torch.nn.functional and "Pellucid" in torch._C._show_config()
     assert torch.utils.data._utils.ExceptionWrapper is torch._utils.ExceptionWrapper
+
+
+def test_functions_of_tensors_by_the_name_of_their_class():
+    functions = torch._C._VariableFunctions
+    assert functions.add is torch.add is torch._C._VariableFunctionsClass.add
+    assert type(functions) is torch._C._VariableFunctionsClass
+    assert "matmul" in dir(functions) and not hasattr(functions, "no_grad")
+    with pytest.raises(AttributeError, match="has no attribute '_nothing'"):
+        torch._C._nothing
+
+
+def test_the_stack_of_modes():
+    from pellucid import overrides
+
+    class Names(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    seen, outer, inner = [], Names(), Names()
+    assert torch._C._len_torch_function_stack() == 0
+    assert overrides._get_current_function_mode() is None
+    with pytest.raises(RuntimeError, match="Empty stack"):
+        torch._C._pop_torch_function_stack()
+    torch._C._push_on_torch_function_stack(outer)
+    try:
+        with inner:
+            assert overrides._get_current_function_mode() is inner
+            assert overrides._get_current_function_mode_stack() == [outer, inner]
+            assert torch._C._get_function_stack_at(0) is outer
+            assert overrides._len_torch_function_stack() == 2
+        torch.ones(2).exp()
+    finally:
+        assert torch._C._pop_torch_function_stack() is outer
+    assert seen == ["ones", "exp"]
+    torch.ones(2)
+    assert seen == ["ones", "exp"]
+
+
+def test_the_default_device_as_a_mode():
+    from pellucid.utils import _device
+
+    with _device.DeviceContext("meta"):
+        assert torch.zeros(2).is_meta and torch.fft.fftfreq(3).is_meta
+        assert torch.as_tensor([1.0]).is_meta and not torch.ones(2, device="cpu").is_meta
+    assert not torch.zeros(2).is_meta
+    assert _device.set_device("meta")(torch.nn.Linear)(2, 3).weight.is_meta
+    with torch.device("meta"):
+        assert _device.CURRENT_DEVICE == torch.device("meta")
+
+
+def test_operators_of_functions():
+    from pellucid.jit import _builtins
+
+    assert _builtins._find_builtin(torch.matmul) == "aten::matmul"
+    assert _builtins._find_builtin(torch.manual_seed) is None
+
+    def mine(x):
+        return x
+
+    _builtins._register_builtin(mine, "mine::op")
+    try:
+        assert _builtins._find_builtin(mine) == "mine::op"
+    finally:
+        del _builtins._get_builtin_table()[id(mine)]
+    assert torch.jit._script._get_overloads(torch.nn.functional.interpolate) is None
+
+
+def test_a_map_in_parts():
+    from pellucid._functorch.apis import chunk_vmap
+
+    x, y = torch.arange(10.0).view(5, 2), torch.arange(2.0)
+    seen = []
+
+    def dot(pair, scale):
+        seen.append(pair["a"].shape)
+        return (pair["a"] * pair["b"]).sum() * scale
+
+    got = chunk_vmap(dot, ({"a": 0, "b": None}, None), chunks=2)({"a": x, "b": y}, 2.0)
+    assert torch.equal(got, x @ y * 2) and seen == [torch.Size([2])] * 2
+    assert chunk_vmap(torch.sum, chunks=7)(x).tolist() == x.sum(1).tolist()
+
+
+def test_functions_that_are_one_of_two_are_known():
+    from pellucid import _jit_internal
+
+    fn = _jit_internal.boolean_dispatch("flag", 1, False, max, min, "mine", "either")
+    assert fn(1, 0) == 0 and fn(1, 2) == 2 and fn([1, 2]) == 1
+    assert _jit_internal.boolean_dispatched[fn]["if_true"] is max
+    assert (fn.__module__, fn.__name__) == ("mine", "either")
+
+
+def test_how_many_transforms_there_are():
+    level = torch._C._functorch.maybe_current_level
+    seen = [level()]
+    torch.func.vmap(torch.func.grad(lambda x: seen.append(level()) or x.sin()))(torch.ones(2))
+    assert seen == [None, 2]

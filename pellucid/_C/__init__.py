@@ -205,6 +205,34 @@ def _is_torch_function_mode_enabled() -> bool:
     return bool(_overriding.local.function_modes)
 
 
+def _len_torch_function_stack() -> int:
+    """How many modes of `torch.overrides` are entered."""
+    return len(_overriding.local.function_modes)
+
+
+def _get_function_stack_at(idx: int) -> Any:
+    """A mode that is entered, the outermost first."""
+    return _overriding.local.function_modes[idx]
+
+
+def _push_on_torch_function_stack(mode: Any) -> None:
+    """Enter a mode."""
+    _overriding.enter_mode(mode)
+
+
+def _pop_torch_function_stack() -> Any:
+    """Leave the innermost mode, and return it.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if not _overriding.local.function_modes:
+        raise RuntimeError("Empty stack")
+    mode = _overriding.local.function_modes[-1]
+    _overriding.exit_mode(mode)
+    return mode
+
+
 def _is_torch_function_enabled() -> bool:
     """Whether types' `__torch_function__` is called."""
     return not (_overriding.local.function_off or _overriding.local.function_all_off)
@@ -360,3 +388,25 @@ def _get_cudnn_enabled() -> bool:
 def _mps_is_available() -> bool:
     """False."""
     return False
+
+
+def _functions_of_tensors() -> type:
+    """The class whose static methods are the functions of `torch` that are operators."""
+    library: Any = _sys.modules[__name__.partition(".")[0]]
+    functions = {
+        name: staticmethod(function)
+        for name, function in vars(library).items()
+        if callable(function)
+        and not isinstance(function, type)
+        and hasattr(_overload.ops.aten, name)
+    }
+    return type("_VariableFunctionsClass", (), {"__module__": "torch._C", **functions})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("_VariableFunctions", "_VariableFunctionsClass"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # once all functions are there
+    globals()["_VariableFunctionsClass"] = kind = _functions_of_tensors()
+    globals()["_VariableFunctions"] = kind()
+    return globals()[name]

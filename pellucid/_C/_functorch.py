@@ -11,6 +11,18 @@ def _active() -> bool:
     return bool(_local.transforms or _batching.levels.stack)
 
 
+def maybe_current_level() -> int | None:
+    """How many function transforms this runs inside of; None outside of all.
+
+    >>> import pellucid as torch
+    >>> torch.func.grad(lambda x: x * maybe_current_level())(torch.tensor(2.0))
+    tensor(1.)
+    >>> print(maybe_current_level())
+    None
+    """
+    return _local.transforms or len(_batching.levels.stack) or None
+
+
 def is_batchedtensor(tensor: Tensor) -> bool:
     """Whether it is one sample of a batch, inside of `vmap`."""
     return _batching.level_of(tensor) > 0

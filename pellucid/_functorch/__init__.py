@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
+from . import apis as apis
 from . import config as config
 from . import vmap as vmap

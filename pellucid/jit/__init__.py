@@ -15,6 +15,7 @@ from typing import Final
 
 from ..api.attach import suggest_names as _suggest_names
 from ..futures import Future
+from . import _builtins as _builtins
 from . import _recursive as _recursive
 from . import _script as _script
 from . import _trace as _trace

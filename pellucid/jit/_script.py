@@ -91,6 +91,11 @@ class ScriptFunction:
         return self.__original_fn.__qualname__
 
 
+def _get_overloads(obj: Any) -> list[Any] | None:
+    """None: a scripted function is one function in Python, which takes what its overloads take."""
+    return None
+
+
 def _no_graph() -> Exception:
     return UnsupportedError(
         "TorchScript graphs are not supported: a scripted function runs as Python",

@@ -73,6 +73,8 @@ def test_a_tour_prints_the_same(name):
     for way in ([], ["-m", "pellucid", "run"]):
         command = [sys.executable, *way, str(TOURS / f"{name}.py")]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=900)
+        if not way and "operator torchvision::nms does not exist" in done.stderr:
+            pytest.skip("PyTorch cannot load the compiled part of this torchvision")
         assert done.returncode == 0, done.stderr[-3000:]
         said.append(done.stdout)
     assert_the_same(said[1], said[0])

@@ -524,14 +524,15 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     if kind.is_integral:
         beta, alpha = int(beta), int(alpha)
     if alpha != 1:
-        product = product * alpha
+        product = F.mul(product, alpha)
     if beta == 0:
         # What is not read has a gradient all the same, of zeros.
         wanted = input._rg and local.grad
         return (
             F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product
         )
-    return (input if beta == 1 else input * beta) + product
+    # Not by operators, which a program that watches Tensor's methods takes for its own.
+    return F.add(input if beta == 1 else F.mul(input, beta), product)
 
 
 def _is_half(kind: Any) -> bool:
