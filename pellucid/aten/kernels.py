@@ -18,7 +18,7 @@ from ..core.public import FUNCTIONS, METHODS
 from ..core.tensor import Tensor
 from ..errors import UnsupportedError
 from . import composed, computed, images
-from .parts import derived, matrices, tensors
+from .parts import derived, kinds, layers, matrices, tensors
 
 # Prefixes of operators whose functions stand in a namespace of their own.
 _SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
@@ -32,7 +32,7 @@ def of(overload: Any, find: derived.Find) -> Callable[..., Any] | None:
     schema = overload._schema
     outs = [a.name for a in schema.arguments if a.is_out]
     for known in (f"{name}__{own}", name):
-        for home in (computed, composed, images, tensors, matrices):
+        for home in (computed, composed, images, tensors, matrices, layers, kinds):
             function = getattr(home, known, None)
             if function is None or getattr(function, "__module__", "") != home.__name__:
                 continue

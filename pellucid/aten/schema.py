@@ -28,6 +28,11 @@ _SHOWN = {
     "Layout": "int",
     "MemoryFormat": "int",
 }
+# Element types by the numbers that they have behind schemas.
+SCALAR_TYPES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool "
+    "qint8 quint8 qint32 bfloat16"
+).split()
 _TYPE = re.compile(
     r"(?P<base>\w[\w.]*)(?:\((?P<alias>[^)]*)\))?(?P<rest>(?:\[\d*\]|\?)*)(?:\((?P<late>[^)]*)\))?"
 )

@@ -14,6 +14,7 @@ from typing import Any
 from .. import devices, dtypes
 from .._ops import ops
 from ..aten.overload import OpOverloadPacket
+from ..aten.schema import SCALAR_TYPES
 from ..core.interpret import thread
 from ..core.modes import local
 from ..core.tensor import Tensor
@@ -21,14 +22,10 @@ from ..errors import UnsupportedError, warn_once
 from ..nn import _recurrent
 
 # Element types, layouts and memory formats are numbers in such code.
-_DTYPES = (
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool "
-    "qint8 quint8 qint32 bfloat16"
-).split()
 _LAYOUTS = "strided sparse_coo sparse_csr _mkldnn sparse_bsr sparse_bsc sparse_csc".split()
 _FORMATS = "contiguous_format preserve_format channels_last channels_last_3d".split()
 _NUMBERED = {
-    "ScalarType": (dtypes, _DTYPES),
+    "ScalarType": (dtypes, SCALAR_TYPES),
     "Layout": (devices, _LAYOUTS),
     "MemoryFormat": (devices, _FORMATS),
 }
@@ -44,7 +41,7 @@ def _numbered(kind: str, number: Any) -> Any:
 
 def dtype_number(kind: Any) -> int:
     """The number that an element type has in TorchScript."""
-    return _DTYPES.index(str(kind).removeprefix("torch."))
+    return SCALAR_TYPES.index(str(kind).removeprefix("torch."))
 
 
 # ---- aten --------------------------------------------------------------------------------------

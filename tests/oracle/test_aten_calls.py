@@ -99,7 +99,59 @@ CALLS = """
     A.grid_sampler_2d_backward(im[:, :, :3, :3], im, grid, 0, 0, False, [True, True]) |
     A.trace_backward(v[0], [4, 4]) | A.gather_backward(x, y, 1, m.zeros(4, 4, dtype=m.int64), False) |
     A.max_pool2d_with_indices_backward(im[:, :, :3, :3], im, [2, 2], [2, 2], [0, 0], [1, 1], False, m.nn.functional.max_pool2d(im, 2, return_indices=True)[1]) |
-    A._softmax_backward_data(x, y.softmax(1), 1, m.float64)
+    A._softmax_backward_data(x, y.softmax(1), 1, m.float64) |
+    A._coalesce(sp) | A._coalesce.out(sp, out=sp * 2) | A._sparse_addmm(x, s2, y) |
+    A._sparse_coo_tensor_with_dims(1, 0, [4], layout=m.sparse_coo, dtype=m.float64) |
+    A._sparse_coo_tensor_with_dims.out(1, 0, [4], out=sp * 1) | A.sparse_coo_tensor.size_out([4], out=sp * 1) |
+    A._sparse_coo_tensor_with_dims_and_tensors(1, 0, [4], m.tensor([[0, 1]]), v[:2], layout=m.sparse_coo, dtype=m.float64) |
+    A._sparse_coo_tensor_with_dims_and_tensors.out(1, 0, [4], m.tensor([[0, 1]]), v[:2].detach(), out=sp * 1) |
+    A._sparse_csr_sum(s2.to_sparse_csr(), [0], True) | A._sparse_csr_sum(s2.to_sparse_csr(), [1], True) |
+    A._sparse_csr_prod(s2.to_sparse_csr(), [1], True) | A._sparse_csr_sum(s2.to_sparse_csr(), [0, 1], True) |
+    A._sparse_softmax.int(s2, 1) | A._sparse_softmax_backward_data(s2, s2, 1, s2) |
+    A._sparse_log_softmax_backward_data(s2, s2 * 0.5, 1, s2) | A._sparse_mask_projection(s2, s2 * 2) |
+    A._sparse_sparse_matmul(s2, s2) | A.copy_sparse_to_sparse_(sp * 2, sp) | A.copy_sparse_to_sparse(sp * 2, sp) |
+    A._to_dense(sp) | A._to_dense.out(sp, out=m.zeros(4, dtype=m.float64)) |
+    A._gather_sparse_backward(x, 1, m.zeros(4, 4, dtype=m.int64), y) | A._gather_sparse_backward(x, 0, m.ones(2, 4, dtype=m.int64), y[:2]) |
+    A._choose_qparams_per_tensor(x) | A._choose_qparams_per_tensor(x.float(), True) |
+    A.choose_qparams_optimized(x.float().flatten(), 16, 200, 0.16, 8) | A.choose_qparams_optimized(m.cat([x.float().flatten(), m.tensor([9.0])]), 17, 200, 0.5, 4) |
+    A.quantize_per_tensor(x.float(), 0.1, 2, m.quint8).dequantize() |
+    A.quantize_per_tensor.tensor_qparams(x.float(), m.tensor(0.1), m.tensor(2), m.quint8).dequantize() |
+    [q.dequantize() for q in A.quantize_per_tensor.tensors([x.float(), y.float()], m.tensor([0.1, 0.2]), m.tensor([0, 1]), m.quint8)] |
+    A.quantize_per_tensor.out(x.float(), 0.1, 2, m.quint8, out=quantized).dequantize() |
+    A.quantize_per_tensor_dynamic(x.float(), m.quint8, False).dequantize() |
+    A.quantize_per_channel(x.float(), m.ones(4) * 0.1, m.zeros(4), 0, m.qint8).dequantize() |
+    A.empty_quantized([2], quantized).q_scale() | A._empty_affine_quantized([2], scale=0.5, zero_point=3, dtype=m.quint8).q_zero_point() |
+    A._empty_per_channel_affine_quantized([2, 3], scales=m.ones(2), zero_points=m.zeros(2), axis=0, dtype=m.qint8).q_per_channel_scales() |
+    A._saturate_weight_to_fp16(x.float().detach() * 1e6) |
+    A._native_multi_head_attention(sq, sq, sq, 6, 2, qw, qw[:, 0], qw[:6], qw[:6, 1]) |
+    A._native_multi_head_attention(sq, sq, sq, 6, 2, qw, qw[:, 0], qw[:6], qw[:6, 1], im[0, 0] > 0.9, True, False, 0) |
+    A._native_multi_head_attention(sq, sq, sq, 6, 2, qw, qw[:, 0], qw[:6], qw[:6, 1], sq[:, 0] > 0.8, True, True, 1) |
+    A._transformer_encoder_layer_fwd(sq, 6, 2, qw, qw[:, 0], qw[:6], qw[:6, 1], True, False, 1e-5, *[qw[0]] * 4, qw, qw[:, 0], qw.t(), qw[:6, 1]) |
+    A._transformer_encoder_layer_fwd(sq, 6, 2, qw, qw[:, 0], qw[:6], qw[:6, 1], False, True, 1e-5, *[qw[0]] * 4, qw, qw[:, 0], qw.t(), qw[:6, 1], im[0, 0] > 0.9, 0) |
+    A._scaled_dot_product_attention_math(im, im, im) | A._scaled_dot_product_attention_math(im, im, im, None, 0.0, True) |
+    A._scaled_dot_product_attention_math(im, im, im, m.ones(6, 6, dtype=m.float64) * 0.3, 0.0, False, None, scale=0.3) |
+    A._scaled_dot_product_attention_math(im, im, im, im > 0, 0.5, False, im > -0.5) |
+    A.batch_norm_backward(im.detach(), im.detach() * 2, v2.detach(), None, None, *A.native_batch_norm(im.detach() * 2, v2.detach(), None, None, None, True, 0.1, 1e-5)[1:], True, 1e-5, [True, True, True], m.zeros(0, dtype=m.uint8)) |
+    A._batch_norm_impl_index_backward(0, im.detach() * 2, im.detach(), v2.detach(), None, None, *A.native_batch_norm(im.detach() * 2, v2.detach(), None, None, None, True, 0.1, 1e-5)[1:], True, 1e-5, [True, True, True], m.zeros(0, dtype=m.uint8)) |
+    A._convolution_double_backward(im, w, None, w.new_ones(1, 3, 4, 4), w, im * 0.5, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]) |
+    A._convolution_double_backward(None, w, v2.new_ones(3), w.new_ones(1, 3, 4, 4), w * 2, im, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, True]) |
+    A._embedding_bag_backward(x[:2], *bag, 5, False, 0, False, None) | A._embedding_bag_backward(x[:2], *bag, 5, True, 1, False, None) |
+    A._embedding_bag_backward(x[:2], *bag, 5, False, 0, True, v, 2) | A._embedding_bag_backward(x[:2], *bag, 5, False, 0, False, v, 2) |
+    A._embedding_bag_dense_backward(x[:2, :2], *bag[:1], *bag[2:4], m.tensor([[0, 2], [1, 2]]), 5, False, 2, None) |
+    A._embedding_bag_sparse_backward(x[:2], *bag[:4], 5, False, 1, None) |
+    A._embedding_bag_per_sample_weights_backward(x[:2], y, *bag[:3], 0) | A._embedding_bag_per_sample_weights_backward(x[:2], y, *bag[:3], 0, 1) |
+    A._thnn_differentiable_gru_cell_backward(x[:, :1], y[:, :3], y[:, 1:] * 0.5, x[:, 1:2], None, None) |
+    A._thnn_differentiable_gru_cell_backward(x[:, :1], y[:, :3], y[:, 1:] * 0.5, x[:, 1:2], v[:3], v[1:]) |
+    A._thnn_differentiable_lstm_cell_backward(x[:, :1], y[:, :1], y, y * 0.5, None, None, x[:, 1:2], x[:, 2:3]) |
+    A._thnn_differentiable_lstm_cell_backward(x[:, :1], None, y, y * 0.5, v, v * 2, x[:, 1:2], x[:, 2:3]) |
+    A._grid_sampler_2d_cpu_fallback((im * 8).round().float(), (grid * 4).round().float() / 4, 1, 0, True) |
+    A._slow_conv2d_backward.grad_input(im.detach()[:, :1, :4, :4].expand(1, 3, 4, 4), im.detach(), w.detach(), [3, 3], [1, 1], [0, 0], grad_input=w.detach().new_zeros(0), grad_weight=w.detach().new_zeros(0), grad_bias=w.detach().new_zeros(0)) |
+    A._upsample_lanczos2d_aa(im, [3, 4], False) | A._upsample_lanczos2d_aa(im, [9, 4], True) | A._upsample_lanczos2d_aa(im, [9, 4], False, 1.5, None) |
+    A._upsample_lanczos2d_aa.vec(im, None, False, [0.5, 0.7]) | A._upsample_lanczos2d_aa_backward(im, [6, 6], [1, 2, 4, 5], False) |
+    A._efficientzerotensor([2, 3]) + m.ones(2, 3) | A._efficientzerotensor.out([2, 3], out=m.ones(2, 3)) |
+    A.promote_types(m.int8, m.uint8) | A.promote_types(m.float16, m.bfloat16) | A._to_copy.out(x.detach(), out=m.zeros(4, 4)) |
+    A.new_empty_strided.out(x.detach(), [2, 3], [3, 1], out=m.zeros(2, 3)).shape | A.scalar_tensor.out(2.5, out=m.zeros(())) |
+    A._scaled_mm_v2(*[t.detach().repeat(4, 4).to(m.float8_e4m3fn) for t in (x, y.t())], [m.ones(1)], [0], [0], [m.ones(1) * 2], [0], [0], None, m.float32)
 """
 
 
@@ -114,6 +166,7 @@ def arguments(m):
         return values.view(*shape).requires_grad_()
 
     square = made(4, 4, start=1.1)
+    kept = made(4, 4).detach().clamp(min=0)
     return {
         "x": made(4, 4),
         "y": square,
@@ -125,6 +178,11 @@ def arguments(m):
         "w": made(3, 2, 3, 3),
         "grid": made(1, 3, 3, 2),
         "i": m.tensor([0, 2, 1]),
+        "sq": made(2, 6, 6),
+        "qw": made(18, 6),
+        "sp": m.sparse_coo_tensor(m.tensor([[0, 2, 0]]), kept[0, :3] + 1, (4,)),
+        "s2": kept.to_sparse(),
+        "quantized": m.quantize_per_tensor(m.ones(4, 4), 0.5, 3, m.quint8),
         "pd": (square.detach().tril() + 3 * m.eye(4, dtype=m.float64)).requires_grad_(),
     }
 
@@ -140,6 +198,10 @@ def outcome(m, call, graph=True):
     given = arguments(m)
     if not graph:
         given = {name: t.detach() for name, t in given.items()}
+    # indices, their bags' first places, the bag of each, sizes, and the places of maxima
+    given["bag"] = [
+        m.tensor(t, dtype=m.int64) for t in ([0, 2, 1, 2], [0, 2], [0, 0, 1, 1], [2, 2], [])
+    ]
     found = parts(eval(call, {"A": m.ops.aten, "m": m, **given}))
     shown, total = [], None
     for value in found:
@@ -158,7 +220,7 @@ def outcome(m, call, graph=True):
             weights = (m.arange(part.numel(), dtype=part.dtype) * 0.3).cos().view(part.shape)
             total = (part * weights).sum() if total is None else total + (part * weights).sum()
     if total is not None:
-        wanted = [t for t in given.values() if t.requires_grad]
+        wanted = [t for t in given.values() if isinstance(t, m.Tensor) and t.requires_grad]
         for g in m.autograd.grad(total, wanted, allow_unused=True):
             shown.append(None if g is None else g.detach().resolve_conj().numpy())
     return shown

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import dtypes
-from ...core.inplace import into
 from ...core.modes import local
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ..computed import T, gradients
+from .kinds import placed
 
 Find = Callable[[str], Any]  # the packet of a name, or None
 
@@ -44,12 +44,12 @@ def _into_out(overload: Any, find: Find) -> Callable[..., Any] | None:
     outs = [a.name for a in overload._schema.arguments if a.is_out]
     if not outs:
         return None
-    names = _names(overload)
+    wanted = [(a.name, str(a.type)) for a in overload._schema.arguments if not a.is_out]
     plain = next(
         (
             _computes(other)
             for other in _overloads(overload._overloadpacket)
-            if _names(other, True) == names
+            if [(a.name, str(a.type)) for a in other._schema.arguments] == wanted
         ),
         None,
     )
@@ -65,10 +65,10 @@ def _into_out(overload: Any, find: Find) -> Callable[..., Any] | None:
         parts = list(made) if several else [made]
         if len(written) == 1 and isinstance(written[0], (list, tuple)):
             for o, r in zip(written[0], parts, strict=True):
-                into(o, r, overload._opname)
+                placed(o, r, overload._opname)
             return None
         done = [
-            o if o is r else into(o, r, overload._opname)
+            o if o is r else placed(o, r, overload._opname)
             for o, r in zip(written, parts, strict=True)
         ]
         return tuple(done) if several else done[0]
