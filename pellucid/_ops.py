@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .aten import dispatch
+from .aten import recorded as recorded
 from .aten.overload import DEFINED, OpOverload, OpOverloadPacket, Tag, ops, overload_of
 from .aten.overload import OpNamespace as _OpNamespace
 from .aten.overload import Ops as _Ops

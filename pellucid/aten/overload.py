@@ -340,11 +340,14 @@ class OpOverloadPacket:
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """The first overload that the arguments fit."""
         refusals = []
-        for name in self._table():
+        table = self._table()
+        for name in table:
             overload: OpOverload = getattr(self, name)
             try:
                 bound(overload._schema, args, kwargs)
             except RuntimeError as error:
+                if len(table) == 1:
+                    raise
                 refusals.append(str(error))
             else:
                 return overload

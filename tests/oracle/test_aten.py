@@ -87,6 +87,10 @@ CALLS = {
     "packet": lambda m, x: m.ops.aten.relu(3),
     "packet without": lambda m, x: m.ops.aten.relu(),
     "packet with": lambda m, x: m.ops.aten.relu(x, y=1),
+    "one overload": lambda m, x: m.ops.aten.is_leaf(3),
+    "one overload without": lambda m, x: m.ops.aten.is_leaf(),
+    "one overload with": lambda m, x: m.ops.aten.is_leaf(x, y=1),
+    "name of another type": lambda m, x: m.ops.profiler._record_function_enter_new(3),
     "name": lambda m, x: m.ops.aten.nothing,
     "overload": lambda m, x: m.ops.aten.add.Nothing,
 }
