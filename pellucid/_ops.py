@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .aten import dispatch
-from .aten import recorded as recorded
 from .aten.overload import DEFINED, OpOverload, OpOverloadPacket, Tag, ops, overload_of
 from .aten.overload import OpNamespace as _OpNamespace
 from .aten.overload import Ops as _Ops
+from .aten.parts import recorded as recorded
 from .aten.schema import Argument, FunctionSchema, aten, parse
 
 OperatorBase = OpOverload

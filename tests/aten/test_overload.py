@@ -168,7 +168,9 @@ def test_refusals():
 
 
 def test_what_is_not_computed_names_itself():
-    with pytest.raises(NotImplementedError, match="Could not run 'aten::_sparse_broadcast_to_copy'"):
+    with pytest.raises(
+        NotImplementedError, match="Could not run 'aten::_sparse_broadcast_to_copy'"
+    ):
         aten._sparse_broadcast_to_copy.default(torch.ones(2, 2), [2, 2])
 
 

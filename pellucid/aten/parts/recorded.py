@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import itertools
 
-from .. import dtypes
-from ..core.tensor import Tensor
-from ..errors import OperationError
-from ..profiler import record_function
-from .computed import T
-from .overload import define
+from ... import dtypes
+from ...core.tensor import Tensor
+from ...errors import OperationError
+from ...profiler import record_function
+from ..computed import T
+from ..overload import define
 
 _RECORD = "__torch__.torch.classes.profiler._RecordFunction"
 _count = itertools.count(1)
