@@ -92,7 +92,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> torch.overrides.has_torch_function((torch.ones(1),))
     False
     """
-    return bool(overriding.overloaded(relevant_args)) or bool(overriding.local.function_modes)
+    return overriding.concerns(relevant_args)
 
 
 def has_torch_function_unary(arg: Any) -> bool:
@@ -131,19 +131,7 @@ def handle_torch_function(
     >>> area(3), area(Meters())
     (9, 'area of meters')
     """
-    values = overriding.overloaded(relevant_args)
-    types = tuple(type(v) for v in values)
-    modes = overriding.local.function_modes
-    if modes:
-        return overriding.dispatch(public_api, public_api, args, kwargs)
-    for value in values:
-        result = value.__torch_function__(public_api, types, args, kwargs)
-        if result is not NotImplemented:
-            return result
-    name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(
-        f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
-    )
+    return overriding.handle(public_api, relevant_args, args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:

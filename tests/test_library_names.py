@@ -9,9 +9,9 @@ import sys
 import pytest
 
 import pellucid as torch
+from pellucid._functorch import deprecated
 from pellucid._functorch import make_functional as functions
 from pellucid._functorch import vmap as steps
-from pellucid._functorch.deprecated import combine_state_for_ensemble, grad
 
 
 class Quiet(torch.Tensor):
@@ -73,17 +73,33 @@ def test_modules_as_functions():
     with pytest.raises(RuntimeError, match="`model` has buffers"):
         functions.make_functional(model)
     single, weights = functions.make_functional(torch.nn.Linear(2, 1))
-    assert grad(lambda w: single(w, x).sum())(weights)[1].tolist() == [3]
+    assert torch.func.grad(lambda w: single(w, x).sum())(weights)[1].tolist() == [3]
     models = [torch.nn.Linear(2, 1) for _ in range(3)]
-    call, stacked, kept = combine_state_for_ensemble(models)
+    call, stacked, kept = functions.combine_state_for_ensemble(models)
     many = torch.vmap(call, in_dims=(0, 0, None))(stacked, kept, x)
     assert torch.allclose(many, torch.stack([m(x) for m in models]))
+
+
+def test_functions_of_functorch_warn():
+    text = r"integrated functorch .*`functorch\.{}` is deprecated .*Please use `{}` instead"
+    with pytest.warns(FutureWarning, match=text.format("grad", "torch.func.grad")) as seen:
+        slope = deprecated.grad(torch.sin)
+    assert seen[0].filename == __file__
+    assert slope(torch.tensor(0.0)).item() == 1
+    for name, instead in {
+        "vmap": "torch.vmap",
+        "make_functional": "torch.func.functional_call",
+        "combine_state_for_ensemble": "torch.func.stack_module_state",
+    }.items():
+        given = torch.nn.Linear(1, 1) if name == "make_functional" else [torch.nn.Linear(1, 1)]
+        with pytest.warns(FutureWarning, match=text.format(name, instead)):
+            getattr(deprecated, name)(torch.sin if name == "vmap" else given)
 
 
 def test_functorch_is_this_package_where_it_stands_in():
     program = (
         "import pellucid\npellucid.interop.as_torch()\nimport functorch, torch\n"
-        "print(functorch.vmap is torch.vmap, functorch.FunctionalModule.__name__, functorch.make_fx.__name__)\n"
+        "print(functorch.vmap.__name__, functorch.FunctionalModule.__name__, functorch.make_fx.__name__)\n"
         "from functorch.dim import dims\nfrom functorch.einops import rearrange\n"
         "i, j = dims()\n"
         "print(rearrange(torch.ones(2, 3)[i, j].order(j, i), 'a b -> b a').shape)\n"
@@ -91,7 +107,7 @@ def test_functorch_is_this_package_where_it_stands_in():
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
     )
-    assert done.stdout == "True FunctionalModule make_fx\ntorch.Size([2, 3])\n", done.stderr
+    assert done.stdout == "vmap FunctionalModule make_fx\ntorch.Size([2, 3])\n", done.stderr
 
 
 def test_vmap_takes_the_steps_that_a_library_puts_in_place(monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from ..func import functional_call
+from ..func import functional_call, stack_module_state
 from ..nn.modules.module import Module
 
 
@@ -85,3 +85,18 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
         )
     function, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
     return FunctionalModule(function.stateless_model, function.param_names), params
+
+
+def combine_state_for_ensemble(models: Any) -> tuple[Any, Any, Any]:
+    """A function of one model, with the parameters and buffers of all models stacked, for `vmap`
+    over the models.
+
+    Args:
+        models: modules of one class.
+
+    Raises:
+        RuntimeError: no models, or of several classes.
+    """
+    params, buffers = stack_module_state(list(models))
+    function, _, _ = make_functional_with_buffers(models[0])
+    return function, tuple(params.values()), tuple(buffers.values())

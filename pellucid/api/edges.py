@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,9 +39,28 @@ def _at(edge: GradientEdge) -> Tensor:
     return result
 
 
+def listed(given: Any, taker: str = "") -> tuple[Any, ...]:
+    """One tensor, place in the graph or object like a tensor, or several, as a tuple.
+
+    Args:
+        taker: the function whose `inputs` these are; they may be the values of a dict.
+
+    Raises:
+        TypeError: another mapping.
+    """
+    if given is None or isinstance(given, (Tensor, GradientEdge)):
+        return (given,)
+    if hasattr(given, "__torch_function__"):
+        return (given,)
+    if taker and type(given) is dict:
+        return tuple(given.values())
+    if taker and isinstance(given, Mapping):
+        raise TypeError(
+            f"`inputs` argument to `{taker}()` must be a dict, not {type(given).__name__}. Other Mapping types are not supported."
+        )
+    return tuple(given)
+
+
 def at_edges(given: Any) -> tuple[Any, ...]:
     """One tensor or place in the graph, or several, as a tuple of tensors."""
-    several: Sequence[Any] = (
-        (given,) if given is None or isinstance(given, (Tensor, GradientEdge)) else tuple(given)
-    )
-    return tuple([_at(x) if isinstance(x, GradientEdge) else x for x in several])
+    return tuple([_at(x) if isinstance(x, GradientEdge) else x for x in listed(given)])

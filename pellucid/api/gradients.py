@@ -19,7 +19,7 @@ from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
 from ..errors import ArgumentTypeError, GraphError, OperationError, type_name, warn_once
 from ..ops.shape.view import alias_op
-from .edges import at_edges
+from .edges import at_edges, listed
 
 
 @tensor_property
@@ -95,7 +95,8 @@ def backward(
         retain_graph: keep the saved values for another backward. Default: the value of
             `create_graph`.
         create_graph: record the gradients too, for higher derivatives. Default: False.
-        inputs: accumulate into these tensors only. Default: all leaves.
+        inputs: accumulate into these tensors only; a tensor, several, or a dict of them. Default:
+            all leaves.
 
     Raises:
         RuntimeError: nothing requires a gradient, the tensor is not a scalar and `gradient` is
@@ -343,7 +344,7 @@ def check_no_transform() -> None:
 
 def differentiated(inputs: Tensor | Sequence[Tensor]) -> Sequence[Tensor]:
     """The `inputs` of `backward`, all of which require a gradient."""
-    found = at_edges(inputs)
+    found = at_edges(listed(inputs, "backward"))
     if not all(t.requires_grad for t in found):
         raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
     return found

@@ -78,7 +78,9 @@ def default(
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-        return result if public_name(func) in _AS_STORED else _converted(result, cls)
+        if not isinstance(func, FunctionType) and public_name(func) in _AS_STORED:
+            return result
+        return _converted(result, cls)
 
 
 def _converted(result: Any, cls: Any) -> Any:
@@ -230,6 +232,38 @@ def dispatch(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
         + "\n".join(f"  - tensor subclass {kind}" for kind in types)
         + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+    )
+
+
+def concerns(relevant: Iterable[Any]) -> bool:
+    """Whether one of these arguments, or a mode, takes over functions."""
+    return bool(local.function_modes and not local.function_all_off) or bool(overloaded(relevant))
+
+
+def handle(
+    public: Callable[..., Any], relevant: Iterable[Any], args: tuple[Any, ...], kwargs: Any
+) -> Any:
+    """What the innermost mode, or the first of the arguments that wants to, answers to a call of a
+    function written in Python, with its arguments as they are handed on.
+    """
+    values = overloaded(relevant, True)
+    types = tuple(type(v) for v in values)
+    modes = local.function_modes
+    if modes and not local.function_all_off:
+        local.function_modes = modes[:-1]
+        try:
+            result = modes[-1].__torch_function__(public, types, args, kwargs)
+        finally:
+            local.function_modes = modes
+        if result is not NotImplemented:
+            return result
+    for value in values:
+        result = value.__torch_function__(public, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"no implementation found for '{public.__module__}.{public.__name__}' on types that implement __torch_function__: {list(types)}"
+        + (f" nor was it found on the currently active mode {modes[-1]}" if modes else "")
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..api import overriding as _overriding
 from ..api import transforms as _transforms
 from ..api.edges import at_edges as _at_edges
+from ..api.edges import listed as _listed
 from ..api.gradients import check_no_transform as _check_no_transform
 from ..api.gradients import differentiated as _differentiated
 from ..api.gradients import warn_of_cycle as _warn_of_cycle
@@ -93,7 +94,6 @@ def backward(
     tensor([3., 3.])
     """
     _check_no_transform()
-    roots = _at_edges(tensors)
     if grad_variables is not None:
         _warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
@@ -101,14 +101,24 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
+    if inputs is not None:
+        inputs = _listed(inputs, "backward")
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    tensors = _listed(tensors)
+    if _overriding.concerns(asked := (*tensors, *(inputs or ()))):
+        given = {
+            "grad_tensors": grad_tensors,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "inputs": inputs,
+        }
+        return _overriding.handle(backward, asked, (tensors,), given)
+    roots = _at_edges(tensors)
     seeds = _overriding.seeds(roots) if grad_tensors is None else _tuple(grad_tensors)
     if len(seeds) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
     seeds = seeds[: len(roots)]  # PyTorch ignores the others
-    if inputs is not None and not isinstance(inputs, (Tensor, graph.GradientEdge)):
-        inputs = tuple(inputs)
-    if inputs == ():
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
         _warn_of_cycle()
     _reverse.backward(
@@ -134,7 +144,7 @@ def grad(
     """Compute and return the gradients of the sum of `outputs` with respect to each of `inputs`. No `.grad` changes.
 
     Args:
-        outputs, inputs: a tensor or several.
+        outputs, inputs: a tensor or several. `inputs` may be a dict, then the result is one.
         grad_outputs: for each output, the vector of the vector-Jacobian product, in its shape. Default: None, which is allowed for
             outputs with one element.
         retain_graph: keep the saved values for another call. Default: the value of `create_graph`.
@@ -157,22 +167,34 @@ def grad(
     >>> torch.autograd.grad(g, x)
     (tensor(2.),)
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    unused = materialize_grads if allow_unused is None else allow_unused
+    outputs, places = _listed(outputs), _listed(inputs, "grad")
+    if not places:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if _overriding.concerns(asked := (*outputs, *places)):
+        given = {
+            "grad_outputs": grad_outputs,
+            "retain_graph": retain_graph,
+            "create_graph": create_graph,
+            "only_inputs": only_inputs,
+            "allow_unused": unused,
+            "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        }
+        answer = _overriding.handle(grad, asked, (outputs, places), given)
+        return dict(zip(inputs, answer, strict=True)) if type(inputs) is dict else answer
     if not only_inputs:
         _warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
             "gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
         )
-    if materialize_grads and allow_unused is False:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-        )
-    unused = materialize_grads if allow_unused is None else allow_unused
-    targets = _at_edges(inputs)
-    if not targets:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    edges = (inputs,) if isinstance(inputs, (Tensor, graph.GradientEdge)) else inputs
-    if materialize_grads and any(isinstance(x, graph.GradientEdge) for x in edges):
+    targets = _at_edges(places)
+    if materialize_grads and any(isinstance(x, graph.GradientEdge) for x in places):
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
@@ -195,7 +217,7 @@ def grad(
             g if kind is None or g is None else g.to(kind)
             for g, kind in zip(found, kinds, strict=True)
         )
-    return found
+    return dict(zip(inputs, found, strict=True)) if type(inputs) is dict else found
 
 
 def _profiler_enabled() -> bool:

@@ -474,15 +474,15 @@ class _NotDifferentiable(Function):
         )
 
 
-def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator for `backward`: its result cannot be differentiated again, and says so when
     somebody tries.
     """
 
-    @functools.wraps(function)
+    @functools.wraps(fn)
     def wrapper(ctx: Any, *grads: Any) -> Any:
         with no_grad():
-            outputs = function(ctx, *grads)
+            outputs = fn(ctx, *grads)
         if not local.grad or not any(isinstance(g, Tensor) and g._rg for g in grads):
             return outputs
         several = isinstance(outputs, tuple)

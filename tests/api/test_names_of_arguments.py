@@ -166,3 +166,33 @@ def test_out_of_functions_that_pytorch_gives_one():
     ):
         out = torch.empty(0)
         assert call(out) is out and out.numel()
+
+
+def test_methods_of_modules_take_the_words_of_pytorch():
+    first, second = torch.nn.Linear(1, 1), torch.nn.ReLU()
+    for layers in (torch.nn.Sequential(first, first), torch.nn.ModuleList([first, first])):
+        layers.__setitem__(idx=1, module=second)
+        assert layers.__getitem__(idx=1) is second
+        layers.__delitem__(idx=0)
+        assert len(layers) == 1
+    values = torch.nn.ParameterList([torch.ones(1)])
+    values.__setitem__(idx=0, param=torch.zeros(2))
+    assert values.__getitem__(idx=0).tolist() == [0, 0]
+    layer = torch.nn.ConvTranspose1d(1, 1, 3, stride=2)
+    sizes = {"stride": [2], "padding": [0], "kernel_size": [3], "num_spatial_dims": 1}
+    assert layer._output_padding(torch.ones(1, 1, 4), [10], **sizes, dilation=[1]) == [1]
+    assert layer._output_padding(torch.ones(1, 1, 4), output_size=[10], **sizes) == [1]
+    for norm in (torch.nn.BatchNorm1d(2, affine=False), torch.nn.InstanceNorm1d(2)):
+        missing, errors = [], []
+        norm._load_from_state_dict(
+            state_dict={},
+            prefix="",
+            local_metadata={},
+            strict=True,
+            missing_keys=missing,
+            unexpected_keys=[],
+            error_msgs=errors,
+        )
+        expected = ["running_mean", "running_var"] if norm.track_running_stats else []
+        assert (missing, errors) == (expected, [])
+    assert torch.autograd.function.once_differentiable(fn=len).__name__ == "len"

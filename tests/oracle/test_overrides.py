@@ -1,5 +1,7 @@
 """`__torch_function__`: subclasses and modes are asked as PyTorch asks them."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -144,3 +146,81 @@ def test_helpers():
         overrides.resolve_name(pellucid.Tensor.add) == "torch.Tensor.add"
         or overrides.resolve_name(pellucid.add) == "torch.add"
     )
+
+
+def gradients(m):
+    """What handlers see of `autograd.grad` and `autograd.backward`, and what those give back."""
+    seen = []
+
+    class Asked:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            kinds = (
+                [type(v).__name__ for v in args],
+                {k: type(v).__name__ for k, v in kwargs.items()},
+            )
+            seen.append((name_of(func), [t.__name__ for t in types], kinds))
+            return ("answer",)
+
+    class Mode(m.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((name_of(func), [t.__name__ for t in types]))
+            return func(*args, **(kwargs or {}))
+
+    class Kept(m.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((name_of(func), [t.__name__ for t in types]))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    x, thing = m.ones(2, requires_grad=True), Asked()
+    results = [
+        m.autograd.grad(thing, x),
+        m.autograd.grad([thing], {"x": x}, materialize_grads=True),
+        m.autograd.grad((2 * x).sum(), [x, thing], retain_graph=True),
+        m.autograd.backward(thing),
+        m.autograd.backward([(2 * x).sum(), thing], inputs=[x]),
+    ]
+    with Mode():
+        results.append(m.autograd.grad((x * 2).sum(), x)[0].tolist())
+        m.autograd.backward((x * 2).sum(), inputs={"x": x})
+    kept = m.ones(2).as_subclass(Kept).requires_grad_()
+    total = (kept * 3).sum()
+    results.append(type(m.autograd.grad(total, kept, retain_graph=True)[0]).__name__)
+    m.autograd.backward(total)
+    results += [x.grad.tolist(), kept.grad.tolist()]
+    return results, seen
+
+
+def test_autograd_asks_outputs_and_inputs():
+    assert gradients(pellucid) == gradients(torch)
+
+
+@pytest.mark.parametrize("given", [{}, collections.UserDict(a=1)])
+def test_inputs_in_a_mapping(given):
+    def found(m):
+        texts = []
+        for call in (
+            lambda y: m.autograd.grad(y, given),
+            lambda y: m.autograd.backward(y, inputs=given),
+            lambda y: y.backward(inputs=given),
+        ):
+            with pytest.raises((TypeError, RuntimeError)) as error:
+                call(m.ones(1, requires_grad=True).sum())
+            texts.append(str(error.value).partition("\n")[0])
+        return texts
+
+    assert found(pellucid) == found(torch)
+
+
+def test_gradients_for_a_dict():
+    def found(m):
+        x, y = m.ones(2, requires_grad=True), m.ones(1, requires_grad=True)
+        some = m.autograd.grad((x * 2).sum(), {"x": x, "y": y}, allow_unused=True)
+        whole = m.autograd.grad((x * 2).sum(), {"x": x, "y": y}, materialize_grads=True)
+        (x * 3).sum().backward(inputs={"x": x})
+        return [
+            {k: v if v is None else v.tolist() for k, v in made.items()} for made in (some, whole)
+        ], x.grad.tolist()
+
+    assert found(pellucid) == found(torch)

@@ -102,7 +102,14 @@ class _NormBase(Module):
         )
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
     ) -> None:
         key = prefix + "num_batches_tracked"
         old = local_metadata.get("version")
@@ -112,7 +119,9 @@ class _NormBase(Module):
             state_dict[key] = (
                 own if own is not None and not own.is_meta else make_tensor(np.zeros((), np.int64))
             )
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
 
 
 class _BatchNorm(_NormBase):

@@ -87,19 +87,19 @@ class Sequential(Module):
         return next(islice(self._modules, at % size, None))
 
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, idx: slice) -> Self: ...
     @overload
-    def __getitem__(self, index: int) -> Module: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self.__class__(OrderedDict(list(self._modules.items())[index]))
-        return self._modules[self._key(index)]
+    def __getitem__(self, idx: int) -> Module: ...
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(OrderedDict(list(self._modules.items())[idx]))
+        return self._modules[self._key(idx)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._key(index), module)
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
 
-    def __delitem__(self, index: Any) -> None:
-        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+    def __delitem__(self, idx: Any) -> None:
+        keys = list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]
         for key in keys:
             delattr(self, key)
         self._renumber()
@@ -222,19 +222,19 @@ class ModuleList(Module):
         return str(at % size)
 
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, idx: slice) -> Self: ...
     @overload
-    def __getitem__(self, index: int) -> Module: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self.__class__(list(self._modules.values())[index])
-        return self._modules[self._key(index)]
+    def __getitem__(self, idx: int) -> Module: ...
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(list(self._modules.values())[idx])
+        return self._modules[self._key(idx)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._key(index), module)
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
 
-    def __delitem__(self, index: Any) -> None:
-        for k in range(len(self))[index] if isinstance(index, slice) else [int(self._key(index))]:
+    def __delitem__(self, idx: Any) -> None:
+        for k in range(len(self))[idx] if isinstance(idx, slice) else [int(self._key(idx))]:
             delattr(self, str(k))
         kept = list(self._modules.values())
         self._modules.clear()
@@ -448,19 +448,19 @@ class ParameterList(Module):
         return str(at % len(self))
 
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, idx: slice) -> Self: ...
     @overload
-    def __getitem__(self, index: int) -> Any: ...
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
+    def __getitem__(self, idx: int) -> Any: ...
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
             out = self.__class__()
-            for i in range(*index.indices(len(self))):
+            for i in range(*idx.indices(len(self))):
                 out.append(self[i])
             return out
-        return getattr(self, self._key(index))
+        return getattr(self, self._key(idx))
 
-    def __setitem__(self, index: int, param: Any) -> None:
-        setattr(self, self._key(index), _as_parameter(param))
+    def __setitem__(self, idx: int, param: Any) -> None:
+        setattr(self, self._key(idx), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size

@@ -15,7 +15,7 @@ from ..parameter import Parameter, UninitializedParameter, is_lazy
 from ._naming import separate_initializers
 from .lazy import LazyModuleMixin
 from .module import Module
-from .utils import _ntuple, _reverse_repeat_tuple
+from .utils import _missing_padding, _ntuple, _reverse_repeat_tuple
 from .utils import _pair as _pair
 from .utils import _single as _single
 from .utils import _triple as _triple
@@ -381,36 +381,33 @@ class _ConvTransposeNd(_ConvNd):
             dtype,
         )
 
-    def _output_padding(self, input: Tensor, output_size: Any) -> Any:
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: Any,
+        stride: Any,
+        padding: Any,
+        kernel_size: Any,
+        num_spatial_dims: int,
+        dilation: Any = None,
+    ) -> Any:
         """The output padding that gives `output_size`."""
         if output_size is None:
             return self.output_padding
-        n = self._dims
-        lead = 2 if input.ndim == n + 2 else 1
-        wanted = list(output_size)
-        if len(wanted) == lead + n:
-            wanted = wanted[lead:]
-        if len(wanted) != n:
-            raise ArgumentValueError(
-                f"ConvTranspose{n}D: for {input.ndim}D input, output_size must have {n} or {lead + n} elements (got {len(wanted)})"
-            )
-        low = [
-            (input.shape[lead + d] - 1) * self.stride[d]
-            - 2 * self.padding[d]
-            + self.dilation[d] * (self.kernel_size[d] - 1)
-            + 1
-            for d in range(n)
-        ]
-        high = [low[d] + self.stride[d] - 1 for d in range(n)]
-        if any(not a <= w <= b for a, w, b in zip(low, wanted, high)):
-            raise ArgumentValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {low} to {high} (for an input of "
-                f"{input.shape[2:]})"
-            )
-        return [w - a for w, a in zip(wanted, low)]
+        return _missing_padding(
+            input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation
+        )
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        extra = self._output_padding(input, output_size)
+        extra = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            self._dims,
+            self.dilation,
+        )
         return getattr(F, _TRANSPOSED[self._dims])(
             input,
             self.weight,

@@ -77,9 +77,9 @@ class _InstanceNorm(_NormBase):
         prefix: str,
         local_metadata: Any,
         strict: bool,
-        missing: Any,
-        unexpected: Any,
-        errors: list[str],
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
     ) -> None:
         version = local_metadata.get("version")
         if version is None and not self.track_running_stats:
@@ -88,7 +88,7 @@ class _InstanceNorm(_NormBase):
             ]
             if stale:
                 names = " and ".join(f'"{k}"' for k in stale)
-                errors.append(
+                error_msgs.append(
                     f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with track_running_stats=False. If state_dict "
                     "is a checkpoint saved before 0.4.0, this may be expected because InstanceNorm does not track running stats by "
                     "default since 0.4.0. Please remove these keys from state_dict."
@@ -96,7 +96,7 @@ class _InstanceNorm(_NormBase):
                 for key in stale:
                     state_dict.pop(key)
         super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing, unexpected, errors
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
 
 
