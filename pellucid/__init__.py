@@ -63,6 +63,7 @@ _HOME = __name__  # `__name__` may be "torch": see `interop.as_torch`
 
 # Loaded when first used, so that `import pellucid` stays fast.
 _LAZY = (
+    "__future__",
     "_C",
     "_VF",
     "_custom_ops",
@@ -146,6 +147,11 @@ _LAZY_NAMES = {
     "get_autocast_dtype": "amp.autocast_mode",
     "is_autocast_available": "amp.autocast_mode",
     "GradScaler": "amp",
+    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
+    "_amp_update_scale_": "amp.grad_scaler",
+    "_int_mm": "aten.parts.matrices",
+    "_has_compatible_shallow_copy_type": "api.swapping",
+    "set_vital": "_checks",
     "compile": "compiler",
     "vmap": "func",
     "save": "serialization",

@@ -128,3 +128,8 @@ def _cast(name: str) -> Callable[..., Tensor]:
     _cast_Float,
     _cast_Double,
 ) = map(_cast, ("byte", "char", "short", "int", "long", "half", "float", "double"))
+
+
+def set_vital(*args: Any) -> bool:
+    """False: PyTorch's figures about its own use are not kept."""
+    return False

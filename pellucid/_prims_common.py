@@ -21,6 +21,11 @@ IntLike = (int, SymInt)
 FloatLike = (float, SymFloat)
 BoolLike = (bool, SymBool)
 Dim = int
+NumberType = RealNumberType = bool | int | float
+NumberTypeType = type
+TensorSequenceType = list[Tensor] | tuple[Tensor, ...]
+TensorOrNumberLikeType = Tensor | NumberType
+DeviceLikeType = str | _d.device | int
 ShapeType = StrideType = DimsType = DimsSequenceType = Sequence
 
 _TYPES = (bool, int, float, complex)

@@ -181,6 +181,10 @@ def _get_tracing_state(x: Any = None) -> Any:
     return _tracing_state() or (True if _is_tracing() else None)
 
 
+def _set_tracing_state(state: Any) -> None:
+    """Nothing: what a trace records follows the calls."""
+
+
 def _is_tracing_state() -> bool:
     return _is_tracing()
 
@@ -388,6 +392,21 @@ def _get_cudnn_enabled() -> bool:
 def _mps_is_available() -> bool:
     """False."""
     return False
+
+
+class _DisableTorchDispatch:
+    """A block in which no mode and no type handles operators."""
+
+    def __enter__(self) -> None:
+        self._kept, _dispatch.thread.modes = _dispatch.thread.modes, ()
+
+    def __exit__(self, *exc: Any) -> None:
+        _dispatch.thread.modes = self._kept
+
+
+def _dispatch_dump(name: str) -> str:
+    """The name and schema of an operator, in the first lines of what PyTorch tells."""
+    return f"name: {name}\nschema: {_overload.overload_of(name)._schema}\n"
 
 
 def _functions_of_tensors() -> type:

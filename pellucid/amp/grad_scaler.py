@@ -4,7 +4,7 @@ skip steps that overflow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..arrays import lists
 from ..core import tracing
 from ..core.modes import no_grad
 from ..core.tensor import Tensor, count_write, version_of
+from ..dtypes import float32, int32
 from ..errors import warn
 from ..ops.pointwise.compare import isfinite
 from ..ops.shape.join import stack
@@ -240,3 +241,71 @@ class GradScaler:
             state_dict["growth_interval"],
             state_dict["_growth_tracker"],
         )
+
+
+def _refresh_per_optimizer_state() -> dict[str, Any]:
+    """The state of an optimizer at the start of a step, as PyTorch's scaler keeps it."""
+    return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+def _amp_foreach_non_finite_check_and_unscale_(
+    self: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> None:
+    """Multiply gradients by `inv_scale`, and write 1 into `found_inf` where one is not finite.
+
+    >>> import pellucid as torch
+    >>> grads, found = [torch.tensor([2.0, float("inf")])], torch.zeros(())
+    >>> torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor(0.5))
+    >>> grads[0], found
+    (tensor([1., inf]), tensor(1.))
+    """
+    if inv_scale.numel() != 1:
+        raise RuntimeError("inv_scale must be a 1-element tensor.")
+    if found_inf.numel() != 1:
+        raise RuntimeError("found_inf must be a 1-element tensor.")
+    with no_grad():
+        for grad in self:
+            if not bool(isfinite(grad).all()):
+                found_inf.fill_(1)
+            grad.mul_(inv_scale)
+
+
+def _amp_update_scale_(
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> Tensor:
+    """Write the next factor of a scaler, and how many steps there were without an overflow.
+
+    >>> import pellucid as torch
+    >>> scale, steps = torch.tensor(8.0), torch.zeros((), dtype=torch.int32)
+    >>> torch._amp_update_scale_(scale, steps, torch.ones(()), 2.0, 0.5, 10)
+    tensor(4.)
+    """
+    if growth_tracker.numel() != 1:
+        raise RuntimeError("growth_tracker must be a 1-element tensor.")
+    if growth_tracker.dtype is not int32:
+        raise RuntimeError("growth_tracker must be an int tensor.")
+    if self.numel() != 1:
+        raise RuntimeError("current_scale must be a 1-element tensor.")
+    if self.dtype is not float32:
+        raise RuntimeError("current_scale must be a float tensor.")
+    if found_inf.numel() != 1:
+        raise RuntimeError("found_inf must be a 1-element tensor.")
+    if found_inf.dtype is not float32:
+        raise RuntimeError("found_inf must be a float tensor.")
+    with no_grad():
+        if found_inf.item():
+            self.mul_(scale_backoff_factor)
+            growth_tracker.fill_(0)
+        elif int(growth_tracker.item()) + 1 == growth_interval:
+            grown = self * scale_growth_factor
+            if bool(isfinite(grown)):
+                self.copy_(grown)
+            growth_tracker.fill_(0)
+        else:
+            growth_tracker.add_(1)
+    return self

@@ -243,6 +243,8 @@ _HOME = __name__.partition(".")[0]
 def __getattr__(name: str) -> Any:
     if name in ("forward_ad", "functional", "profiler", "variable"):
         return _importlib.import_module(f"{__name__}.{name}")
+    if name == "kineto_available":
+        return _importlib.import_module(f"{_HOME}.profiler").kineto_available
     if name == "DeviceType":
         return _importlib.import_module(f"{_HOME}._C._autograd").DeviceType
     raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")

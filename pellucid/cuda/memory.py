@@ -152,3 +152,9 @@ class CUDAPluggableAllocator:
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str) -> None:
         raise _no_cuda()
+
+
+_record_memory_history = _refusing("_record_memory_history", _no_cuda)
+_snapshot = _refusing("_snapshot", _no_cuda)
+_dump_snapshot = _refusing("_dump_snapshot", _no_cuda)
+_set_allocator_settings = _refusing("_set_allocator_settings", _no_cuda)

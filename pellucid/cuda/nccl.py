@@ -15,3 +15,5 @@ for _name in (
     "reduce_scatter",
 ):
     globals()[_name] = _refusing(_name, _no_cuda)
+for _name in ("version", "unique_id", "init_rank", "is_available"):
+    globals()[_name] = _refusing(_name, _no_cuda)

@@ -129,8 +129,10 @@ fsdp: DataParallelMeshDims FlatParameter<Tensor
     OptimStateKeyType{PARAM_NAME,PARAM_ID}
 fsdp.api: BackwardPrefetch ShardingStrategy
 fsdp.fully_sharded_data_parallel: BackwardPrefetch ShardingStrategy OptimStateKeyType
-fsdp._runtime_utils:
+fsdp._runtime_utils: _post_backward_final_callback()
 fsdp._common_utils: _FSDPState
+fsdp._flat_param: FlatParamHandle FlatParameter<Tensor
+fsdp._traversal_utils: _get_fsdp_states()
 fsdp.sharded_grad_scaler: ShardedGradScaler ProcessGroup
 fsdp.wrap: enable_wrap() wrap()
 launcher:
@@ -290,6 +292,7 @@ _LENT = {
             "checkpoint.state_dict_loader",
             "checkpoint.state_dict_saver",
             "checkpoint.storage",
+            "checkpoint.utils",
         ),
         "checkpoint",
     ),
@@ -411,6 +414,8 @@ def _fill(scope: dict[str, Any], home: str) -> None:
             c10d.setdefault(name, value)
     c10d["AllgatherOptions"] = AllgatherOptions
     c10d["_pg_map"] = {}
+    c10d["_rank_not_in_group"] = scope["_rank_not_in_group"]
+    vars(sys.modules[f"{home}.fsdp._common_utils"])["clean_tensor_name"] = inner.clean_tensor_name
     c10d["_world"] = inner.world
     c10d["_get_default_group"] = scope["_get_default_group"]
     c10d["_coalescing_manager"] = scope["_coalescing_manager"]

@@ -302,6 +302,62 @@ class FullyShardedDataParallel:
         """A state for an optimizer of such modules; fails as PyTorch's does, because there are none."""
         return _of_no_module("set_optimizer_state_dict")
 
+    @staticmethod
+    def rekey_optim_state_dict(
+        optim_state_dict: dict[str, Any],
+        optim_state_key_type: Any,
+        model: Any,
+        optim_input: Any = None,
+        optim: Any = None,
+    ) -> dict[str, Any]:
+        """The state of an optimizer by the parameters' names, or by their numbers: what
+        `optim_state_key_type` says.
+        """
+        names = [name for name, _ in model.named_parameters()]
+        table: dict[Any, Any] = dict(enumerate(names))
+        if getattr(optim_state_key_type, "name", None) == "PARAM_ID":
+            table = {name: number for number, name in enumerate(names)}
+
+        def key(old: Any) -> Any:
+            return table.get(old, old)
+
+        return {
+            "state": {key(k): v for k, v in optim_state_dict["state"].items()},
+            "param_groups": [
+                {**group, "params": sorted(key(k) for k in group["params"])}
+                for group in optim_state_dict["param_groups"]
+            ],
+        }
+
+    @staticmethod
+    def full_optim_state_dict(
+        model: Any,
+        optim: Any,
+        optim_input: Any = None,
+        rank0_only: bool = True,
+        group: Any = None,
+    ) -> dict[str, Any]:
+        """The state of an optimizer of such modules; fails because there are none."""
+        return _of_no_module("get_optimizer_state_dict")
+
+    @staticmethod
+    def scatter_full_optim_state_dict(
+        full_optim_state_dict: dict[str, Any] | None,
+        model: Any,
+        optim_input: Any = None,
+        optim: Any = None,
+        group: Any = None,
+    ) -> dict[str, Any]:
+        """A state for an optimizer of such modules; fails because there are none."""
+        return _of_no_module("set_optimizer_state_dict")
+
+    @staticmethod
+    def flatten_sharded_optim_state_dict(
+        sharded_optim_state_dict: dict[str, Any], model: Any, optim: Any
+    ) -> dict[str, Any]:
+        """A state for an optimizer of such modules; fails because there are none."""
+        return _of_no_module("set_optimizer_state_dict")
+
 
 def _of_no_module(instead: str) -> Any:
     error = AttributeError("'NoneType' object has no attribute 'optim_state_dict_config'")
@@ -309,3 +365,15 @@ def _of_no_module(instead: str) -> Any:
         f"no module of this model is a FullyShardedDataParallel: use torch.distributed.checkpoint.state_dict.{instead}"
     )
     raise error
+
+
+def clean_tensor_name(tensor_name: str) -> str:
+    """A parameter's dotted name without the names that wrappers put into it.
+
+    >>> from pellucid.distributed.fsdp._common_utils import clean_tensor_name
+    >>> clean_tensor_name("_fsdp_wrapped_module.block._checkpoint_wrapped_module.weight")
+    'block.weight'
+    """
+    for wrapper in ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module."):
+        tensor_name = tensor_name.replace(wrapper, "")
+    return tensor_name

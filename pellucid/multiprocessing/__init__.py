@@ -7,6 +7,7 @@ the other writes (`reductions` tells which tensors arrive as copies).
 from __future__ import annotations
 
 import multiprocessing as _multiprocessing
+import threading as _threading
 from typing import Any
 
 from . import reductions as reductions
@@ -71,3 +72,13 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 # ---- a function in several processes -----------------------------------------------------------
+
+
+def _set_thread_name(name: str) -> None:
+    """Name this thread, as far as Python's own list of threads goes."""
+    _threading.current_thread().name = name
+
+
+def _get_thread_name() -> str:
+    """The name of this thread."""
+    return _threading.current_thread().name

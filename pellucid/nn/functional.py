@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..api import attach as _attach
 from ..core.tensor import Tensor as Tensor
 from ..ops.linalg.grouped import _ScalingType as _ScalingType
@@ -23,3 +25,20 @@ _canonical_mask = _attention._canonical_mask
 _none_or_dtype = _attention._none_or_dtype
 _in_projection = _attention._in_projection
 _in_projection_packed = _attention._in_projection_packed
+
+
+def _check_key_padding_mask(key_padding_mask: Tensor, src_len: int, bsz: int) -> None:
+    """Raise AssertionError unless a mask of padding has the batch's size and the keys' length."""
+    for axis, want in ((0, bsz), (1, src_len)):
+        if key_padding_mask.size(axis) != want:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{axis}] to be {want}, but got {key_padding_mask.size(axis)}"
+            )
+
+
+def _verify_batch_size(size: list[int]) -> None:
+    """Raise ValueError for one value per channel, of which batch normalization has no statistics."""
+    if size[0] * math.prod(size[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {size}"
+        )

@@ -6,6 +6,8 @@ import math
 import types
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import ArgumentTypeError, ArgumentValueError
@@ -505,3 +507,10 @@ class CosineAnnealingLR(LRScheduler):
     def _get_closed_form_lr(self) -> list[Any]:
         share = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
         return [self.eta_min + (lr - self.eta_min) * share for lr in self.base_lrs]
+
+
+@contextmanager
+def _enable_get_lr_call(o: LRScheduler) -> Iterator[LRScheduler]:
+    """A block in which `get_lr` may be called."""
+    with o._within_step():
+        yield o

@@ -7,8 +7,8 @@ from typing import Any as _Any
 
 from ..api.attach import missing as _missing
 from ..api.attach import suggest_names as _suggest_names
+from ..api.swapping import swap_tensors as swap_tensors
 from . import data as data
-from ._swap import swap_tensors as swap_tensors
 
 _LAZY = (
     "_contextlib",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from typing import Any
 
 from ..collate import rebuild
@@ -22,3 +23,15 @@ def pin_memory(data: Any, device: Any = None) -> Any:
         lambda: {key: pin_memory(x, device) for key, x in data.items()},
         lambda: [pin_memory(x, device) for x in data],
     )
+
+
+def _pin_memory_loop(
+    in_queue: Any, out_queue: Any, device_id: Any, done_event: Any, device: Any
+) -> None:
+    """Pin what a queue brings and hand it on, until told to stop."""
+    while not done_event.is_set():
+        try:
+            number, data = in_queue.get(timeout=5.0)
+        except queue.Empty:
+            continue
+        out_queue.put((number, pin_memory(data, device)))

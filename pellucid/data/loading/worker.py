@@ -43,7 +43,7 @@ class WorkerInfo:
     worker_method: str | None = "multiprocessing"
 
 
-_info: WorkerInfo | None = None
+_worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
@@ -54,7 +54,7 @@ def get_worker_info() -> WorkerInfo | None:
     >>> torch.utils.data.get_worker_info() is None  # in the main process
     True
     """
-    return _info
+    return _worker_info
 
 
 class KeyErrorMessage(str):
@@ -87,6 +87,19 @@ class Failure:
         raise error
 
 
+class ManagerWatchdog:
+    """Tells a worker process whether the process that started it is alive."""
+
+    def __init__(self) -> None:
+        self.manager_pid = os.getppid()
+        self.manager_dead = False
+
+    def is_alive(self) -> bool:
+        """Whether it is."""
+        self.manager_dead = self.manager_dead or os.getppid() != self.manager_pid
+        return not self.manager_dead
+
+
 @dataclass(frozen=True)
 class StreamEnded:
     """A worker's stream has no more samples."""
@@ -99,6 +112,9 @@ class Resume:
     """Sent to persistent workers at the start of another pass, with the seed of its pipes."""
 
     shared_seed: int | None
+
+
+_IterableDatasetStopIteration, _ResumeIteration = StreamEnded, Resume
 
 
 class _Leases(threading.local):
@@ -171,8 +187,10 @@ def shard_pipes(init_fn: Any, world_size: int, rank: int, worker_id: int) -> Non
     """Let the pipes of this worker take its share: of `world_size` times the number of workers, so
     that the ranks' shares differ by one sample at most. Then what the user wants done.
     """
-    assert _info is not None
-    apply_sharding(_info.dataset, _info.num_workers * world_size, worker_id * world_size + rank)
+    assert _worker_info is not None
+    apply_sharding(
+        _worker_info.dataset, _worker_info.num_workers * world_size, worker_id * world_size + rank
+    )
     if init_fn is not None:
         init_fn(worker_id)
 
@@ -194,7 +212,7 @@ def worker_loop(
     folder: str | None,
 ) -> None:
     """Load batches until told to stop, or until the parent is gone."""
-    global _info
+    global _worker_info
     # which may be gone before this process asks the system for it
     known = multiprocessing.parent_process()
     parent = os.getppid() if known is None or known.pid is None else known.pid
@@ -209,7 +227,7 @@ def worker_loop(
         np.random.seed(numpy_seed(base_seed, worker_id))
         if shared_seed is not None:
             seed_pipes(dataset, shared_seed)
-        _info = WorkerInfo(worker_id, num_workers, seed, dataset)
+        _worker_info = WorkerInfo(worker_id, num_workers, seed, dataset)
         failure = fetcher = None
 
         def start() -> Any:

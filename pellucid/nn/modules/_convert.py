@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ... import dtypes
+from ...api.swapping import swap_tensors
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, UnsupportedError, type_name
@@ -48,6 +49,16 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, A
     return dtypes.check_dtype(kind, "to"), where, layout
 
 
+class _Replacing:
+    """The settings of `torch.__future__`: what becomes of a parameter that is converted."""
+
+    overwrite = False  # a new Parameter takes its place
+    swap = False  # it is the same object, with what a new Parameter holds
+
+
+replacing = _Replacing()
+
+
 class ConvertMixin:
     """`to`, `float`, `double`, ... of Module."""
 
@@ -70,7 +81,12 @@ class ConvertMixin:
                 grad = None if param._grad is None else fn(param._grad)
             if is_lazy(param):
                 param._array = fresh._array
-            elif fresh.device == param.device:
+            elif replacing.swap:
+                fresh = Parameter(fresh, param.requires_grad)
+                fresh._grad = grad
+                param._grad = None
+                swap_tensors(param, fresh)
+            elif fresh.device == param.device and not replacing.overwrite:
                 param.data = fresh
                 if grad is not None and grad is not param._grad:
                     if param._grad.is_sparse:

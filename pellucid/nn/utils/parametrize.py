@@ -25,7 +25,7 @@ __all__ = [
     "type_before_parametrizations",
 ]
 
-_cache_depth = 0
+_cache_enabled = 0
 _cache: dict[tuple[int, str], Any] = {}
 
 
@@ -42,13 +42,13 @@ def cached() -> Iterator[None]:
     >>> layer.weight is layer.weight
     False
     """
-    global _cache_depth
-    _cache_depth += 1
+    global _cache_enabled
+    _cache_enabled += 1
     try:
         yield
     finally:
-        _cache_depth -= 1
-        if not _cache_depth:
+        _cache_enabled -= 1
+        if not _cache_enabled:
             _cache.clear()
 
 
@@ -186,7 +186,7 @@ def _check_inverse(value: Any, wanted: Tensor, name: str) -> None:
 def _getter(name: str) -> property:
     def get(self: Any) -> Any:
         part = self.parametrizations[name]
-        if not _cache_depth:
+        if not _cache_enabled:
             return part()
         key = (id(self), name)
         if key not in _cache:

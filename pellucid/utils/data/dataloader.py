@@ -13,6 +13,7 @@ from ...data.loading.iterators import _BaseDataLoaderIter as _BaseDataLoaderIter
 from ...data.loading.iterators import _SingleProcessDataLoaderIter as _SingleProcessDataLoaderIter
 from ...data.loading.processes import MultiProcessIter as _MultiProcessingDataLoaderIter
 from ...data.loading.worker import get_worker_info as get_worker_info
+from ...data.loading.worker import shard_pipes as _sharding_worker_init_fn
 from ...data.sampler import BatchSampler as BatchSampler
 from ...data.sampler import RandomSampler as RandomSampler
 from ...data.sampler import Sampler as Sampler
@@ -27,6 +28,7 @@ __all__ = [
     "_BaseDataLoaderIter",
     "_MultiProcessingDataLoaderIter",
     "_SingleProcessDataLoaderIter",
+    "_sharding_worker_init_fn",
     "default_collate",
     "default_convert",
     "get_worker_info",

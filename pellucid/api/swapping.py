@@ -5,7 +5,8 @@ from __future__ import annotations
 import copyreg
 import weakref
 
-from ..core.tensor import Tensor
+from ..core.public import METHODS, method
+from ..core.tensor import Parameter, Tensor
 
 _PARTS = ("_array", "_grad", "_node", "_rg", "_ver", "_view", "_x")
 
@@ -37,3 +38,24 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
             delattr(tensor, name)
         for tensor, value in held:
             setattr(t2 if tensor is t1 else t1, name, value)
+
+
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether `input.data = from_` can be: both are of one layout and on one device."""
+    return input.layout == from_.layout and input.is_meta == from_.is_meta
+
+
+@method()
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What takes this tensor's place when `load_state_dict` swaps: this one with the values of
+    `other`, or with `assign=True` `other` itself, as a Parameter where this is one.
+
+    >>> import pellucid as torch
+    >>> torch.zeros(2).module_load(torch.ones(2))
+    tensor([1., 1.])
+    """
+    if not assign:
+        return METHODS["copy_"](self, other).detach()
+    if isinstance(self, Parameter):
+        return other if isinstance(other, Parameter) else Parameter(other, self.requires_grad)
+    return other.detach()

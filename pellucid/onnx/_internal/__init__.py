@@ -1,0 +1,3 @@
+"""`torch.onnx._internal`: where libraries look for classes that moved."""
+
+from . import exporter as exporter

@@ -1,0 +1,3 @@
+"""`torch.onnx._internal.exporter`."""
+
+from ..program import ONNXProgram as ONNXProgram
