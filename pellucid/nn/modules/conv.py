@@ -795,5 +795,4 @@ class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
 
 
-class _ConvTransposeMixin(_ConvTransposeNd):
-    """PyTorch's older name of the base of transposed convolutions."""
+_ConvTransposeMixin = _ConvTransposeNd
