@@ -150,7 +150,7 @@ _LAZY_NAMES = {
     "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
     "_amp_update_scale_": "amp.grad_scaler",
     "_int_mm": "aten.parts.matrices",
-    "_has_compatible_shallow_copy_type": "api.swapping",
+    "_has_compatible_shallow_copy_type": "api.sharing",
     "set_vital": "_checks",
     "compile": "compiler",
     "vmap": "func",

@@ -9,7 +9,6 @@ from . import layouts as layouts
 from . import notebook as notebook
 from . import settings as settings
 from . import sharing as sharing
-from . import swapping as swapping
 from . import symbols as symbols
 from .create import borrowed as borrowed
 from .create import construct as construct

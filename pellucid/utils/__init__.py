@@ -7,7 +7,7 @@ from typing import Any as _Any
 
 from ..api.attach import missing as _missing
 from ..api.attach import suggest_names as _suggest_names
-from ..api.swapping import swap_tensors as swap_tensors
+from ..api.sharing import swap_tensors as swap_tensors
 from . import data as data
 
 _LAZY = (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ... import dtypes
-from ...api.swapping import swap_tensors
+from ...api.sharing import swap_tensors
 from ...core.modes import no_grad
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, UnsupportedError, type_name

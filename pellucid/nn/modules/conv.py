@@ -793,6 +793,3 @@ class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
     """
 
     cls_to_become = ConvTranspose3d
-
-
-_ConvTransposeMixin = _ConvTransposeNd
