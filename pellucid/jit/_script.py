@@ -70,11 +70,18 @@ class ScriptFunction:
         return _source(self.__original_fn)
 
     @property
-    def graph(self) -> NoReturn:
-        """Not supported: there is no graph of TorchScript."""
-        raise _no_graph()
+    def graph(self) -> Any:
+        """The operators of a traced function; a scripted one has no graph."""
+        return _traced_graph(self, self.__original_fn, False)
 
-    inlined_graph = graph
+    @property
+    def inlined_graph(self) -> Any:
+        """The operators of a traced function; a scripted one has no graph."""
+        return _traced_graph(self, self.__original_fn, True)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """The operators of a call."""
+        return GRAPHS["graph"](self.__original_fn, args, kwargs, True)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write it to a file: see `torch.jit.save`."""
@@ -99,8 +106,20 @@ def _get_overloads(obj: Any) -> list[Any] | None:
 def _no_graph() -> Exception:
     return UnsupportedError(
         "TorchScript graphs are not supported: a scripted function runs as Python",
-        hint="torch.fx.symbolic_trace gives a graph of it, torch.export.export one of its ATen operators",
+        hint="torch.jit.trace and `graph_for(*inputs)` give a graph of a run, torch.fx.symbolic_trace one of the program, "
+        "torch.export.export one of its ATen operators",
     )
+
+
+GRAPHS: dict[str, Callable[..., Any]] = {}  # what makes the graph of a run
+
+
+def _traced_graph(made: Any, run: Any, inline: bool) -> Any:
+    """The graph of a run on the inputs that something was traced with."""
+    example = vars(made).get("_example")
+    if example is None:
+        raise _no_graph()
+    return GRAPHS["graph"](run, *example, inline)
 
 
 class ScriptModule(Module):
@@ -130,11 +149,18 @@ class ScriptModule(Module):
         return _source(type(self).forward)
 
     @property
-    def graph(self) -> NoReturn:
-        """Not supported: there is no graph of TorchScript."""
-        raise _no_graph()
+    def graph(self) -> Any:
+        """The operators and calls of modules of a traced module; a scripted one has no graph."""
+        return _traced_graph(self, self, False)
 
-    inlined_graph = graph
+    @property
+    def inlined_graph(self) -> Any:
+        """The operators of a traced module; a scripted one has no graph."""
+        return _traced_graph(self, self, True)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Any:
+        """The operators of a call."""
+        return GRAPHS["graph"](self, args, kwargs, True)
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Write it to a file: see `torch.jit.save`."""

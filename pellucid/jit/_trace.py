@@ -11,7 +11,8 @@ from ..core.tensor import Tensor
 from ..errors import warn
 from ..nn.modules.module import Module
 from ..testing import assert_close
-from ._script import FACES, RecursiveScriptModule, ScriptFunction, ScriptModule, scripted
+from ._script import FACES, GRAPHS, RecursiveScriptModule, ScriptFunction, ScriptModule, scripted
+from ._traced import traced_graph
 from ._warnings import LeavingTensors, TracerWarning, deprecated
 
 T = TypeVar("T")
@@ -59,6 +60,7 @@ class TopLevelTracedModule(TracedModule):
         return self.original_name
 
 
+GRAPHS["graph"] = traced_graph
 FACES.update(trace=TopLevelTracedModule, traced=TracedModule)
 
 
@@ -172,7 +174,7 @@ def trace(
     A module gives a `ScriptModule` with the same parameters, buffers and names of both; it keeps
     the mode (training or not) of its parts. A call runs the function's Python and not a recording:
     a branch is taken anew for each input, where PyTorch's trace would repeat the one of the
-    example.
+    example. `graph` and `inlined_graph` are the operators of such a run on the example.
 
     Args:
         func: a function or a module.
@@ -202,6 +204,7 @@ def trace(
     if isinstance(func, Module):
         made = scripted(func, "trace")
         _see(made, args, kwargs, check_trace, strict, check_tolerance, True)
+        vars(made)["_example"] = args, kwargs
         return made
     owner = getattr(func, "__self__", None)
     if isinstance(owner, Module) and func.__name__ == "forward":
@@ -209,7 +212,9 @@ def trace(
             owner, example_inputs, optimize, check_trace, check_inputs, check_tolerance, strict
         )
     _see(func, args, kwargs, check_trace, strict, check_tolerance, False)
-    return ScriptFunction(func)
+    traced = ScriptFunction(func)
+    vars(traced)["_example"] = args, kwargs
+    return traced
 
 
 def trace_module(
