@@ -603,6 +603,7 @@ def _matched(schema: Any, args: list[Any], given: dict[str, Any], whole: bool) -
     for argument in schema.arguments:
         names = (argument.name, *_ARGUMENTS.get(argument.name, ()))
         name = next((name for name in names if name in left), None)
+        value: Any
         of_ints = argument.type.base in ("int", "SymInt") and argument.type.is_list
         if rest and not argument.kwarg_only:
             if of_ints and all(type(x) is int for x in rest) and len(rest) > 1 and whole:
