@@ -343,13 +343,3 @@ class enable_reentrant_dispatch:  # noqa: N801 (PyTorch's name)
 
     def __exit__(self, *exc: object) -> None:
         pass
-
-
-def _get_current_function_mode_stack() -> list[Any]:
-    """The modes that are entered, the outermost first."""
-    return list(overriding.local.function_modes)
-
-
-def _get_current_function_mode() -> Any:
-    """The innermost mode that is entered, or None."""
-    return overriding.local.function_modes[-1] if overriding.local.function_modes else None
