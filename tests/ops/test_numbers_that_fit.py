@@ -73,3 +73,12 @@ def test_the_determinant_of_what_is_not_finite_has_a_gradient():
         torch.linalg.det(x).sum().backward()
         assert torch.allclose(x.grad[0], torch.eye(2))
         assert x.grad[1].isnan().all()
+
+
+def test_a_level_between_two_numbers_of_two_bytes_is_not_rounded():
+    x = torch.tensor([0.1], dtype=torch.bfloat16, requires_grad=True)  # which is more than 0.1
+    y = torch.nn.functional.threshold(x, 0.1, 20.0)
+    y.sum().backward()
+    assert y.item() == x.item() and x.grad.item() == 1.0
+    half = torch.tensor([0.1], dtype=torch.float16)  # which is less
+    assert torch.nn.functional.threshold(half, 0.1, 20.0).item() == 20.0

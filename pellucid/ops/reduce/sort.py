@@ -308,8 +308,9 @@ def _unique(
             dim = None
         elif 0 in others:
             if x.shape[dim] == 0:
-                empty = np.zeros(0, np.int64)
-                return _answer((x.copy(), empty, empty), return_inverse, return_counts)
+                raise OperationError(
+                    "Number of zero sized dimensions is more than one, so unique cannot be applied "
+                )
             raise OperationError(
                 "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
             )

@@ -226,8 +226,14 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
         )
     if x.dtype.is_integral:
         level, value = fitting(level, x.dtype), fitting(value, x.dtype)
+    # numbers of two bytes are compared with the level itself, not with the one of them next to it
+    compared = (
+        F.cast(x.detach(), dtype=np.dtype(np.float32))
+        if x.dtype.itemsize == 2 and x.dtype.is_floating_point
+        else x
+    )
     return titled(
-        F.where(x <= level, wrap(constant(np.asarray(value, x._array.dtype))), x),
+        F.where(compared <= level, wrap(constant(np.asarray(value, x._array.dtype))), x),
         "Threshold",
         x,
         of=(x,),
