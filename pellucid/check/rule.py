@@ -192,6 +192,24 @@ class Rule:
         """
         self.session.report(self, site, message, evidence or {}, fix, covers, severity)
 
+    def count(self, *key: Any) -> int:
+        """Count something, most often at a place: how often the rule has done so, this time included.
+
+        `if self.count("masked", op.site) == TIMES: self.report(op.site, ...)` reports what was seen
+        several times there, and only once.
+
+        >>> from pellucid.check import Rule
+        >>> rule = Rule()
+        >>> [rule.count("looked", 7), rule.count("looked", 7), rule.count("looked", 8)]
+        [1, 2, 1]
+        """
+        times = self._how_often[key] = self._how_often.get(key, 0) + 1
+        return times
+
+    @functools.cached_property
+    def _how_often(self) -> dict[tuple[Any, ...], int]:
+        return {}
+
     @property
     def step(self) -> int:
         """The number of optimizer steps so far."""

@@ -16,6 +16,7 @@ from ...events import (
     Step,
     Value,
     ancestors,
+    lineage,
 )
 from ...numbers import number_of
 from ...rule import Rule, cause_site
@@ -40,6 +41,7 @@ from .judged import Judged, judged
 from .looked_up import cancelled, looked_up
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at
 
+_SCALED = VIEWS | {"mul", "div", "clamp", "to", "clone"}
 _CHECKPOINTS = ("CheckpointFunction",)
 _LOOKS = 3  # backward calls of each line that are looked at, then every 2**k-th
 
@@ -90,8 +92,6 @@ class GradientCut(Rule):
         # by id of a parameter behind a cut: steps of its optimizer
         self._waited: dict[int, int] = {}
         self._reads: deque[tuple[Read, dict[int, Value]]] = deque(maxlen=64)
-        self._read_at: dict[Any, int] = {}
-        self._looked: dict[Any, int] = {}
         self._optimizers = False
         self._backwards = 0
         self._steps: dict[Any, set[int]] = {}  # places of steps: the parameters stepped on
@@ -101,13 +101,10 @@ class GradientCut(Rule):
         # checkpoints without a graph before them, and what is trained in them
         self._again: dict[int, tuple[Op, list[Any]]] = {}
         self._lost: set[int] = set()  # parameters of which a loss was made that no backward ran on
-        # by place: backward calls in which nothing has arrived behind it
-        self._flat: dict[Any, int] = {}
+        self._copied_in: dict[Any, int] = {}  # by place of a copy: the last backward call
         # parameters behind a term of the loss that was told of: with it they would learn
         self._behind_terms: set[int] = set()
         self._judged: list[Judged] = []  # in the loss whose step is to come
-        # by place of a sample: steps on what it was drawn from, and not on what judges it
-        self._alone: dict[Any, int] = {}
         # by place of a backward call: what the step after it moves
         self._moved: dict[Any, set[int]] = {}
         self._last: Site | None = None  # the backward call before the next step
@@ -133,7 +130,7 @@ class GradientCut(Rule):
             return
         if read.how != "int":
             self._numbers.add(read)
-        seen = self._read_at[read.site] = self._read_at.get(read.site, 0) + 1
+        seen = self.count("read_at", read.site)
         if seen <= 4 * _LOOKS or seen & (seen - 1) == 0:
             self._reads.append((read, leaves_before([value])))
 
@@ -144,7 +141,7 @@ class GradientCut(Rule):
             self._bare.add(event.site.key)
         # what the loss reaches may be another thing once the program has done something new
         place = event.site, self.session.recorder.rest.changes
-        looked = self._looked[place] = self._looked.get(place, 0) + 1
+        looked = self.count("looked", place)
         if looked <= _LOOKS or looked & (looked - 1) == 0:
             for cut in self._find(event.roots, event.site):
                 held = self._cuts.get(cut.site)
@@ -200,8 +197,7 @@ class GradientCut(Rule):
                         else f"is turned into a plain number by `{read.how}`"
                     )
                 key = site, "term"
-                self._flat[key] = self._flat.get(key, 0) + 1
-                if self._flat[key] == _LOOKS:
+                if self.count("term", key) == _LOOKS:
                     self._behind_terms.update(leaves_before([source]))
                     self.report(
                         site,
@@ -252,9 +248,8 @@ class GradientCut(Rule):
             if not hot or not layers or likely:
                 continue
             site, how = where_cut(o)
-            count = self._flat[site] = self._flat.get(site, 0) + 1
             leaves = leaves_before(hot)
-            if count == _LOOKS and leaves and leaves.keys() & self._fed:
+            if self.count("cut", site) == _LOOKS and leaves and leaves.keys() & self._fed:
                 self._tell(
                     _Cut(site, how, leaves, first_name(leaves), hot[0].shape, None),
                     leaves,
@@ -269,8 +264,11 @@ class GradientCut(Rule):
         graph = list(ancestors(roots, limit=5000))
         for op, passed, other in cancelled(graph):
             leaves = leaves_before([passed])
-            count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
-            if count == _LOOKS and leaves and not leaves.keys() & leaves_before([other]).keys():
+            if (
+                self.count("cancelled", op.site) == _LOOKS
+                and leaves
+                and not leaves.keys() & leaves_before([other]).keys()
+            ):
                 self._bypassed(
                     op,
                     passed,
@@ -285,8 +283,7 @@ class GradientCut(Rule):
         leaves = leaves_before([compared])
         if not leaves or leaves.keys() & leaves_before(taken).keys():
             return
-        count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
-        if count == _LOOKS:
+        if self.count("looked up", op.site) == _LOOKS:
             self._bypassed(
                 op,
                 compared,
@@ -315,17 +312,13 @@ class GradientCut(Rule):
             if o.name in FLAT and not o.inplace:
                 for v in o.inputs[:1]:
                     if is_hot(v) and (leaves := leaves_before([v])):
-                        around = way_around(o, v, graph)
                         how = f"goes through `{o.name}`, whose derivative is zero everywhere"
-                        place = cause_site(o) if around is None else cause_site(around)
-                        self._doubted.append(
-                            (
-                                place,
-                                how if around is None else f"{how}, and the path around it is cut",
-                                v,
-                                leaves,
-                            )
-                        )
+                        beside = way_around(o, v, graph)
+                        if beside is not None:
+                            how += ", and the path around it is cut"
+                        elif (beside := _cancelled_beside(o, graph)) is not None:
+                            how += ", and the path around it cancels itself"
+                        self._doubted.append((cause_site(beside or o), how, v, leaves))
             elif o.name in custom:
                 given = arguments_of(o)
                 for k, v in enumerate(given):
@@ -350,8 +343,7 @@ class GradientCut(Rule):
             if place in places:
                 continue
             places.add(place)
-            count = self._flat[place] = self._flat.get(place, 0) + 1
-            if count == _LOOKS:
+            if self.count("settled", place) == _LOOKS:
                 self._tell(
                     _Cut(place, how, leaves, first_name(leaves), value.shape, event.site),
                     leaves,
@@ -462,7 +454,7 @@ class GradientCut(Rule):
         if any(o is op for o in ancestors(event.roots)):
             value = self.session.recorder.value
             leaves = {v.id: v for p in held if (v := value(p)).id not in self._fed}
-            count = self._flat[op.site] = self._flat.get(op.site, 0) + 1
+            count = self.count("computed again", op.site)
             if leaves and count == _LOOKS:
                 self._tell(
                     _Cut(
@@ -490,11 +482,10 @@ class GradientCut(Rule):
                 if tensor is not None and number_of(tensor) in recorder.copies_within and not a.onto
                 else None
             )
-            if place is None or self._flat.get(("copy", place), -1) == event.number:
+            if place is None or self._copied_in.get(place) == event.number:
                 continue
-            self._flat["copy", place] = event.number
-            count = self._flat[place] = self._flat.get(place, 0) + 1
-            if count == _LOOKS:
+            self._copied_in[place] = event.number
+            if self.count("copied", place) == _LOOKS:
                 self.report(
                     place,
                     "a layer is copied here in every forward: the copy gets the gradient and is discarded, so the layer itself never learns.",
@@ -509,12 +500,11 @@ class GradientCut(Rule):
                 continue
             place = hook_line(hooked.hook) or hooked.site
             name = f"hook {key}" if hooked.leaf else str(place)
-            count = self._flat[name] = self._flat.get(name, 0) + 1
-            if count == _LOOKS:
+            if self.count("hooked", name) == _LOOKS:
                 self.report(
                     place,
                     "a gradient hook returns only zeros here: nothing before it learns.",
-                    evidence={"registered_at": str(hooked.site), "backward_calls": count},
+                    evidence={"registered_at": str(hooked.site), "backward_calls": _LOOKS},
                     fix="return None (or the gradient) to leave it unchanged",
                 )
 
@@ -547,8 +537,7 @@ class GradientCut(Rule):
             if not source & stepped or judge & stepped:
                 continue
             site, how = where_cut(drawn)
-            count = self._alone[site] = self._alone.get(site, 0) + 1
-            if count == _LOOKS:
+            if self.count("alone", site) == _LOOKS:
                 leaves = {i: v for i, v in leaves_before([value]).items() if i in source}
                 self._tell(
                     _Cut(site, how, leaves, first_name(leaves), value.shape, None),
@@ -652,6 +641,16 @@ def _is_element(value: Value) -> bool:
     """Whether a number is one of several, as a loop over rows has it."""
     made = value.producer
     return made is not None and made.name in VIEWS and any(v.numel > 1 for v in made.inputs[:1])
+
+
+def _cancelled_beside(flat: Op, graph: list[Op]) -> Op | None:
+    """The `x + (q - x)` of a q that comes from an operation without a derivative: the gradient of x
+    is cancelled by that of -x, since the difference is not detached.
+    """
+    for op, _, left in cancelled(graph):
+        if any(o is flat for o in lineage(left, _SCALED, 12)):
+            return op
+    return None
 
 
 def _of_weights(cut: tuple[Op, Value], term: Value) -> bool:

@@ -76,7 +76,6 @@ class InplaceBreaksBackward(Rule):
         self._writes: deque[_Write] = deque(maxlen=4096)
         self._steps: deque[tuple[int, Site | None, str]] = deque(maxlen=8)
         self._hidden = False
-        self._looked: dict[Any, int] = {}
         # (weak reference to an array, a tensor of the same memory)
         self._shared: deque[tuple[Any, Value]] = deque(maxlen=16)
 
@@ -219,7 +218,7 @@ class InplaceBreaksBackward(Rule):
         """
         if not self._hidden:
             return
-        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
+        looked = self.count("looked", event.site)
         hidden = [w for w in self._writes if w.hidden]
         if looked > 64 or not hidden:
             return

@@ -33,8 +33,6 @@ class MaskInverted(Rule):
     def __init__(self) -> None:
         # tokens by their shape, and the number of the operation that used them
         self._tokens: dict[tuple[int, ...], tuple[int, Any]] = {}
-        self._looked: dict[Any, int] = {}
-        self._seen: dict[Any, int] = {}
         self._fine: set[Any] = set()
 
     def on_op(self, op: Op) -> None:
@@ -52,8 +50,7 @@ class MaskInverted(Rule):
                 self._attention(op)
 
     def _due(self, op: Op) -> bool:
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        return looked <= LOOKS
+        return self.count("looked", op.site) <= LOOKS
 
     def _note(self, op: Op) -> None:
         ids = (
@@ -209,8 +206,7 @@ class MaskInverted(Rule):
         return made.site if made is not None else op.site
 
     def _count(self, place: Site | None, message: str, evidence: dict[str, Any], fix: str) -> None:
-        count = self._seen[place] = self._seen.get(place, 0) + 1
-        if count == TIMES and place not in self._fine:
+        if self.count("seen", place) == TIMES and place not in self._fine:
             self.report(place, message, evidence=evidence, fix=fix)
 
 

@@ -28,7 +28,6 @@ class PaddingRead(Rule):
 
     def __init__(self) -> None:
         self._layers: dict[int, tuple[Op, int, float]] = {}  # by number: op, time axis, padded
-        self._count: dict[Any, int] = {}
         # by number: what took a last state, and its layer. Told where a linear layer reads it: what
         # a decoder begins with is often the state after the padding, and learns to be.
         self._last: dict[int, tuple[Op, Op, float]] = {}
@@ -123,8 +122,7 @@ class PaddingRead(Rule):
         if not _is_padding(array == last) or kept[:, -1].mean() >= _PADDED:
             return
         site = cause_site(op)
-        self._count[site, "index"] = self._count.get((site, "index"), 0) + 1
-        if self._count[site, "index"] == _TIMES:
+        if self.count("seen", site, "index") == _TIMES:
             self.report(
                 site,
                 f"padding_idx={padding}, and the sequences end with token {last}: the vector of token {padding}, which stands inside of them, "
@@ -151,8 +149,7 @@ class PaddingRead(Rule):
         if hidden is None or dim % 3 != (0 if turned else 1) or not _is_padding(hidden):
             return
         padded = float(hidden[:, -1].mean())
-        self._count[op.site] = self._count.get(op.site, 0) + 1
-        if self._count[op.site] == _TIMES:
+        if self.count("seen", op.site) == _TIMES:
             self.report(
                 op.site,
                 f"{padded:.0%} of the sequences end with padding, and this mean is over all places: padding is in the sum and in the "
@@ -201,8 +198,7 @@ class PaddingRead(Rule):
                 return
             if made.number in self._one_token:
                 taken, layer = self._one_token.pop(made.number)
-                self._count[taken.site, "both"] = self._count.get((taken.site, "both"), 0) + 1
-                if self._count[taken.site, "both"] == _TIMES:
+                if self.count("seen", taken.site, "both") == _TIMES:
                     self.report(
                         taken.site,
                         f"this {layer.name.upper()} reads both ways, and only the outputs at the last place are used: there, its backward half has "
@@ -226,8 +222,7 @@ class PaddingRead(Rule):
             return
         taken, layer, padded = self._last.pop(made.number)
         site = taken.site
-        self._count[site] = self._count.get(site, 0) + 1
-        if self._count[site] == _TIMES:
+        if self.count("seen", site) == _TIMES:
             self.report(
                 site,
                 f"the last state of {layer.name.upper()} is read, and {padded:.0%} of the sequences end with padding: "

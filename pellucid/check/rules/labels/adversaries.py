@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...events import VIEWS, Backward, ModuleCall, Op, Site, Step, Value, lineage
+from ...events import VIEWS, Backward, ModuleCall, Op, Step, Value, lineage
 from ...numbers import number_of
 from ...rule import Rule
 from ..losses.origin import learned_from
@@ -40,7 +40,6 @@ class GeneratorLabels(Rule):
         self._waiting: list[_Verdict] = []  # of backward calls since the last step
         # by parameters of the adversary: labels that it has learned for a generator's output
         self._learned: dict[frozenset[int], set[float]] = {}
-        self._counts: dict[Site | None, int] = {}
 
     def on_op(self, op: Op) -> None:
         """A loss with the same label for all rows."""
@@ -86,8 +85,7 @@ class GeneratorLabels(Rule):
                     self._told(held)
 
     def _told(self, held: _Verdict) -> None:
-        count = self._counts[held.op.site] = self._counts.get(held.op.site, 0) + 1
-        if count == TIMES:
+        if self.count("told", held.op.site) == TIMES:
             self.report(
                 held.op.site,
                 f"the generator is trained to get the label {held.label:g}, which the discriminator learns for generated samples: "

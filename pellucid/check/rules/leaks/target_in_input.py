@@ -45,8 +45,6 @@ class TargetInInput(Rule):
         self._called: Site | None = None
         self._kind: Any = None  # the class of the data set that gave a batch last
         self._loader: Site | None = None
-        self._calls: dict[Site | None, int] = {}
-        self._equal: dict[Site | None, int] = {}
         self._call: ModuleCall | None = None  # the last of a model
         self._batches: set[int] = set()  # ids of the tensors of the last batch
         self._spoiled = Repeated(looks=LOOKS, times=STEPS)
@@ -63,7 +61,7 @@ class TargetInInput(Rule):
         x, self._given, self._called = call.inputs[0], None, call.site
         if not x.requires_grad:
             self._call = call  # of no loss, which is a module, too
-        looks = self._calls[call.site] = self._calls.get(call.site, 0) + 1
+        looks = self.count("called", call.site)
         self._input = x if looks <= STEPS and not x.requires_grad else None
         if (
             looks <= LOOKS
@@ -113,8 +111,7 @@ class TargetInInput(Rule):
             rolled = self._rolled()
             if rolled is None:
                 return
-        times = self._equal[op.site] = self._equal.get(op.site, 0) + 1
-        if times == STEPS:
+        if self.count("equal", op.site) == STEPS:
             what = (
                 f"column {at} of"
                 if given.ndim == 2 and at < shape[1] - 1
@@ -167,8 +164,7 @@ class TargetInInput(Rule):
                     continue
                 if made.name in _WINDOWS and not _centered(made):
                     continue
-                times = self._equal[made.site] = self._equal.get(made.site, 0) + 1
-                if times == STEPS:
+                if self.count("equal", made.site) == STEPS:
                     self.report(
                         made.site,
                         f"this {made.name} includes the value that is to be predicted: input and target are cut from the same places of it and "

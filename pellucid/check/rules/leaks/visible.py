@@ -43,8 +43,6 @@ class TargetVisible(Rule):
     def __init__(self) -> None:
         # by number of an embedding: its tokens, which may be gone when the loss is computed
         self._tokens: dict[int, Any] = {}
-        self._seen: dict[tuple[Site | None, str], int] = {}  # by place and kind: how often
-        self._looked: dict[Site | None, int] = {}
         self._share = 0.0  # of the tokens that a masked model sees and is to predict
         self._next = False  # whether a loss has targets that are the next tokens
         # by number of an operation with a mask: whether a place sees the next one all the same
@@ -65,8 +63,7 @@ class TargetVisible(Rule):
         if both is None or both[1].is_floating_point or both[1].numel < MANY:
             return
         scores, target = both
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        if looked > 8:
+        if self.count("looked", op.site) > 8:
             return
         wanted = target.numpy()
         if wanted is None:
@@ -120,8 +117,7 @@ class TargetVisible(Rule):
         if both is None or both[1].ndim < 2 or not MANY <= both[1].numel <= LARGE:
             return
         scores, target = both
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        if looked > 8:
+        if self.count("looked", op.site) > 8:
             return
         made = list(ancestors([scores], limit=20_000))
         length = target.shape[-1]
@@ -155,8 +151,7 @@ class TargetVisible(Rule):
             if after != [False, True] or self._next:
                 continue
             chosen = _put_together(target)
-            seen = self._seen[op.site, "twice"] = self._seen.get((op.site, "twice"), 0) + 1
-            if seen == TIMES:
+            if self.count("seen", op.site, "twice") == TIMES:
                 self.report(
                     chosen.site if chosen is not None and chosen.site is not None else op.site,
                     "the target of each position is the token after the next one: the labels are shifted by one twice.",
@@ -208,8 +203,7 @@ class TargetVisible(Rule):
             self._tokens[op.number] = array.copy()
 
     def _count(self, op: Op, site: Any, kind: str, shape: tuple[int, ...]) -> None:
-        count = self._seen[site, kind] = self._seen.get((site, kind), 0) + 1
-        if count != TIMES:
+        if self.count("seen", site, kind) != TIMES:
             return
         evidence = {"tokens": list(shape), "loss": str(op.site), "step": self.step}
         if kind == "same":
@@ -331,9 +325,20 @@ def _position_by_position(made: list[Op], embedded: Op, shape: tuple[int, ...]) 
     return True
 
 
+def _product(scores: Any, through: frozenset[str]) -> Op | None:
+    """The product of two values that scores are."""
+    for op in lineage(scores, through, 6):
+        if op.name in ("matmul", "bmm", "einsum") and len(op.inputs) == 2:
+            return op
+    return None
+
+
 def _unmasked(made: list[Op], embedded: Op, length: int, seen: dict[int, bool]) -> Iterator[Op]:
-    """Operations behind the scores that mix all places of these tokens."""
+    """Operations behind the scores that mix all places of these tokens. Cross-attention does not: it
+    looks from these tokens at others.
+    """
     for op in made:
+        both: tuple[Any, ...] = op.inputs[:1]  # all of these must be made of the tokens
         if op.name == "scaled_dot_product_attention":
             free = (op.arg("attn_mask") is None or seen.get(op.number, False)) and not op.arg(
                 "is_causal", False
@@ -342,8 +347,9 @@ def _unmasked(made: list[Op], embedded: Op, length: int, seen: dict[int, bool]) 
                 isinstance(v := op.args.get(k), Value) and v.ndim > 2 and v.shape[-2] == length
                 for k in ("query", "key")
             )
+            both = op.inputs[:2]
         elif op.name == "multi_head_attention_forward":
-            query, key = op.args.get("query"), op.args.get("key")
+            both = query, key = op.args.get("query"), op.args.get("key")
             mixes = (
                 (op.arg("attn_mask") is None or seen.get(op.number, False))
                 and not op.arg("is_causal", False)
@@ -354,22 +360,16 @@ def _unmasked(made: list[Op], embedded: Op, length: int, seen: dict[int, bool]) 
             )
         elif op.name == "softmax":
             x = op.args.get("input")
-            mixes = (
-                isinstance(x, Value)
-                and x.ndim > 2
-                and x.shape[-2:] == (length, length)
-                and any(
-                    o.name in ("matmul", "bmm", "einsum") and len(o.inputs) == 2
-                    for o in lineage(x, _SCALED, 6)
-                )
-                or seen.get(op.number, False)
-                and isinstance(x, Value)
-                and x.ndim > 2
-                and x.shape[-2:] == (length, length)
-            )
+            if not isinstance(x, Value) or x.ndim < 3 or x.shape[-2:] != (length, length):
+                continue
+            found = _product(x, _SCALED)
+            mixes = found is not None or seen.get(op.number, False)
+            if found is None and mixes:
+                found = _product(x, _SCALED | {"add", "masked_fill"})
+            both = found.inputs if found is not None else op.inputs
         elif op.name in ("lstm", "gru", "rnn"):
             mixes = bool(op.arg("bidirectional", False))
         else:
             continue
-        if mixes and any(o is embedded for o in ancestors(op.inputs, limit=20_000)):
+        if mixes and all(any(o is embedded for o in ancestors([v], limit=20_000)) for v in both):
             yield op

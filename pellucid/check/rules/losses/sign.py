@@ -66,7 +66,6 @@ class LossSign(Rule):
         # by number of a Value: what of a distribution it is, and whether it is about a sample
         self._told: dict[int, tuple[str, bool]] = {}
         self._optimizers: list[OptimizerInfo] = []
-        self._looked: dict[Site | None, int] = {}
         self._seen: dict[Any, list[Any]] = {}  # by kind and place: how often, what to say
         self._lowest: dict[int, Op] = {}  # the smaller sides of quantile losses, by number
         self._signs: dict[str, set[int]] = {}  # by kind of a loss of the library: its signs
@@ -164,8 +163,7 @@ class LossSign(Rule):
         """The terms of a loss."""
         if event.how != "backward" or len(event.roots) != 1 or event.roots[0].numel != 1:
             return
-        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
-        if looked > LOOKS:
+        if self.count("looked", event.site) > LOOKS:
             return
         turned = -1 if any(g.get("maximize") for o in self._optimizers for g in o.groups) else 1
         root = event.roots[0]

@@ -27,9 +27,6 @@ class SimilarityWrong(Rule):
     ops = ("matmul", "mm", "bmm", "cross_entropy", "log_softmax", "logsumexp")
     supersedes = ("loss-at-chance",)
 
-    def __init__(self) -> None:
-        self._count: dict[Any, int] = {}
-
     def on_op(self, op: Op) -> None:
         """Similarities are computed, or become a loss."""
         if not op.grad_enabled:
@@ -164,7 +161,7 @@ class SimilarityWrong(Rule):
             made = _product_of(value)
         if made is None or len(made.inputs) != 2 or not isinstance(target, Value):
             return
-        looked = self._count[op.site, "looked"] = self._count.get((op.site, "looked"), 0) + 1
+        looked = self.count("seen", op.site, "looked")
         labels = target.numpy() if looked <= 8 else None
         if labels is None or labels.shape != (value.shape[0],) or labels.dtype.kind != "i":
             return
@@ -181,8 +178,7 @@ class SimilarityWrong(Rule):
             )
 
     def _again(self, site: Any) -> bool:
-        self._count[site] = self._count.get(site, 0) + 1
-        return self._count[site] == _TIMES
+        return self.count("seen", site) == _TIMES
 
 
 def _views_at(product: Op) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...events import VIEWS, Backward, Op, Site, Value, ancestors, lineage, made_by
+from ...events import VIEWS, Backward, Op, Value, ancestors, lineage, made_by
 from ...rule import Rule
 from .origin import Repeated
 
@@ -28,8 +28,6 @@ class VarianceAsDeviation(Rule):
 
     def __init__(self) -> None:
         self._repeated = Repeated(looks=16, times=TIMES)
-        self._looked: dict[Site | None, int] = {}
-        self._seen: dict[Site | None, int] = {}
 
     def on_op(self, op: Op) -> None:
         """A loss that takes a variance; a sum of data and noise."""
@@ -103,8 +101,7 @@ class VarianceAsDeviation(Rule):
 
     def on_backward_begin(self, event: Backward) -> None:
         """A loss with a divergence of a latent variable."""
-        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
-        if looked > LOOKS:
+        if self.count("looked", event.site) > LOOKS:
             return
         graph = list(ancestors(event.roots, limit=20_000))
         if not any(o.name == "exp" for o in graph):
@@ -116,8 +113,7 @@ class VarianceAsDeviation(Rule):
             made = _scales_noise(op)
             if made is None or made.inputs[0].number not in variances:
                 continue
-            count = self._seen[made.site] = self._seen.get(made.site, 0) + 1
-            if count == TIMES:
+            if self.count("seen", made.site) == TIMES:
                 self.report(
                     made.site,
                     "exp(v) is used as the standard deviation of the noise here, but as the "

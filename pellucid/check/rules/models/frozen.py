@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from ...events import Failure, ModuleCall, Op, OptimizerInfo, Site, Step, Value
+from ...events import Failure, Loaded, ModuleCall, Op, OptimizerInfo, Site, Step, Value
 from ...numbers import number_of
 from ...rule import Rule
 from ..source.places import (
@@ -29,7 +29,7 @@ from .frozen_names import (
     texts_in,
     within,
 )
-from .thawing import Waiting
+from .thawing import Fresh, Waiting
 
 _PRODUCTS = (
     "matmul",
@@ -98,6 +98,7 @@ class ParamFrozen(Rule):
         # by id of a tensor that stands where a weight should: the step at which it was last seen
         self._plain: dict[int, int] = {}
         self._waiting = Waiting(self)
+        self._fresh = Fresh(self)
         self._constants = Constants(self)
         self._last: dict[int, Value] = {}  # by root module: the weight of the last product in it
         self._since = 0  # the step at which the last optimizer was made
@@ -128,6 +129,10 @@ class ParamFrozen(Rule):
                 if self._frozen.pop(value.id, None) is not None and len(self._freed) < 10_000:
                     self._freed[value.id] = value
                 self._waiting.thawed()
+
+    def on_loaded(self, event: Loaded) -> None:
+        """What has values of its own now."""
+        self._fresh.loaded(event)
 
     # ---- a tensor in the place of a parameter ------------------------------------------------------------------------
     def _weight(self, op: Op) -> None:
@@ -318,6 +323,7 @@ class ParamFrozen(Rule):
                     self._half_layers()
                     self._new_head()
                     self._added()
+                    self._fresh.step(self._stepped)
 
     def _by_default(self, frozen: list[Value]) -> None:
         """`nn.Embedding.from_pretrained(vectors)` freezes, unless it is told not to."""
@@ -522,6 +528,7 @@ class ParamFrozen(Rule):
         program set; `==` for `=`.
         """
         self._constants.finish()
+        self._fresh.finish()
         self._waiting.finish()
         for what, count in self._idle.values():
             if count >= 2:

@@ -1,14 +1,22 @@
-"""Parameters that are frozen for a while and never unfrozen."""
+"""Parameters that are frozen for a while and never unfrozen, and new ones that are frozen by the line
+that freezes what was loaded.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
+import weakref
 from typing import Any
 
-from ...events import OptimizerInfo, Step, Value
+from ...events import Loaded, OptimizerInfo, Step, Value
 from ...recording.names import locals_of
+from ...recording.signatures import RANDOM
 from ..source.places import Place, function_around, tree, walk
+from .frozen_names import test_around
+
+_CONSTANT = frozenset({"fill", "zero", "zeros", "ones", "empty"})
+_MOST = 20_000  # parameters
 
 
 class Waiting:
@@ -292,3 +300,76 @@ def _number(node: ast.expr, space: dict[str, Any]) -> int | None:
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         value = getattr(space.get(node.value.id), "__dict__", {}).get(node.attr)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class Fresh:
+    """Keeps which parameters have values that something gave them, for a rule. A parameter that has
+    none, is frozen together with some that have, and is not the only new one: others are trained.
+    """
+
+    def __init__(self, rule: Any) -> None:
+        self.rule = rule
+        self._loaded: dict[int, weakref.ref[Any]] = {}  # by id: its tensor
+        # by place: names of what is new there, and how many others are frozen with it
+        self._found: dict[Any, tuple[list[Value], int, str]] = {}
+
+    def loaded(self, event: Loaded) -> None:
+        """A state was given to a module: all but its missing keys."""
+        if len(self._loaded) > _MOST or not event.given:
+            return
+        missing = set(event.missing)
+        taken = [p for path, p in event.module.named_parameters() if path not in missing]
+        if len(event.given) == len(event.unexpected):
+            return
+        value = self.rule.session.recorder.value
+        self._loaded.update({value(p).id: weakref.ref(p) for p in taken})
+
+    def _known(self, value: Value) -> bool:
+        held = self._loaded.get(value.id)
+        return held is not None and held() is value.tensor
+
+    def _new(self, value: Value, stepped: set[int]) -> bool:
+        """Whether a parameter has the values that its layer was made with."""
+        made = self.rule.session.recorder.filled.get(value.id)
+        fresh = made is None or made.name in RANDOM or made.name in _CONSTANT
+        return fresh and value.id not in stepped and not self._known(value)
+
+    def step(self, stepped: set[int]) -> None:
+        """An optimizer goes on with what is not frozen."""
+        if not self._loaded:
+            return
+        recorder = self.rule.session.recorder
+        for root in recorder.names.roots():
+            values = [recorder.value(p) for p in root.parameters()]
+            if not any(v.requires_grad and self._new(v, set()) for v in values):
+                continue
+            at: dict[Any, tuple[list[Value], int]] = {}
+            for v in values:
+                place = self.rule.frozen_at(v)
+                if place is not None:
+                    new, others = at.get(place, ([], 0))
+                    known = self._known(v)
+                    if self._new(v, stepped):
+                        new.append(v)
+                    at[place] = new, others + known
+            for place, (new, others) in at.items():
+                if new and others > len(new):
+                    self._found[place] = new, others, recorder.names.root_name(root)
+
+    def finish(self) -> None:
+        """None of them was unfrozen later."""
+        for place, (new, others, title) in self._found.items():
+            if place in self.rule._told or any(self.rule.frozen_at(v) is None for v in new):
+                continue
+            self.rule._told.add(place)
+            names = [v.name or "a parameter" for v in new]
+            test = test_around(place)
+            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+            self.rule.report(
+                Place(place.file, test[0]) if test is not None else place,
+                f"{names[0]}{more} of {title} were in no state that was loaded, and are frozen here with {others} that were: they keep "
+                "the values that their layer was made with, and nothing trains them.",
+                evidence={"parameters": names[:8], "frozen_with_them": others},
+                fix="freeze only what was loaded: compare whole parts of the name, or `model.backbone.requires_grad_(False)`",
+                severity="warning",
+            )

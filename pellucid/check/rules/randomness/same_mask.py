@@ -400,7 +400,7 @@ class SameMask(Rule):
                 continue
             base = drawn_numbers(noise) if noise.ndim > 1 else None
             if base is not None and base.step < self.step and self._varies(scale, base):
-                self._again(noise, op, lambda _: True, (noise.number, "noise"))
+                self._again(noise, op, lambda _: True, (base.number, "noise"))
 
     def _rescaled(self, op: Op) -> None:
         """`x * keep / (1 - p)`: the factor that makes up for what a mask of zeros and ones drops

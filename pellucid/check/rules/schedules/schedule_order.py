@@ -17,14 +17,14 @@ class SchedulerBeforeOptimizer(Rule):
     summary = "scheduler.step() runs before optimizer.step()"
 
     def __init__(self) -> None:
-        self._backward = -1  # number of the last backward
+        self._reached: set[int] = set()  # ids of leaves that a backward has given a gradient
         self._early: dict[tuple[int, Any], SchedulerStep] = {}  # before the optimizer's first step
         self._between: dict[int, SchedulerStep] = {}  # after the last backward, by optimizer
         self._told: set[Any] = set()
 
     def on_backward(self, event: Backward) -> None:
         """What comes next is to be seen."""
-        self._backward = event.number
+        self._reached.update(a.value.id for a in event.accumulated)
         self._between.clear()
 
     def on_scheduler_step(self, event: SchedulerStep) -> None:
@@ -34,7 +34,7 @@ class SchedulerBeforeOptimizer(Rule):
             return
         key = info.number, str(event.site)
         if info.steps == 0:
-            if self._backward >= 0:
+            if any(v.id in self._reached for v in info.params()):
                 self._between[info.number] = event
             else:
                 self._early.setdefault(key, event)

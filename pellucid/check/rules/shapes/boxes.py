@@ -28,7 +28,6 @@ class BoxFormat(Rule):
     ops = ("sub",)
 
     def __init__(self) -> None:
-        self._looked: dict[Any, int] = {}
         self._seen: dict[Any, list[int]] = {}  # by place: boxes, and how many have no size
         self._told: set[Any] = set()
         self._boxes: dict[Any, bool] = {}  # by place: whether boxes are spoken of
@@ -43,7 +42,7 @@ class BoxFormat(Rule):
             return
         if not self._named(op):
             return
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
+        looked = self.count("looked", op.site)
         out = op.output
         if looked > 64 or out is None or out.numel > _MOST:
             return

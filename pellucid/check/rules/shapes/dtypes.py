@@ -21,9 +21,11 @@ from ...events import (
     Failure,
     LoaderInfo,
     Op,
+    Site,
     Step,
     Value,
     Written,
+    lineage,
     whole_of,
 )
 from ...rule import Rule, cause_site, distinct, median
@@ -59,6 +61,7 @@ _ARITHMETIC = (
     "addcmul",
     "lerp",
 )
+_DIVISIONS = 4  # that left one number each, before one that is computed with is told of
 _APART = 8  # between the whole numbers of which a division leaves one
 _WHOLE = {
     "uint8": (0, 255),
@@ -121,6 +124,8 @@ class DeviceDtypeMixed(Rule):
         self._sixteen_bits = SixteenBits(self)
         # by number of a cast that left one number of many
         self._flattened: dict[int, tuple[Op, list[float]]] = {}
+        # places of divisions that left more than one
+        self._divides: set[Site | None] = set()
         # by place: large numbers of which a tensor each was made
         self._single: dict[Any, set[float]] = {}
         # id of a tensor of a batch -> the data set's tensor, or the loader
@@ -149,9 +154,11 @@ class DeviceDtypeMixed(Rule):
         if op.name in _PERIODIC:
             self._beyond_digits(op)
             return
-        if op.name == "floor_divide":
+        if op.name == "floor_divide" or op.args.get("rounding_mode") is not None:
             self._divided(op, made)
             return
+        if self._flattened and made.is_floating_point and op.name in _ARITHMETIC:
+            self._meets(op)
         if made.dtype in _WHOLE:
             if op.name in _COMPUTED or op.name == "bitwise_not":
                 self._wraps(op, made)
@@ -482,6 +489,21 @@ class DeviceDtypeMixed(Rule):
                 op,
                 [float(before.min()), float(before.max()), float(after.min())],
             )
+        else:
+            self._divides.add(op.site)
+
+    def _meets(self, op: Op) -> None:
+        """What such divisions left is computed with: it becomes a float without a cast."""
+        for value in op.inputs:
+            if value.is_floating_point:
+                continue
+            for made in lineage(value, VIEWS, 8):
+                flat = self._flattened.get(made.number)
+                if flat is None or made.site in self._divides:
+                    continue
+                del self._flattened[made.number]
+                if self.count("meets", made.site) == _DIVISIONS:
+                    self._lost_all(*flat)
 
     # ---- casts -------------------------------------------------------------------------------------------------------
     def _cast(self, op: Op) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...events import VIEWS, Op, Site, Value, made_by
+from ...events import VIEWS, Op, Value, made_by
 from ...rule import Rule
 from ..losses.origin import Repeated
 from ..source.places import Place, tree, walk
@@ -30,7 +30,6 @@ class PositionsOfTheBatch(Rule):
     def __init__(self) -> None:
         # sums of this step: the operation, the batch's size and the number of tokens, and whether batches come first
         self._sums: list[tuple[Op, int, int, Any]] = []
-        self._seen: dict[Site | None, int] = {}
         self._places = Repeated(looks=8, times=4)
         # by model: whether its batches come first
         self._first: Any = weakref.WeakKeyDictionary()
@@ -112,8 +111,7 @@ class PositionsOfTheBatch(Rule):
             per_sample = isinstance(target, Value) and target.ndim == 1 and target.numel == rows
             if not first and not (per_sample and rows != length):
                 continue
-            times = self._seen[added.site] = self._seen.get(added.site, 0) + 1
-            if times == TIMES:
+            if self.count("seen", added.site) == TIMES:
                 self.report(
                     added.site,
                     f"the encodings that are added here differ from sample to sample ({rows} "

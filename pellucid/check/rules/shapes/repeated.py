@@ -23,12 +23,9 @@ class RepeatedIndex(Rule):
     summary = "an indexed += loses sums where an index is repeated"
     ops = ("setitem",)
 
-    def __init__(self) -> None:
-        self._seen: dict[Any, int] = {}  # by place: how often
-
     def on_op(self, op: Op) -> None:
         """`out[index] = out[index] + x`, of which two entries are the same."""
-        times = self._seen[op.site] = self._seen.get(op.site, 0) + 1
+        times = self.count("seen", op.site)
         if times > 8 and times & (times - 1):
             return
         target, value = op.args["input"], op.args["value"]

@@ -49,9 +49,7 @@ class LeftoverGradients(_Gradients):
         # the last backward, what it was called on, and places where it was a part of the next one
         self._first: tuple[_Pass, tuple[Value, ...]] | None = None
         self._looks = 0
-        self._twice: dict[Site, int] = {}
         self._attacks: dict[int, set[int]] = {}  # by number of a backward: inputs that it reached
-        self._left: dict[Site, int] = {}  # by place of such a call: steps that used it
         self._meant: set[Any] = set()  # pairs of which both optimizers use the second
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -118,7 +116,7 @@ class LeftoverGradients(_Gradients):
             return
         numbers = {v.number for v in roots}
         if any(v.number in numbers for o in _sums(event.roots) for v in o.inputs):
-            count = self._twice[before.site] = self._twice.get(before.site, 0) + 1
+            count = self.count("twice", before.site)
             if count == TIMES:
                 self.report(
                     before.site,
@@ -155,7 +153,7 @@ class LeftoverGradients(_Gradients):
             ]
             if not others or any(s is None or s.code is p.site.code for s in others):
                 continue
-            count = self._left[p.site] = self._left.get(p.site, 0) + 1
+            count = self.count("left", p.site)
             if count == TIMES:
                 self.report(
                     p.site,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 
 from ...events import Backward, Op, OptimizerInfo, Site, Step, Update
 from ..source.places import Place, tree, uncalled, walk
 from .gradients import _Gradients, _Pass
 from .new_instead import NewInstead
+from .unmoved import Unmoved
 
 
 def _unmet(site: Site | None, optimizer: str) -> Place | None:
@@ -33,6 +35,7 @@ class BackwardWithoutStep(_Gradients):
     severity = "error"
     summary = "gradients are computed and never applied"
     ops = (*_Gradients.ops, "add", "sub")
+    wants_updates = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,6 +51,10 @@ class BackwardWithoutStep(_Gradients):
         self._together: dict[str, tuple[int, Step, int]] = {}
         # by the same: fewer of them that were cleared unused, how often
         self._rest: dict[str, tuple[int, int]] = {}
+
+    @functools.cached_property
+    def _unmoved(self) -> Unmoved:
+        return Unmoved(self.session)
 
     def on_op(self, op: Op) -> None:
         """A gradient is read, zeroed, or goes into a new tensor."""
@@ -141,6 +148,7 @@ class BackwardWithoutStep(_Gradients):
 
     def on_step(self, event: Step) -> None:
         """Applied."""
+        self._unmoved.step(event)
         values = event.optimizer.params()
         self._stepped.update(v.id for v in values)
         used = self.use(values)
@@ -164,6 +172,14 @@ class BackwardWithoutStep(_Gradients):
                 f"this creates a new tensor from {leaf.name or 'a parameter'}, whose gradients nothing applies: the parameter itself never changes.",
                 evidence={"times": times, "shape": list(leaf.shape)},
                 fix="update it in place: `p.sub_(lr * p.grad)` or `p -= lr * p.grad`, inside `torch.no_grad()`",
+            )
+        for written, kind, steps in self._unmoved.found():
+            self.report(
+                written,
+                f"none of the {steps} steps of {kind} that were looked at changed any parameter, although there were gradients: "
+                "a new tensor with the same name is not the parameter.",
+                evidence={"optimizer": kind, "steps": steps},
+                fix="change it in place: `p.sub_(lr * update)`, inside `torch.no_grad()`",
             )
         self._one_of_several()
         self._left_over()

@@ -95,10 +95,6 @@ class OfTargets(Rule):
 
     ops: ClassVar[tuple[str, ...]] = (*_COMPARED, "sub")
 
-    def __init__(self) -> None:
-        self._looked: dict[Any, int] = {}
-        self._seen: dict[Any, int] = {}
-
     def on_op(self, op: Op) -> None:
         """A prediction is compared with a target."""
         if not op.grad_enabled or len(op.inputs) < 2:
@@ -113,8 +109,7 @@ class OfTargets(Rule):
             return
         if not any(v.requires_grad for v in values):
             return
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        if looked > LOOKS:
+        if self.count("looked", op.site) > LOOKS:
             return
         for target, value in (values, values[::-1]):
             if value.requires_grad and (found := bootstrap(target)) is not None:
@@ -126,8 +121,7 @@ class OfTargets(Rule):
 
     def again(self, site: Site | None) -> bool:
         """Whether a place has been seen often enough, now."""
-        count = self._seen[site] = self._seen.get(site, 0) + 1
-        return count == TIMES
+        return self.count("seen", site) == TIMES
 
 
 class TerminalNotMasked(OfTargets):
@@ -182,8 +176,7 @@ class TerminalNotMasked(OfTargets):
         """What the value of the next state is multiplied by: flags of ended episodes as they are
         keep it where the episode has ended, and nowhere else.
         """
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        if looked > 40 * LOOKS or bootstrap(op_value(op)) is None:
+        if self.count("looked", op.site) > 40 * LOOKS or bootstrap(op_value(op)) is None:
             return
         value: Value | None = op.inputs[1]
         while value is not None and value.producer is not None and value.producer.name == "mul":
@@ -309,7 +302,6 @@ class TargetNotDetached(OfTargets):
         self._follows: dict[int, int] = {}  # ids of parameters, and of those they are averages of
         # by id of a leaf: the numbers of the optimizers that have stepped on it
         self._trained: dict[int, set[int]] = {}
-        self._taught: dict[Any, int] = {}  # by place of a teacher's call: losses
         self._logs: dict[int, None] = {}  # numbers of log-probabilities
 
     def on_op(self, op: Op) -> None:
@@ -335,8 +327,7 @@ class TargetNotDetached(OfTargets):
         """
         if not self._follows or event.how != "backward":
             return
-        looked = self._looked[event.site] = self._looked.get(event.site, 0) + 1
-        if looked > LOOKS:
+        if self.count("looked", event.site) > LOOKS:
             return
         leaves = leaves_before(list(event.roots))
         found = [
@@ -378,7 +369,7 @@ class TargetNotDetached(OfTargets):
             or not (value.requires_grad and target.requires_grad and self._trained)
         ):
             return
-        looked = self._looked[op.site, "teacher"] = self._looked.get((op.site, "teacher"), 0) + 1
+        looked = self.count("looked", op.site, "teacher")
         if looked > LOOKS:
             return
         taught, known = leaves_before([value]), leaves_before([target])
@@ -395,8 +386,7 @@ class TargetNotDetached(OfTargets):
         while call is not None and call.parent is not None and _without(call.parent, taught):
             call = call.parent
         site = call.site if call is not None else made.site
-        count = self._taught[site] = self._taught.get(site, 0) + 1
-        if count == 2 * TIMES:
+        if self.count("taught", site) == 2 * TIMES:
             first = next(iter(known.values()))
             self.report(
                 site,
@@ -424,8 +414,7 @@ class TargetNotDetached(OfTargets):
             return
         if not self._logs or not all(v.requires_grad for v in op.inputs):
             return
-        looked = self._looked[op.site] = self._looked.get(op.site, 0) + 1
-        if looked > LOOKS:
+        if self.count("looked", op.site) > LOOKS:
             return
         for log, weight in (op.inputs, op.inputs[::-1]):
             if self._is_log(log) and not self._is_log(weight) and _is_difference(weight):

@@ -39,7 +39,6 @@ class ExplodingGradient(Flowing):
     def __init__(self) -> None:
         # products of many factors that have become huge, in this step
         self._products: list[Op] = []
-        self._huge: dict[Any, int] = {}  # by place: in how many steps
         self._candidate: tuple[Any, str, str, dict[str, Any], Any, float] | None = None
         self._told = False
 
@@ -87,7 +86,7 @@ class ExplodingGradient(Flowing):
                 o.name in ("clamp", "clamp_max", "minimum", "min", "log") for o in users
             ):
                 continue
-            count = self._huge[op.site] = self._huge.get(op.site, 0) + 1
+            count = self.count("huge", op.site)
             leaf = event.accumulated[0].value if event.accumulated else None
             if count >= 3 and leaf is not None and self._candidate is None:
                 self._candidate = (

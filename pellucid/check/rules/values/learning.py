@@ -17,6 +17,7 @@ from ...events import (
     LoaderInfo,
     ModuleCall,
     Op,
+    OptimizerInfo,
     Read,
     Site,
     Value,
@@ -47,6 +48,18 @@ class _Curve:
         self.chance: list[float] = []  # entropy of the labels, for the batches that were looked at
         self.classes = 0
         self.fresh = False  # labels drawn anew in every step
+
+
+class _Rows:
+    """A matrix that began with one number: where it was made, and whether its rows are still alike."""
+
+    __slots__ = ("begun", "moved", "number", "place", "same", "steps")
+
+    def __init__(self, place: Any, begun: int, number: float) -> None:
+        self.place, self.begun, self.number = place, begun, number
+        self.same = True
+        self.steps = 0  # since then, when it was looked at last
+        self.moved = False
 
 
 class LossAtChance(Rule):
@@ -82,7 +95,6 @@ class LossAtChance(Rule):
             int, bool
             # by number of the operation that drew labels: whether the inputs are not made of them
         ] = {}
-        self._visits: dict[Site | None, int] = {}
         self._last = False
         # weak references to arrays that tensors were made of, and to these
         self._memory: list[tuple[Any, Any]] = []
@@ -91,11 +103,9 @@ class LossAtChance(Rule):
         self._wiped: Any = None
         self._wiped_steps: set[int] = set()  # the steps in which it did
         self._weightless: Any = None  # where weights of classes were made that are all zero
-        self._alike: dict[
-            int, tuple[Any, bool, int, float, bool]
-            # by `Value.id`: where it was made, whether its rows are still alike, when, its first
-            # number, whether it has moved
-        ] = {}
+        self._alike: dict[int, _Rows] = {}  # by `Value.id`
+        self._since = 0  # the step at which the last optimizer was made
+        self._last_look = 2  # how many steps after it these were looked at last
 
     @functools.cached_property
     def _same(self) -> Alike:
@@ -155,34 +165,32 @@ class LossAtChance(Rule):
         """Matrices that begin with the same number everywhere, two or more in a row: no unit ever
         differs from the others.
         """
-        if (
-            not self._alike
-            and self.step > 2
-            or len(self._alike) > 64
-            or self.step & (self.step - 1)
-            and self.step > 2
-        ):
+        age = self.step - self._since
+        if len(self._alike) > 64 or age > 2 and not self._alike:
             return
+        if age > 2 and age != self._last_look:
+            if age < 2 * self._last_look:
+                return
+            self._last_look = age
         recorder = self.session.recorder
         for a in event.accumulated:
             value, known = a.value, self._alike.get(a.value.id)
-            if (
-                value.ndim < 2
-                or value.shape[0] < 2
-                or known is None
-                and self.step > 2
-                or known is not None
-                and not known[1]
-            ):
+            if value.ndim < 2 or value.shape[0] < 2:
+                continue
+            if age > 2 if known is None else not known.same:
                 continue
             array = value.numpy()
             same = array is not None and _rows_alike(array)
             if known is not None:
-                moved = same and (bool(np.ptp(array)) or float(array.flat[0]) != known[3])
-                self._alike[value.id] = (known[0], same, self.step, known[3], moved)
+                known.same, known.steps = same, self.step - known.begun
+                known.moved = same and (bool(np.ptp(array)) or float(array.flat[0]) != known.number)
             elif same and not np.ptp(array):
                 place = given(recorder, value) or birthplace(recorder, value)
-                self._alike[value.id] = (place, True, self.step, float(array.flat[0]), False)
+                self._alike[value.id] = _Rows(place, self.step, float(array.flat[0]))
+
+    def on_optimizer(self, event: OptimizerInfo) -> None:
+        """What it is given may begin anew."""
+        self._since, self._last_look = self.step, 2
 
     def on_pass(self, event: LoaderInfo) -> None:
         """Labels of a TensorDataset that are random numbers can only be learned by heart."""
@@ -219,7 +227,7 @@ class LossAtChance(Rule):
             if isinstance(given, np.ndarray) and given.ndim and len(self._memory) < 64:
                 self._memory.append((weakref.ref(given), given.ndim))
             return
-        visits = self._visits[op.site] = self._visits.get(op.site, 0) + 1
+        visits = self.count("visits", op.site)
         target, scores = op.args.get("target"), op.args.get("input")
         if visits > 64 or not isinstance(target, Value) or not isinstance(scores, Value):
             return
@@ -311,9 +319,9 @@ class LossAtChance(Rule):
         if self.session.failure is not None:
             return
         held = [
-            (place, moved)
-            for place, same, step, _, moved in self._alike.values()
-            if same and step >= 8 and place is not None
+            (rows.place, rows.moved)
+            for rows in self._alike.values()
+            if rows.same and rows.steps >= 8 and rows.place is not None
         ]
         alike = [place for place, _ in held]
         if len(alike) >= 2 or any(moved for _, moved in held):
