@@ -159,7 +159,12 @@ class Primitive:
         Products that the processor computes in two bytes are an exception
         (`arrays.halves.native_products`).
         """
-        return self.outputs == 1 and not self.view and "passes" not in self.traits
+        return (
+            self.outputs == 1
+            and not self.view
+            and "passes" not in self.traits
+            and not getattr(self.vjp, "rounds", False)
+        )
 
     def _make_plan(self, needs: tuple[bool | None, ...]) -> BackwardPlan:
         entries: list[tuple[str, int]] = []

@@ -5,6 +5,7 @@ backward needs it.
 from __future__ import annotations
 
 import enum
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,6 +16,7 @@ from .._pytree import tree_map
 from ..autograd.graph import saved_tensors_hooks
 from ..core import reverse, tracing
 from ..core.bind import wrap
+from ..core.display.packing import noting, repeating
 from ..core.function import Function
 from ..core.interpret import playing, thread
 from ..core.modes import enable_grad, no_grad
@@ -212,7 +214,7 @@ def checkpoint(
         )
     frame = _Frame(lambda: function(*args, **kwargs), preserve, second, determinism_check, stop)
     frame.debug = debug if _debug[0] is None else bool(_debug[0])
-    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+    with saved_tensors_hooks(frame.pack, frame.unpack), first, noting(frame.answers):
         result = function(*args, **kwargs)
     frame.ended = True
     return result
@@ -224,7 +226,8 @@ class _Stop(Exception):  # noqa: N818 (no error)
 
 class _Frame:
     """One checkpointed call: how many tensors it saved, what they looked like, and those computed
-    again.
+    again. What an operation saves depends on who watches: whether it is written down as the steps
+    that it consists of. So the second run takes the paths of the first one.
     """
 
     def __init__(
@@ -239,8 +242,14 @@ class _Frame:
         self.looks: list[tuple[Any, Any]] = []
         self.again_looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
+        self.answers: list[bool] = []  # which operations were one, of those that may be several
         self.ended = False  # the function takes gradients itself before
         self.first = _traced()
+        tracer = tracing.tracer()
+        self.tracer = None if tracer is None else weakref.ref(tracer)
+        self.idle = (
+            None if tracer is None else tracer.idle
+        )  # has one watch that writes nothing down
 
     debug = False
 
@@ -266,15 +275,23 @@ class _Frame:
         def keep(t: Tensor) -> Tensor:
             found.append(wrap(t._array))  # no operation: the one that made it is not finished
             # A tracer must hear of the operation that is running: it goes on to the end.
-            if self.stop and len(found) == len(self.looks) and not tracing.tracer():
+            follows = tracing.tracer() is not None and tracing.tracer().recording
+            if self.stop and len(found) == len(self.looks) and not follows:
                 raise _Stop
             return found[-1]  # the function may take gradients itself
 
-        if tracing.tracer():
-            tracing.tracer().computes_again()
-        again = _traced()
+        tracer, again = tracing.tracer(), _traced()
+        if tracer:
+            tracer.computes_again()
+        here = bool(tracer) and self.tracer is not None and tracer is self.tracer()
+        other = tracer and not here
         try:
             with (
+                tracer.away("a checkpointed function ran before the step")
+                if other
+                else nullcontext(),
+                nullcontext() if self.idle is None or here else self.idle(),
+                repeating(self.answers),
                 playing("autocast", self.autocast),
                 _random_state(self.state),
                 enable_grad(),
@@ -284,7 +301,7 @@ class _Frame:
                 self.again()
         except _Stop:
             pass
-        if again is not None:
+        if here:
             tracing.tracer().computed_again(self.first, again)
         if not self.ended:
             del found[len(self.looks) :]

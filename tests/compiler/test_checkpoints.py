@@ -66,10 +66,15 @@ def test_state_is_written_as_often_as_eagerly(kind, reentrant, backward):
 
 
 @pytest.mark.filterwarnings("ignore")  # of what stays in Python
-@pytest.mark.parametrize("norm", [nn.LayerNorm(4), nn.LayerNorm(4, bias=False), nn.BatchNorm1d(4)])
+@pytest.mark.parametrize(
+    "norm",
+    [nn.LayerNorm(4), nn.LayerNorm(4, bias=False), nn.BatchNorm1d(4), nn.GroupNorm(2, 4)],
+)
 @pytest.mark.parametrize("written", [True, False])
 def test_statistics_are_those_of_the_second_run_where_it_reads_what_was_written_to(norm, written):
-    """A norm's mean and deviation were those of the first run, and its input that of the second."""
+    """A norm's mean and deviation were those of the first run, and its input that of the second; a
+    group norm was several steps in a traced call, and one operation in the second run after it.
+    """
     torch.manual_seed(
         0
     )  # a checkpoint looks at the generator, which is made when it is first asked for

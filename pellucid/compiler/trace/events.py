@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
+from ...core import interpret, observe
 from ...core.tensor import Tensor
 from .recording import Recording
 from .refusal import Refusal
@@ -53,6 +56,28 @@ class Events(Recording):
         """An optimizer leaves out a parameter that has no gradient."""
         if id(tensor) not in self.cleared:
             self.needs_grad.setdefault(id(tensor), False)
+
+    @contextmanager
+    def away(self, reason: str) -> Iterator[None]:
+        """Stop recording for a reason, and see nothing of what runs inside the block."""
+        self.refuse(reason)
+        interpret.pop(self)
+        observe.observers.remove(self)
+        try:
+            yield
+        finally:
+            observe.observers.append(self)
+            interpret.push(self)
+
+    @classmethod
+    @contextmanager
+    def idle(cls) -> Iterator[None]:
+        """Have what runs inside the block take the paths of what is traced; nothing is recorded."""
+        kind: Any = cls
+        made = kind(SimpleNamespace(name_of=lambda array: None, holder_of=lambda array: None))
+        made.refusal = Refusal("nothing is recorded")
+        with made.active():
+            yield
 
     def computes_again(self) -> None:
         """A checkpoint is about to run its function once more, in the backward."""

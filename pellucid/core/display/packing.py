@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import prod
@@ -53,9 +54,41 @@ def pack(
 
 
 def only_saves() -> bool:
-    """Whether those for whom operations leave the fast path look at nothing but what is saved."""
+    """Whether those for whom operations leave the fast path look at nothing but what is saved: then
+    one operation may stand for several steps. A function that runs again to save the same once
+    more answers as it did, whoever watches now.
+    """
     stack = thread.stack
-    return bool(stack.save) and len(stack.all) == len(stack.save) == state.slow
+    alone = bool(stack.save) and len(stack.all) == len(stack.save) == state.slow
+    for answer in beside.answers:
+        alone = answer(alone)
+    return alone
+
+
+@contextmanager
+def _answering(answer: Callable[[bool], bool]) -> Iterator[None]:
+    before = beside.answers
+    beside.answers = (*before, answer)
+    try:
+        yield
+    finally:
+        beside.answers = before
+
+
+def noting(answers: list[bool]) -> AbstractContextManager[None]:
+    """Note down what `only_saves` answers inside the block."""
+
+    def note(alone: bool) -> bool:
+        answers.append(alone)
+        return alone
+
+    return _answering(note)
+
+
+def repeating(answers: Sequence[bool]) -> AbstractContextManager[None]:
+    """Have `only_saves` answer inside the block what was noted down."""
+    left = iter(answers)
+    return _answering(lambda alone: next(left, alone))
 
 
 def hooked() -> bool:
@@ -65,10 +98,11 @@ def hooked() -> bool:
 
 class _Beside(threading.local):
     """What the records' rules may name besides arguments, results and parameters of an operation: what
-    its function was given.
+    its function was given. And who has a say in what `only_saves` answers, the innermost last.
     """
 
     values: dict[str, Any] = {}
+    answers: tuple[Callable[[bool], bool], ...] = ()
 
 
 beside = _Beside()
@@ -210,6 +244,7 @@ def _packed_by_rules(node: Any, save: Callable[[Any], Any], found: Callable[[str
     words = [_word(node.op, *entry) for entry in node.plan.entries]
     group = _Group(kept, lambda values: again(values, *given), [w for w in words if w])
     if thread.stack.tracer is not None:  # which knows the whole of `aux` by what it is
+        group.tracer = weakref.ref(thread.stack.tracer)
         group.traced = dict(zip(words, node.saved, strict=True)).get("aux")
     _kept(
         node,
@@ -232,6 +267,7 @@ class _Group:
         self.kept, self.again, self.words = kept, again, words
         self.made: dict[str, Any] = {}
         self.traced: Any = None
+        self.tracer: Callable[[], Any] = lambda: None
 
     def taker(self, word: str) -> Callable[[Any], Any]:
         return lambda group: group.take(word)
@@ -241,8 +277,8 @@ class _Group:
         if word == self.words[0]:
             made = self.again([v.array() if isinstance(v, Packed) else v for v in self.kept])
             self.made = {w: made[w] for w in self.words}
-            tracer = None if self.traced is None else thread.stack.tracer
-            if tracer is not None and tracer.recording:
+            tracer = thread.stack.tracer
+            if tracer is not None and tracer.recording and tracer is self.tracer():
                 self.made["aux"] = self.traced
         elif word not in self.made:
             self.take(self.words[0])

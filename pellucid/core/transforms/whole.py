@@ -95,6 +95,8 @@ class _Again:
     what is kept, and shapes and dtypes of the rest.
     """
 
+    rounds = True  # its operations do, where gradients of two-byte floats need that
+
     def __init__(
         self, function: Callable[..., Any], names: tuple[str, ...], packs: list[str]
     ) -> None:
