@@ -472,25 +472,32 @@ def polygamma(x: Any, n: int) -> Any:
 # ---- powers and whole numbers -----------------------------------------------------------------
 @_export
 def pow(x: Any, y: Any) -> Any:
-    """x ** y; integers to negative powers are 0, except those of 1 and -1."""
-    if x.dtype in HALVES and hasattr(y, "dtype"):
-        return (
-            pow(x, float(y))
-            if y.ndim == 0 and x.ndim
-            else narrowed(np.power(_wide(x), _wide(y)), x.dtype)
-        )
+    """x ** y; integers to negative powers are 0, except those of 1 and -1. Roots where `y` is a
+    number, not of float16: those differ at -inf and -0.0.
+    """
+    if not hasattr(x, "dtype"):
+        x = asarray(x, y.dtype)
     if x.dtype.kind == "c" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
         return np.square(x) if complex(y) == 2 else x * x * x
-    if x.dtype.kind == "f" and x.dtype not in HALVES and getattr(y, "ndim", 0) == 0 and y == -0.5:
-        return ufuncs.reciprocal(ufuncs.sqrt(x))
     if hasattr(y, "dtype"):
+        if x.dtype in HALVES:
+            return narrowed(pow(_wide(x), _wide(y)), x.dtype)
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)
-        return (chunked(np.power) if _large(x, y) else np.power)(x, y)
+        made = (chunked(np.power) if _large(x, y) else np.power)(x, y)
+        return _no_roots(x, y, made) if y.dtype.kind == "f" else made
     if x.dtype in HALVES:
-        run = fused(_POWERS[y], x) if y in (2, 0.5) else None
-        wide = np.power if y == -0.5 else pow  # as compiled, and as PyTorch for float16
-        return narrowed(wide(_wide(x), y), x.dtype) if run is None else run(x)
+        y = float(asarray(y, x.dtype))
+        run = fused(_POWERS[y], x) if y == 2 or y == 0.5 and x.dtype != np.float16 else None
+        if run is not None:
+            return run(x)
+        if y == -0.5 and x.dtype != np.float16:
+            return narrowed(ufuncs.reciprocal(_wide(pow(x, 0.5))), x.dtype)
+        # an exponent that is an array is no number
+        other = asarray(y, np.float32) if x.dtype == np.float16 else y
+        return narrowed(pow(_wide(x), other), x.dtype)
+    if x.dtype.kind == "f" and y == -0.5:
+        return ufuncs.reciprocal(ufuncs.sqrt(x))
     if y == 3:
         return cube(x)
     if _large(x, y):
@@ -498,6 +505,14 @@ def pow(x: Any, y: Any) -> Any:
         return chunked(np.power)(x, y) if short is None else getattr(ufuncs, short)(x)
     # ndarray.__pow__ knows the small powers; np.power does not.
     return x**y
+
+
+def _no_roots(x: Any, y: Any, made: Any) -> Any:
+    """A power, also where NumPy took roots: it does in a row of one and the same exponent."""
+    half = y == 0.5
+    if half.any() and (special := half & ((x == 0) | (x == -np.inf))).any():
+        return np.where(special, abs(x), made)
+    return made
 
 
 _POWERS = {2: "square", 1: "positive", 0.5: "sqrt", -1: "reciprocal"}

@@ -487,10 +487,10 @@ def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
 
 
 def number_array(op: Primitive, value: Any, kind: Any) -> Any:
-    """A Python number as an array; integers wrap around, as in PyTorch."""
-    kind = np.float32 if op.wide_numbers and kind in HALVES else kind
+    """A Python number as an array, or as it is; integers wrap around, as in PyTorch."""
+    kind = np.float32 if op.numbers == "wide" and kind in HALVES else kind
     try:
-        return asarray(value, kind)
+        return value if op.numbers == "given" else asarray(value, kind)
     except OverflowError:
         return asarray(value).astype(kind)
 

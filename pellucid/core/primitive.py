@@ -105,7 +105,7 @@ class Primitive:
     expand: Rule | None = None
     reduces: str = ""
     check: Rule | None = None
-    wide_numbers: bool = False
+    numbers: str = ""
     kept: str | None = None
     aux: bool = False
     host: bool = False
@@ -255,7 +255,7 @@ def defop(
     expand: Rule | None = None,
     reduces: str = "",
     check: Rule | None = None,
-    wide_numbers: bool = False,
+    numbers: str = "",
     kept: str | None = None,
     aux: bool = False,
     host: bool = False,
@@ -366,13 +366,14 @@ def defop(
         overload: the operator that PyTorch looks for first, and names where a kind of tensor does not
             have it ("eq.Tensor"); the title when left out.
         kernel: what PyTorch calls the operation where it refuses a dtype: "NAME_cpu" when left out.
-        wide_numbers: two-byte floats and a Python number are computed in float32: the number is not
-            rounded to two bytes first.
+        numbers: "wide": two-byte floats and a Python number are computed in float32: the number is
+            not rounded to two bytes first. "given": the rule receives a number that comes last as
+            it is, and tells it from a tensor.
         kept: the argument that backward does not free: a number.
         call: `call(plain)` is the caller in place of `plain`, the one made from the other fields:
             for arguments that it does not take.
     """
-    forward = entered(name, forward, formula, wide_numbers)
+    forward = entered(name, forward, formula, numbers == "wide")
     fields = locals()
     if name in PRIMITIVES:
         raise ValueError(f"the operation {name!r} is defined twice")

@@ -246,4 +246,4 @@ def test_a_function_s_record_has_every_field_of_an_operation_s():
     op = Twice.apply(torch.ones(2, requires_grad=True)).grad_fn.op
     callers = {"call", "plain", "numpy_forward"}
     assert {name for name in vars(PRIMITIVES["softmax"]) if not hasattr(op, name)} <= callers
-    assert op.aux is False and op.wide_numbers is False
+    assert op.aux is False and op.numbers == ""

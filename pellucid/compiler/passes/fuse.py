@@ -157,7 +157,9 @@ def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
     kinds: list[Any] = []
     for x in node.args:
         if isinstance(x, Value):
-            number = number_of(x)
+            # an exponent that is a tensor is another one than a number
+            apart = getattr(node.instruction.record, "numbers", "") == "given"
+            number = None if apart else number_of(x)
             if number is not None:
                 args.append(("const", number))
                 kinds.append(number)

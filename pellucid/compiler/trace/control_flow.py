@@ -104,11 +104,12 @@ class ControlFlow(Recording):
             or not number.given
             or self.phase == "backward"
             or kind.itemsize == 2
+            or op.numbers == "given"
         ):
             return number.observe()
         known = self._operands.get((id(number), kind))
         if known is None or known[0]() is not number:  # identities are used again
-            array = bind.number_array(op, number.plain, kind)
+            array = np.asarray(bind.number_array(op, number.plain, kind), kind)
             place = self.declare(array, "input", f"n{len(self.computed)}")
             positions = [self.given[v.buffer] for v, _ in number.terms]
             self.computed.append(NumberInput(place.buffer, number.compute, positions, array.dtype))

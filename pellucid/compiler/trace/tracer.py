@@ -442,12 +442,10 @@ class Tracer(ControlFlow, Events, Communication):
             for t in tensors:
                 if isinstance(t, Tensor):
                     inputs.append(self.value(t._array, op.name))
-                elif t is None:
-                    inputs.append(None)
                 else:
-                    inputs.append(
-                        self.value(self.constant(bind.number_array(op, t, kind)), op.name)
-                    )
+                    number = None if t is None else bind.number_array(op, t, kind)
+                    array = type(number) is ndarray
+                    inputs.append(self.value(self.constant(number), op.name) if array else number)
             self.emit(
                 op, tuple(inputs), self.tree(params, op.name), [t._array for t in results], aux
             )

@@ -135,7 +135,9 @@ def compute(
     values = []
     for k, a in enumerate(args):
         if a is None or formula.args == "power" and not isinstance(a, Num):
-            values.append(a)
+            # of float16 no roots are taken
+            powers = a is not None and dtype == "float16" and abs(a) == 0.5
+            values.append(m.number(a, "float32") if powers else a)
         elif k in formula.masks:
             values.append(m.cast(a, "bool"))
         elif formula.wide_numbers and is_half(dtype) and _is_number(a):

@@ -19,7 +19,7 @@ from ...ir.formula import FORMULAS, Formula
 from ...llvm import math as functions
 from ...llvm import math64 as doubles
 from ...llvm.c_library import C_FUNCTIONS
-from .values import REGISTER, Maker, Num, is_float, is_half, itemsize, numpy_dtype
+from .values import REGISTER, Maker, Num, is_float, itemsize, numpy_dtype
 
 __all__ = ["Words"]
 
@@ -290,8 +290,7 @@ class Words(Maker):
                 2: lambda: x * x,
             }
             simple |= {3: lambda: x * x * x, -1: lambda: 1 / x}
-            if not is_half(x.kind):
-                simple[-0.5] = lambda: 1 / self.sqrt(x)
+            simple[-0.5] = lambda: 1 / self.sqrt(x)
             if y in simple:
                 return simple[y]()
         return self.function("pow", x, self.cast(y, x.kind))

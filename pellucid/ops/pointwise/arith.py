@@ -114,7 +114,7 @@ mul_op = defop(
     elementwise=True,
     onnx="Mul",
     samples=elementwise(REAL, REAL, complex=True),
-    wide_numbers=True,
+    numbers="wide",
     aten=lambda A, x, y: A.mul.Tensor(x, y) if hasattr(x, "dtype") else A.mul.Tensor(y, x),
 )
 

@@ -35,7 +35,7 @@ div_op = defop(
     elementwise=True,
     onnx="Div",
     samples=elementwise(REAL, POSITIVE, complex=True),
-    wide_numbers=True,
+    numbers="wide",
     aten=lambda A, x, y: (
         A.div.Tensor(x, y) if hasattr(x, "dtype") else A.mul.Tensor(A.reciprocal(y), x)
     ),

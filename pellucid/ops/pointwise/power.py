@@ -6,6 +6,8 @@ import cmath
 import math
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes
 from ...core.bind import NUMBERS, make_operators
 from ...core.inplace import overwrite
@@ -31,7 +33,12 @@ def _base_gradient(
         return F.where(other == 0, 0, g * F.conj(other * F.pow(input, other - 1)))
     if other == 0:
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
-    return g * F.conj(input * 2 if other == 2 else F.pow(input, other - 1) * other)
+    if other == 2:
+        return g * F.conj(input * 2)
+    power = other - 1
+    if input_dtype == np.float16:  # of which no roots are taken: not by a number
+        power = F.full(shape=(), value=power, dtype=np.dtype(np.float32))
+    return g * F.conj(F.pow(input, power) * other)
 
 
 def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any, out_dtype: Any) -> Any:
@@ -101,6 +108,7 @@ pow_op = defop(
     elementwise=True,
     onnx="Pow",
     check=_check_pow,
+    numbers="given",
     samples=elementwise(POSITIVE, REAL, complex=True),
     call=_pow_call,
 )

@@ -75,7 +75,7 @@ def forward(op, args, kind, params):
         elif isinstance(a, np.ndarray):
             given.append(a.astype(to))
         else:
-            wide = record.wide_numbers and to.itemsize == 2
+            wide = (record.numbers == "wide") and to.itemsize == 2
             given.append(np.asarray(a, np.float32 if wide else to))
     with np.errstate(all="ignore"):
         return np.asarray(record.numpy_forward(*given, **dict(params))).astype(dtype(kind))
