@@ -106,7 +106,8 @@ class Leaving(TracedCall):
             value = None
             if g is not None:
                 value = tracer.value(g._array, "a gradient")
-                if value.buffer.kind != "temp" or not value.whole:
+                all_of_it = value.offset == 0 and value.nbytes == value.buffer.size
+                if value.buffer.kind != "temp" or not all_of_it:
                     value = self._copied(value)
                 program.outputs.append(value)
             self.gradients.append((self._who(t), value))

@@ -348,7 +348,7 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
         value, t = gradient_of.get(b, (None, None))
         if value is None:
             value = next((v for o in outputs for v in o.values if v.buffer is b and v.whole), None)
-        if value is None:
+        if value is None or not value.whole:
             return None
         position[b] = given + len(layout)
         layout.append((value.shape, numpy_dtype(value.dtype), t))

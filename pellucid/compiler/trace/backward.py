@@ -81,19 +81,26 @@ class TracedBackwardPass(BackwardPass):
             g = self._record("cast", (g,), g.astype(dtype), dtype=dtype)
         return g
 
-    def own(self, g: ndarray) -> ndarray:
-        """The gradient in memory of its own."""
+    def own(self, g: ndarray, leaf: ndarray | None = None) -> ndarray:
+        """The gradient in memory of its own, where it lies as that of `leaf` does."""
         known = self.tracer.lookup(g) if self.tracer.recording else None
+        lies = leaf is None or g.strides == np.empty_like(leaf, dtype=g.dtype).strides
         if (
             known is not None
             and known.buffer.kind == "temp"
             and known.whole
             and id(known.buffer) not in self.tracer.claimed
+            and lies
         ):
             self.tracer.claimed.add(id(known.buffer))
             return g
         # laid out as in an eager call
-        made = self._record("clone", (g,), g.copy("K" if g.base is None else "C"))
+        if leaf is None:
+            made = g.copy("K" if g.base is None else "C")
+        else:
+            made = np.empty_like(leaf, dtype=g.dtype)
+            np.copyto(made, g)
+        self._record("clone", (g,), made)
         if self.tracer.recording:
             self.tracer.claimed.add(id(self.tracer.lookup(made).buffer))
         return made
@@ -159,17 +166,19 @@ class TracedBackwardPass(BackwardPass):
             self.tracer.refuse(
                 "backward(create_graph=True) leaves gradients that have a graph of their own"
             )
+        extra = leaf._x or {}
+        if extra.get("grad_dtype") is not None:
+            self.tracer.refuse("a leaf asks for gradients of another dtype")
         if self.tensors or not self.tracer.recording:
             accumulate(leaf, g, self.tensors)
             return
-        extra = leaf._x or {}
         for hook in tuple(extra.get("acc_pre_hooks", {}).values()):
             got = hook((wrap(g),))
             if got is not None:
                 g = (got[0] if isinstance(got, tuple) else got)._array
         held = leaf._grad
         if held is None:
-            leaf._grad = (make_tensor if local.inference else wrap)(self.own(g))
+            leaf._grad = (make_tensor if local.inference else wrap)(self.own(g, leaf._array))
         elif held._rg or held._array.dtype != g.dtype or held.is_inference():
             self.tracer.refuse(
                 "a gradient is accumulated into one that requires grad, of another dtype, or of inference mode"
