@@ -50,12 +50,10 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
             has_channels_last(x._array)
             and type(a := result._array) is np.ndarray
             and a.ndim in (4, 5)
-            and not tracing.tracer()
         ):
             if a.size and a.strides != _close_channels(a.shape, a.itemsize):
-                result._array = a.transpose(shapes.moved(a.ndim, 1, -1)).copy()
-                result._array = result._array.transpose(shapes.moved(a.ndim, -1, 1))
-                result._view = result._ver = None
+                made = a.transpose(shapes.moved(a.ndim, 1, -1)).copy()
+                _relaid(result, made.transpose(shapes.moved(a.ndim, -1, 1)))
             return result
         return in_rows(result)
     return result
@@ -64,6 +62,13 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
 def in_rows(result: Tensor) -> Tensor:
     """The result of a layer whose input is neither in rows nor has its channels closest: in rows."""
     a = result._array
-    if type(a) is np.ndarray and not a.flags.c_contiguous and not tracing.tracer():
-        result._array, result._view, result._ver = np.ascontiguousarray(a), None, None
+    if type(a) is np.ndarray and not a.flags.c_contiguous:
+        _relaid(result, np.ascontiguousarray(a))
     return result
+
+
+def _relaid(result: Tensor, made: np.ndarray) -> None:
+    """Give a result the same values in another order of memory."""
+    if tracing.tracer():
+        tracing.tracer().copied(result._array, made)
+    result._array, result._view, result._ver = made, None, None

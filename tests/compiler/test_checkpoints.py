@@ -101,3 +101,18 @@ def test_statistics_are_those_of_the_second_run_where_it_reads_what_was_written_
             assert sum(version.hits for version in run.versions) > 1
     for got, wanted in zip(grads[1], grads[0], strict=True):
         torch.testing.assert_close(got, wanted)
+
+
+def test_a_stream_that_nobody_drew_from_keeps_no_line_in_python():
+    """A comparison of two keys was taken for a look at values."""
+    torch.manual_seed(0)
+    layer, x = nn.LayerNorm(4), torch.rand(2, 4)
+    torch.manual_seed(1)
+
+    def step(x):
+        checkpoint(layer, x, use_reentrant=False).square().mean().backward()
+
+    run = torch.compile(step, fullgraph=True)
+    for _ in range(5):
+        run(x)
+    assert sum(version.hits for version in run.versions) > 1

@@ -209,7 +209,8 @@ class Generator:
             position = int(state["pos"])
             # PyTorch writes a stream that is seeded but not drawn from with next = 0, an exhausted
             # block with 624.
-            fresh = position == _KEY_WORDS and np.array_equal(state["key"], _seeded_key(self._seed))
+            key = state["key"].tobytes()
+            fresh = position == _KEY_WORDS and key == _seeded_key(self._seed).tobytes()
             record["seed"] = self._seed
             record["left"] = _KEY_WORDS + 1 - position
             record["seeded"] = 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .... import dtypes
 from ....core.primitive import defop
 from ....core.public import public
 from ....core.tensor import Tensor
 from ....errors import OperationError
 from ....ir.formula import Formula
+from ..._numbers import fitting
 from ..._samples import REAL, elementwise
 from ._shared import activation, in_place, require_floating
 
@@ -179,6 +181,11 @@ def _onnx_softplus(c: Any) -> Any:
     return c.emit("Where", c.emit("Greater", scaled, c.number(c.p["threshold"])), c[0], soft)
 
 
+def _most(threshold: float) -> float:
+    """Nothing is larger than NaN."""
+    return threshold if threshold == threshold else math.inf
+
+
 softplus_op = activation(
     "softplus",
     lambda m, x, *, beta, threshold: m.where(
@@ -186,7 +193,9 @@ softplus_op = activation(
     ),
     lambda F, g, x, beta, threshold: (
         g
-        * F.where(x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=threshold)))
+        * F.where(
+            x * beta > threshold, 1.0, F.sigmoid(F.minimum_number(x * beta, high=_most(threshold)))
+        )
     ),
     traits="saturates",
     onnx=_onnx_softplus,
@@ -207,6 +216,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     >>> torch.nn.functional.softplus(torch.zeros(1))
     tensor([0.6931])
     """
-    return softplus_op.call(
-        require_floating(input, "softplus_cpu"), beta=float(beta), threshold=float(threshold)
-    )
+    x = require_floating(input, "softplus_cpu")
+    kind = dtypes.float64 if x.dtype is dtypes.float64 else dtypes.float32
+    numbers = {
+        name: fitting(float(v), kind) for name, v in (("beta", beta), ("threshold", threshold))
+    }
+    return softplus_op.call(x, **numbers)
