@@ -230,7 +230,8 @@ def test_a_number_that_is_another_at_each_call_is_an_input():
         return x * beta + (1 - beta) * x.exp() / (it + 1), x - it, beta * 2, it + 1, x**beta
 
     calls = [(torch.arange(3.0) + k, 0.5 * k, k) for k in range(9)]
-    assert same_for(f, calls, 2).versions[0].hits == 7
+    # the one of 0.5 is no other exponent's, as a root is taken
+    assert same_for(f, calls, 3).versions[0].hits == 6
 
 
 def test_a_whole_step_with_a_weight_that_grows():
