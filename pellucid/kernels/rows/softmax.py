@@ -233,8 +233,11 @@ def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
         row, x, out = Row(f, f.columns, real), _at(f, "x", r, real), _at(f, "out", r, real)
         t = f.load("i64", f.target, r)
 
-        def ignored(row=row, out=out) -> None:
-            row.map(out, lambda: row.f.const(0.0, row.kind))
+        def ignored(f=f, r=r, row=row, out=out) -> None:
+            # 0 times the softmax, which is no number where one of these is none
+            log_sum = f.load(real, f.sums, r * 2) + f.load(real, f.sums, r * 2 + 1)
+            nothing = row.splat(log_sum - log_sum)
+            row.map(out, lambda: nothing)
 
         def used(f=f, r=r, row=row, x=x, out=out, t=t) -> None:
             # `step` is 0 for one gradient of all rows, 1 for a gradient each.
