@@ -33,10 +33,14 @@ _PACKAGE = os.path.dirname(__file__) + os.sep  # generated code has names in it,
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of the user's program that led here."""
-    frame = sys._getframe(1)
+    warn_at(line_of_program(sys._getframe(1)), message, category)
+
+
+def line_of_program(frame: FrameType) -> FrameType:
+    """The first frame outside the library, from a frame outwards."""
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    warn_at(frame, message, category)
+    return frame
 
 
 def warn_at(

@@ -239,3 +239,24 @@ def test_words_around_optimizers():
     with pytest.raises(ValueError, match="^can't optimize a non-leaf Tensor"):
         torch.optim.SparseAdam([w.to_sparse()])
     assert torch.tensor(True).__nonzero__() is True
+
+
+def test_old_flags_of_losses_warn_once_for_each_loss():
+    functional, x = torch.nn.functional, torch.ones(2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            functional.mse_loss(x, x, size_average=False)
+        functional.mse_loss(x, x, size_average=False)
+        functional.l1_loss(x, x, size_average=False)
+        torch.nn.MSELoss(size_average=False)
+        torch.nn.L1Loss(size_average=False)
+        torch.nn.L1Loss(reduce=False)
+        functional.binary_cross_entropy(x, x, size_average=False)
+        functional.soft_margin_loss(x, x, size_average=False)
+    first = test_old_flags_of_losses_warn_once_for_each_loss.__code__.co_firstlineno
+    assert [w.lineno - first for w in caught] == [5, 7, 8, 10, 11]
+    assert {w.filename for w in caught} == {__file__}
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
+            functional.mse_loss(x, x, size_average=False)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from types import CodeType
+from typing import Any
+
 from ....core.tape import titled
 from ....core.tensor import Tensor
-from ....errors import ArgumentValueError, warn
+from ....errors import ArgumentValueError, line_of_program, warn
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -35,31 +40,60 @@ def checked(reduction: str) -> str:
     return known(reduction)
 
 
-def of_flags(size_average: bool | None, reduce: bool | None, warns: bool = True) -> str:
-    """The reduction that the two old flags stand for; None is True."""
+def of_flags(
+    size_average: bool | None, reduce: bool | None, warns: bool = True, together: bool = False
+) -> str:
+    """The reduction that the two old flags stand for; None is True. `together`: of the losses whose
+    warning stands at one line in PyTorch.
+    """
     if reduce is not None and not reduce:
         word = "none"
     else:
         word = "mean" if size_average is None or size_average else "sum"
     if warns:
-        warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead."
+        _warn_once_a_place(
+            f"size_average and reduce args will be deprecated, please use reduction='{word}' instead.",
+            together,
         )
     return word
 
 
-def flagged(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+_given: dict[tuple[CodeType | bool, str], dict[Any, Any]] = {}
+
+
+def _warn_once_a_place(text: str, together: bool) -> None:
+    """Warn at the line of the program, as often as PyTorch does, whose warning stands at a line of
+    each loss: by default once for all lines that call it.
+    """
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+        frame = frame.f_back
+    place = together or frame.f_code, text
+    user = line_of_program(frame)
+    known = text, UserWarning, user.f_lineno
+    # Python's own record, as if the line had been this one
+    record = {k if k == "version" else known: v for k, v in _given.get(place, {}).items()}
+    name = user.f_globals.get("__name__", "<string>")
+    warnings.warn_explicit(text, UserWarning, user.f_code.co_filename, user.f_lineno, name, record)
+    _given[place] = record
+
+
+def flagged(
+    size_average: bool | None, reduce: bool | None, reduction: str, together: bool = False
+) -> str:
     """The reduction that the two old flags stand for, when they are given; else the word."""
     if size_average is None and reduce is None:
         return reduction
-    return of_flags(size_average, reduce)
+    return of_flags(size_average, reduce, True, together)
 
 
-def get_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def get_reduction(
+    size_average: bool | None, reduce: bool | None, reduction: str, together: bool = False
+) -> str:
     """The reduction that a loss was asked for, as a checked word."""
     if size_average is reduce is None and reduction in ("mean", "sum", "none"):
         return reduction
-    return checked(flagged(size_average, reduce, reduction))
+    return checked(flagged(size_average, reduce, reduction, together))
 
 
 def added(x: Tensor, number: float) -> Tensor:

@@ -103,7 +103,7 @@ def binary_cross_entropy(
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0]))
     tensor(0.6931)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     asked_for("size", target, input)
     if weight is not None:
         asked_for("size", weight)
@@ -205,7 +205,7 @@ def binary_cross_entropy_with_logits(
     >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.zeros(3), torch.ones(3))
     tensor(0.6931)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     name = "binary_cross_entropy_with_logits"
     asked_for("size", target, input)
     x, t = require_tensor(input, name)._array, require_tensor(target, name, "target", 2)._array

@@ -123,7 +123,7 @@ def cosine_embedding_loss(
     >>> torch.nn.functional.cosine_embedding_loss(a, b, torch.tensor([1, -1]))
     tensor(0.1464)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     for k, (name, t) in enumerate(
         (("input1", input1), ("input2", input2), ("target", target)), start=1
     ):
@@ -178,7 +178,7 @@ def triplet_margin_loss(
     >>> torch.nn.functional.triplet_margin_loss(anchor, near, far)
     tensor(0.5000)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     for k, (name, t) in enumerate(
         (("anchor", anchor), ("positive", positive), ("negative", negative)), start=1
     ):

@@ -44,7 +44,7 @@ def kl_div(
     tensor(0.)
     """
     old = size_average is not None or reduce is not None
-    reduction = flagged(size_average, reduce, reduction)
+    reduction = flagged(size_average, reduce, reduction, True)
     reduction = reduction if reduction == "batchmean" else checked(reduction)
     require_tensor(input, "kl_div"), require_tensor(target, "kl_div", "target", 2)
     for kind in (input.dtype, target.dtype):

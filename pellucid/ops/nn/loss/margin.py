@@ -49,7 +49,7 @@ def soft_margin_loss(
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([2.0, -1.0]), torch.tensor([1.0, -1.0]))
     tensor(0.2201)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     x, t = (
         require_tensor(input, "soft_margin_loss"),
         require_tensor(target, "soft_margin_loss", "target", 2),
@@ -91,7 +91,7 @@ def margin_ranking_loss(
     >>> torch.nn.functional.margin_ranking_loss(first, second, target)
     tensor(0.5000)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     asked_for("dim", input1, input2, target)
     if not input1.ndim == input2.ndim == target.ndim:
         raise OperationError(
@@ -124,7 +124,7 @@ def hinge_embedding_loss(
     >>> torch.nn.functional.hinge_embedding_loss(distances, target)
     tensor(0.6500)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     x, t = (
         require_tensor(input, "hinge_embedding_loss"),
         require_tensor(target, "hinge_embedding_loss", "target", 2),
@@ -257,7 +257,7 @@ def multi_margin_loss(
     >>> torch.nn.functional.multi_margin_loss(scores, torch.tensor([2]))
     tensor(0.1667)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     if p not in (1, 2):
         raise ArgumentValueError("only p == 1 and p == 2 supported")
     rows, classes = _check_multi("multi_margin_loss", input, target, False)
@@ -314,7 +314,7 @@ def multilabel_margin_loss(
     >>> torch.nn.functional.multilabel_margin_loss(scores, torch.tensor([[3, 0, -1, 1]]))
     tensor(0.8500)
     """
-    reduction = get_reduction(size_average, reduce, reduction)
+    reduction = get_reduction(size_average, reduce, reduction, True)
     rows, classes = _check_multi("multilabel_margin_loss", input, target, True)
     _check_margin_types("multilabel_margin_loss_forward_out_frame", input, target)
     x = input.reshape(rows, classes)
