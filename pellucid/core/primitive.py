@@ -340,7 +340,8 @@ def defop(
             result depends on the element in its place), "multiplies" (it and its gradients are
             products of matrices, which some processors compute in bfloat16), "copies" (the result
             has its input's values, in another place or dtype), "chooses" (each element of the result
-            is one of its operands').
+            is one of its operands'), "steps_of_cells" (PyTorch has nodes for each step of it, which
+            keep matrices transposed).
         advice: what to do where the result is not finite though the arguments are, in words.
         work: `work(size, *shapes)`, the multiply-adds of an operation that contracts its arguments:
             from the number of elements of the (first) result and the arguments' shapes.

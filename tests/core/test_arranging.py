@@ -226,3 +226,39 @@ def test_logits_that_are_overwritten_before_somebody_looks():
     loss.backward()
     expected = x.detach().softmax(1) - F.one_hot(torch.tensor([0, 3, 1]), 4)
     assert torch.allclose(x.grad, expected / 3)
+
+
+def described(node):
+    if node is None:
+        return "-"
+    if node.name().endswith("AccumulateGrad"):
+        return "x"
+    return f"{node.name().removeprefix('torch::autograd::')}({', '.join(described(n) for n, _ in node.next_functions)})"
+
+
+@pytest.mark.parametrize(
+    "write, text",
+    [
+        (lambda y, z: y[0].mul_(2), "CopySlices(MulBackward0(x, -), -)"),
+        (lambda y, z: y[0].fill_(2), "CopySlices(MulBackward0(x, -))"),
+        (lambda y, z: y.t().add_(z), "CopySlices(MulBackward0(x, -), x)"),
+        (lambda y, z: y[0].copy_(z[0]), "CopySlices(MulBackward0(x, -), SelectBackward0(x))"),
+        (
+            lambda y, z: y.__setitem__(0, z[0] * 2),
+            "CopySlices(MulBackward0(x, -), MulBackward0(SelectBackward0(x), -))",
+        ),
+        (lambda y, z: y.fill_diagonal_(1), "CopySlices(MulBackward0(x, -))"),
+    ],
+)
+def test_a_write_to_a_part_shows_the_whole_and_what_was_written(write, text):
+    x, z = (torch.ones(2, 2, requires_grad=True) for _ in range(2))
+    grads = []
+    for looks in (False, True):
+        y = x * 1
+        write(y, z)
+        if looks:
+            assert described(y.grad_fn) == text
+        weights = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+        grads.append(torch.autograd.grad((y * y * weights).sum(), (x, z), allow_unused=True))
+    for plain, looked in zip(*grads, strict=True):
+        assert plain is looked is None or torch.equal(plain, looked)

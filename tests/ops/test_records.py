@@ -66,6 +66,7 @@ WORDS = {
     "multiplies",
     "copies",
     "chooses",
+    "steps_of_cells",
 }
 
 

@@ -61,20 +61,35 @@ def overwritten(node: Any) -> Exception:
             n for n in node.op.nodes(node) if sum(v.count for v in n.versions) != n.total
         )
         node = next(changed_one, node)
-    changed = [v for v in node.versions if v.writer is not None] or list(node.versions)
+    written = [v for v in node.versions if v.writer is not None]
+    # the line is known of those that were written to beside somebody who has them: a node
+    changed = [v for v in written if v.writer[1] is not None] or written or list(node.versions)
     version = changed[0]
     array: Any = None
     maker = ""
     plan = node.plan
+    by_steps = "steps_of_cells" in node.op.traits
+    if by_steps:
+        kept = {
+            node.op.args[plan.entries[position][1]]: v
+            for position, v in zip(plan.versioned, node.versions, strict=False)
+        }
+        version = next((kept[w] for w in _BY_STEPS if kept.get(w) in changed), version)
     for position, v in zip(plan.versioned, node.versions, strict=False):
         if v is version:
             array = node.saved[position]
             maker = (
                 _maker(node, plan.entries[position], v)
-                if plan.entries[position][0] in ("in", "out")
+                if plan.entries[position][0] in ("in", "out") and not by_steps
                 else ""
             )
+            if by_steps:
+                array, maker = _in_cells(node, array, plan.entries[position], v)
     # or a list of arrays
+    if array is None:  # what else backward reads, of a leaf
+        edges = (node.ext or {}).get("of") or node.inputs
+        leaf = (e for e in edges if isinstance(e, Tensor) and e._ver is version)
+        array = getattr(next(leaf, None), "_array", None)
     # Only the sum of the counts is kept: writes since then are shared out among those that were
     # ever written to.
     expected = max(
@@ -82,6 +97,25 @@ def overwritten(node: Any) -> Exception:
         version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)),
     )
     return _overwritten(node, array, maker, version, expected)
+
+
+# what the nodes of a recurrent layer keep, in the order in which backward comes to it
+_BY_STEPS = ("w_hh", "w_ih", "input", "hx")
+
+
+def _in_cells(node: Any, array: Any, entry: tuple[str, int], version: Any) -> tuple[Any, str]:
+    """A value that a recurrent layer keeps as PyTorch's nodes of its steps have it, and where they
+    have it from.
+    """
+    word, edge = node.op.args[entry[1]], node.inputs[entry[1]]
+    layer = "reverse" in node.params  # else a single step
+    if word == "hx" and edge is not None and layer:
+        told = refusal(edge, "multi", BASE_WRITTEN).split(" is a view", 1)[1]
+        raise GraphError(f"Output 0 of Unbind is a view{told}")
+    if word not in ("w_ih", "w_hh") and not (word == "input" and array.ndim > 2):
+        return array, _maker(node, entry, version)
+    made = array.T if word != "input" else array.reshape(-1, array.shape[-1])
+    return made, "" if edge is None else ", which is output 0 of AsStrided,"
 
 
 def overwritten_value(
@@ -128,8 +162,21 @@ def _maker(node: Any, entry: tuple[str, int], version: Any) -> str:
     if source_node.op.view and source_node.op.outputs != 1:
         raise GraphError(refusal(edge, "multi", BASE_WRITTEN))
     written = version.node and version.node()
-    last = "AsStridedBackward0" if source_node.op.view else type(written or source_node).__name__
+    view = source_node.op.view and not _turned(source_node, written)
+    last = "AsStridedBackward0" if view else type(written or source_node).__name__
     return f", which is output 0 of {_short(last)},"
+
+
+def _turned(node: Any, written: Any) -> bool:
+    """Whether the node is of a view that a tensor has become in place (`t_`): what wrote to it since
+    then comes after it.
+    """
+    while written is not None and type(written) is not Tensor:
+        if written is node:
+            return True
+        edge = written.inputs[0] if written.inputs else None
+        written = edge.node if type(edge) is OutputSlot else edge
+    return False
 
 
 def _short(name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tape import named_type, titled
+from ..tensor import OutputSlot
 
 _NAMES = {
     **{f"{name}_": f"{name.capitalize()}Backward1" for name in ("acosh", "asinh", "atanh")},
@@ -16,6 +17,7 @@ _NAMES = {
     "celu_": "CeluBackward1",
     "elu_": "EluBackward1",
     "exponential_": "ExponentialBackward0",
+    "fill_diagonal_": "CopySlices",
     "geometric_": "GeometricBackward0",
     "leaky_relu_": "LeakyReluBackward1",
     "log_normal_": "LogNormalBackward0",
@@ -34,6 +36,8 @@ def named(node: Any, name: str) -> Any:
     title = _NAMES.get(name)
     if node is not None and title is not None:
         node.__class__ = named_type(title)
+    if type(node) is not OutputSlot and node is not None:
+        node.extra()["writes"] = name
     return node
 
 

@@ -8,6 +8,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ..display.words import face
 from ..modes import local
 from ..primitive import PRIMITIVES, BackwardPlan, Primitive
 from ..reverse import BackwardPass
@@ -27,6 +28,8 @@ def arrange(node: Node) -> None:
         _one_for_several(node, of)
     elif node.op.nodes is not None and node.saved is not None:
         node.op.nodes(node)
+    elif node.op.name == "copy_slices":
+        _one_write(node)
 
 
 # ---- several operations for one function ---------------------------------------------------------
@@ -103,6 +106,19 @@ def _one_for_several(node: Node, edges: tuple[Any, ...]) -> None:
     node.guard = ()
     if node.saved is not None:  # else it was freed, and says where
         node.saved, node.total = ((inner, edges),), 0
+
+
+def _one_write(node: Node) -> None:
+    """Make the node of a write to a part that of the function that wrote, with the whole in the place
+    of the part.
+    """
+    base, wrote = node.inputs
+    ext = (wrote.ext or {}) if isinstance(wrote, Node) else {}
+    if "writes" in ext:
+        edges = ext.get("of") or [wrote.inputs[k] for k in face(wrote)[1]]
+        copied = wrote.op.name in ("clone", "cast") and ext["writes"] in ("copy_", "__setitem__")
+        if copied or ext["writes"] not in ("copy_", "__setitem__"):
+            _one_for_several(node, (base, *edges[not copied :]))
 
 
 # ---- one operation for several functions ---------------------------------------------------------

@@ -6,12 +6,13 @@ import math
 import numbers
 from typing import Any
 
+from ... import dtypes
 from ...api import overriding
 from ...api.attach import LENT
 from ...core.interpret import thread
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
+from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, warn, warn_once
 from ...ops.nn import rnn as nn_rnn
 from .. import functional as F
 from .. import init
@@ -172,6 +173,10 @@ class RNNBase(Module):
             data = input if batched else input.unsqueeze(batch_dim)
             sizes = None
             batch = data.shape[batch_dim]
+        if self.proj_size and data.dtype is dtypes.float32:
+            warn_once(
+                "LSTM with projections is not supported with oneDNN. Using default implementation."
+            )
         states = self._initial(data, hx, batch, batched, packed)
         self._check(data, states, sizes, batch)
         if thread.stack.autocast is not None and self.mode == "LSTM" and not self.proj_size:

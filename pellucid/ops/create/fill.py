@@ -183,7 +183,11 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         return self
     return overwrite(
         self,
-        F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self),
+        titled(
+            F.where(make_tensor(constant(mask)), _fill_value(self, fill_value), self),
+            "Where",
+            of=(self,),
+        ),
         "fill_diagonal_",
     )
 

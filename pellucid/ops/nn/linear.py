@@ -15,7 +15,7 @@ from ...core.modes import state
 from ...core.primitive import PRIMITIVES, BackwardPlan, defop
 from ...core.primitive import TENSORS as F
 from ...core.public import public
-from ...core.tape import named_type, titled
+from ...core.tape import named_type, reads_later, titled
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, moved_before, node_before
 from ...core.transforms.whole import one_node
@@ -420,4 +420,5 @@ def _trilinear(x: Tensor, weight: Tensor, y: Tensor) -> Tensor:
     w = weight._array.shape
     inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])
     out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype)
-    return titled(out, "Trilinear", of=(x, weight, y))
+    made = titled(out, "Trilinear", of=(x, weight, y))
+    return reads_later(made, weight) if x._rg or y._rg else made

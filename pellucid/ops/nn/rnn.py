@@ -296,6 +296,11 @@ def _shown(node: Any) -> tuple[str, tuple[int, ...]]:
     return "MkldnnRnnLayerBackward0" if whole else "StackBackward0", (0, 3, 4, 5, 6, 1, 2)
 
 
+def _traits(mode: str, step: bool) -> str:
+    words = ["saturates"] if mode != "rnn_relu" else []
+    return " ".join(words + (["steps_of_cells"] if step or mode != "lstm" else []))
+
+
 def _layer(mode: str, packed: bool) -> Any:
     """The record of a layer, over whole batches at each step or over packed sequences."""
 
@@ -319,7 +324,7 @@ def _layer(mode: str, packed: bool) -> Any:
         title=_TITLES[mode],
         work=_work,
         linked="input hx w_ih w_hh b_ih b_hh" if mode == "rnn_relu" else "",
-        traits="" if mode == "rnn_relu" else "saturates",
+        traits=_traits(mode, False),
         onnx=None if packed else lambda c: _onnx_layer(c, *_ONNX_LAYERS[mode]),
         samples=_samples(mode, "packed" if packed else "layer"),
     )
@@ -387,7 +392,7 @@ def _step(mode: str) -> Any:
         title=_TITLES[mode],
         work=_work,
         linked="input hx w_ih w_hh b_ih b_hh" if mode == "rnn_relu" else "",
-        traits="" if mode == "rnn_relu" else "saturates",
+        traits=_traits(mode, True),
     )
 
 

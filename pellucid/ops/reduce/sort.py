@@ -12,7 +12,8 @@ from ... import dtypes
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
-from ...core.tensor import Tensor, make_tensor
+from ...core.tape import named_type
+from ...core.tensor import OutputSlot, Tensor, make_tensor
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...shapes import normalize_dim
 from .. import return_types
@@ -149,7 +150,7 @@ def _dim(input: Any, name: str, dim: Any) -> int:
 
 @public(methods="=", out="same")
 @numpy_names
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
     """Sort along a dimension.
 
     Args:
@@ -171,9 +172,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     if isinstance(dim, bool):
         descending, dim = dim, -1
     how = "stable" if stable else "sort"
-    return _sorted(
-        *F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending), how=how)
-    )
+    made = F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending), how=how)
+    if stable is not None and type(made[0]._node) is OutputSlot:
+        made[0]._node.node.__class__ = named_type("SortBackward1")
+    return _sorted(*made)
 
 
 @public(methods="=", out="same")

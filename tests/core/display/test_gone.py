@@ -102,3 +102,58 @@ def test_results_have_their_own_node_and_number():
     with torch.no_grad():
         second.add_(1)
     assert "which is output 0 of StdMean, is" in told(loss)
+
+
+def test_layers_by_steps_keep_matrices_transposed():
+    for kind, gates in ((nn.GRU, 12), (nn.RNN, 4)):
+        for word, size in (("weight_ih_l0", 3), ("weight_hh_l0", 4)):
+            layer = kind(3, 4)
+            x = torch.ones(5, 2, 3, requires_grad=True)
+            out = layer(x)[0].sum()
+            with torch.no_grad():
+                getattr(layer, word).add_(1)
+            assert told(out) == (
+                f"[torch.FloatTensor [{size}, {gates}]], which is output 0 of AsStrided, is at version 2; "
+                "expected version 1 instead."
+            )
+
+
+def test_a_layer_by_steps_takes_rows_and_parts_of_what_it_is_given():
+    layer = nn.GRU(3, 4)
+    x = torch.ones(5, 2, 3, requires_grad=True) * 1
+    out = layer(x)[0].sum()
+    x.add_(1)
+    assert told(out).startswith("[torch.FloatTensor [10, 3]], which is output 0 of AsStrided,")
+    h = torch.ones(1, 2, 4, requires_grad=True) * 1
+    out = layer(torch.ones(5, 2, 3), h)[0].sum()
+    h.add_(1)
+    assert told(out).startswith("Output 0 of Unbind is a view and its base")
+
+
+def test_the_weight_of_a_bilinear_layer_is_kept():
+    layer = nn.Bilinear(3, 4, 5)
+    out = layer(torch.ones(2, 3, requires_grad=True), torch.ones(2, 4)).sum()
+    with torch.no_grad():
+        layer.weight.add_(1)
+    assert told(out) == (
+        "[torch.FloatTensor [5, 3, 4]] is at version 2; expected version 1 instead."
+    )
+
+
+def test_a_tensor_turned_in_place_is_no_view():
+    y = torch.ones(2, 3, requires_grad=True) * 1
+    y.t_()
+    out = (y * y).sum()
+    y.add_(1)
+    assert told(out) == (
+        "[torch.FloatTensor [3, 2]], which is output 0 of Add, is at version 2; "
+        "expected version 1 instead."
+    )
+
+
+def test_of_several_values_the_one_that_was_written_to_is_named():
+    layer = nn.LSTM(3, 4)
+    out = layer(torch.ones(5, 2, 3))[0].sum()
+    with torch.no_grad():
+        layer.bias_hh_l0.add_(1)
+    assert told(out) == ("[torch.FloatTensor [16]] is at version 2; expected version 1 instead.")
