@@ -494,7 +494,7 @@ def max_pool3d_with_indices(
     "MaxPool2DWithIndicesBackward",
     "grad_output self",
     "indices",
-    lambda g, indices: (F.pool_gather(g, index=indices._array), None),
+    lambda g, indices: (F.pool_gather(g, index=indices._array), g * 0),
 )
 def max_pool2d_with_indices_backward(
     grad_output: Tensor,

@@ -31,7 +31,7 @@ from ..errors import (
 )
 from . import observe, source, tracing
 from .bind import OPERANDS, record
-from .display import examples, overwritten, refusals
+from .display import examples, overwritten, packing, refusals
 from .display.gone import UNSHARED, references
 from .display.outdated import outdate, reattaches, refusal
 from .interpret import owner, thread
@@ -346,7 +346,7 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
         or not plain
         or any(isinstance(x, Tensor) and type(x) not in FAST_TYPES for x in others)
     ):
-        return overwrite(t, op.call(t, *others, **params), name)
+        return overwrite(t, packing.before_write(op.call)(t, *others, **params), name)
     memory = written(t._array, name)
     if memory is not None:
         xp = namespace_of(memory)
@@ -464,7 +464,9 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
         if by_elements:
             check_read(self, (*args, *kwargs.values()) if kwargs else args)
         try:
-            result = function(self, *args, **kwargs)
+            result = (packing.before_write(function) if state.slow else function)(
+                self, *args, **kwargs
+            )
         except NotImplementedError:
             refusals.check_castable(self, function.__name__, (self, *args))
             raise

@@ -41,6 +41,8 @@ def pack(
     }
     if operands:
         save = functools.partial(_before_promotion, save, operands)
+    if "overwritten" in beside.values:
+        save = functools.partial(_before_write, save, beside.values["overwritten"])
     for one in (node,) if node.op.nodes is None else node.op.nodes(node):
         if one.op.packs:
             found = functools.partial(_value, one, tensors, made, aux)
@@ -114,6 +116,23 @@ def given(**tensors: Any) -> AbstractContextManager[None]:
 
 
 _NOTHING = nullcontext()
+
+
+def before_write(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function whose result is about to be written into its first argument: hooks receive copies
+    of what is overwritten then.
+    """
+
+    def call(t: Any, *args: Any, **kwargs: Any) -> Any:
+        with given(overwritten=t):
+            return function(t, *args, **kwargs)
+
+    return call
+
+
+def _before_write(save: Callable[[Any], Any], written: Any, value: Any) -> Any:
+    known = isinstance(value, ndarray) and isinstance(written, ndarray)
+    return save(value.copy() if known and np.may_share_memory(value, written) else value)
 
 
 @contextmanager

@@ -95,7 +95,7 @@ class _SpectralNorm(Module):
         if self.training:
             self._power_method(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()
-        return weight / T.dot(u, T.mv(matrix, v))
+        return weight / T.vdot(u, T.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         """The value itself."""

@@ -31,7 +31,7 @@ from ._linalg import (
 from .factor import apply_reflections, checked_cholesky, householder_product, lu_input, unpacked
 from .lstsq import pinv as _pinv
 from .matmul import outer
-from .solve import cholesky_solution, inv
+from .solve import cholesky_solution, inv, solve_triangular
 from .solve import lu_solve as _linalg_lu_solve
 
 
@@ -503,7 +503,27 @@ def triangular_solve(
     return TRIANGULAR(*_solved(b, A, bool(upper), transpose, bool(unitriangular)))
 
 
-@one_node("TriangularSolve", "b A", "A b out0")
+def _solved_gradients(
+    g: Any,
+    needs: Any,
+    A: Any,
+    out0: Any,
+    upper: bool,
+    transpose: bool,
+    unit: bool,  # noqa: N803
+) -> tuple[Any, Any]:
+    of_solution, of_copy = g
+    if of_solution is None:
+        return None, of_copy
+    turned = (A.mT if transpose else A).mH
+    b = solve_triangular(turned, of_solution, upper=upper == transpose, unitriangular=unit)
+    of_a = -(b @ out0.mH)
+    of_a = of_a.mT if transpose else of_a
+    of_a = F.triu(of_a, diagonal=int(unit)) if upper else F.tril(of_a, diagonal=-int(unit))
+    return b, of_a if of_copy is None else of_a + of_copy
+
+
+@one_node("TriangularSolve", "b A", "A b out0", _solved_gradients)
 def _solved(b: Tensor, A: Tensor, upper: bool, transpose: bool, unit: bool) -> Any:  # noqa: N803
     given = (b, A)
     a, b = broadcast_batches(A, b)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core.bind import NUMBERS, make_operators
+from ...core.display.packing import before_write
 from ...core.inplace import overwrite
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -175,7 +176,7 @@ def _as(x: Any, kind: dtypes.dtype) -> Any:
 @method()
 def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
     """In-place `float_power`; the tensor must be double."""
-    result = float_power(self, exponent)
+    result = before_write(float_power)(self, exponent)
     if self.dtype is not result.dtype:
         raise DtypeError(
             f"the base given to float_power_ has dtype {self.dtype.scalar_type_name} but the operation's result requires dtype "

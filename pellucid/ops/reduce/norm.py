@@ -559,9 +559,21 @@ def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     >>> torch._weight_norm(torch.tensor([[3.0, 4.0]]), torch.tensor([[10.0]]))
     tensor([[6., 8.]])
     """
-    return require_tensor(v, "_weight_norm", "v") * (
-        require_tensor(g, "_weight_norm", "g", 2) / norm_except_dim(v, 2, dim)
-    )
+    ndim = require_tensor(v, "_weight_norm", "v")._array.ndim
+    require_tensor(g, "_weight_norm", "g", 2)
+    if dim in (0, ndim - 1):
+        return _of_length(v, g, dim)
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def _norms(way: Tensor, dim: int, **_: Any) -> dict[str, Any]:
+    return {"norms": norm_except_dim(way.detach(), 2, dim)}
+
+
+@one_node("WeightNormInterface", "way length", "length way norms", beside=_norms)
+def _of_length(way: Tensor, length: Tensor, dim: int) -> Tensor:
+    made = way * (length / norm_except_dim(way, 2, dim))
+    return titled(made, "WeightNormInterface", of=(way, length))
 
 
 @public(methods="=")

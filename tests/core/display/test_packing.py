@@ -202,3 +202,45 @@ def test_shape_of_the_graph_does_not_depend_on_hooks():
     plain = F.linear(x, m, b).grad_fn.name()
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         assert F.linear(x, m, b).grad_fn.name() == plain
+
+
+WRITES = {
+    "pow_": lambda z, y: z.pow_(2),
+    "mul_": lambda z, y: z.mul_(y),
+    "div_": lambda z, y: z.div_(y),
+    "sin_": lambda z, y: z.sin_(),
+    "exp_": lambda z, y: z.exp_(),
+    "clamp_": lambda z, y: z.clamp_(0.3, 0.6),
+    "cumprod_": lambda z, y: z.cumprod_(0),
+    "silu": lambda z, y: F.silu(z, inplace=True),
+    "hardswish": lambda z, y: F.hardswish(z, inplace=True),
+    "a part": lambda z, y: z[0].pow_(2),
+    "*=": lambda z, y: z.__imul__(z),
+    "renorm_": lambda z, y: z.renorm_(2, 0, 0.1),
+    "lerp_": lambda z, y: z.lerp_(y, 0.3 * y),
+}
+
+
+@pytest.mark.parametrize(
+    "pack, unpack",
+    [
+        (lambda t: t, lambda t: t),
+        (lambda t: t.detach(), lambda t: t),
+        (lambda t: (t.device, t.cpu()), lambda pair: pair[1].to(pair[0])),
+    ],
+)
+@pytest.mark.parametrize("name", WRITES)
+def test_hooks_receive_copies_of_what_the_operation_overwrites(name, pack, unpack):
+    def gradients():
+        x, y = image(3, 3), image(3, 3)
+        z = x * 1
+        WRITES[name](z, y)
+        return torch.autograd.grad(
+            (z * torch.arange(1.0, 10.0).view(3, 3)).sum(), (x, y), allow_unused=True
+        )
+
+    plain = gradients()
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        hooked = gradients()
+    for a, b in zip(plain, hooked, strict=True):
+        assert a is b is None or torch.allclose(a, b)

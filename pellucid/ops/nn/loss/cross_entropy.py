@@ -562,7 +562,9 @@ def cross_entropy(
         spread = spread.sum() / wrap(count)
     elif reduction == "sum":
         spread = spread.sum()
-    return plain * (1.0 - label_smoothing) + spread * (label_smoothing / classes)
+    parts = ((plain, 1.0 - label_smoothing), (spread, label_smoothing / classes))
+    first, second = (titled(part * share, "MulBackward1", of=(part,)) for part, share in parts)
+    return first + second
 
 
 def _class_weights(weight: Tensor, ndim: int, dim: int) -> Tensor:

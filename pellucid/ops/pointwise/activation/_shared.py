@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ....arrays.formulas import forward_of
+from ....core.display.packing import before_write
 from ....core.inplace import check_writable, overwrite
+from ....core.modes import state
 from ....core.primitive import Primitive, defop
 from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import OperationError, UnsupportedError
@@ -51,7 +53,8 @@ def in_place(
     function: Callable[..., Tensor], name: str, x: Tensor, *args: Any, **params: Any
 ) -> Tensor:
     check_writable(x, name)
-    return overwrite(x, function(x, *args, **params), name)
+    call = before_write(function) if state.slow else function
+    return overwrite(x, call(x, *args, **params), name)
 
 
 def in_place_of_slope(
