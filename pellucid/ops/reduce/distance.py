@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core import tracing
+from ...core.display.packing import hooked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -348,7 +349,7 @@ def cov(
     weights = _observation_weights(fweights, aweights, n)
     if weights is None:
         total: Any = n
-        mean = (x.sum(1) / n if n else x.sum(1)).unsqueeze(1)
+        mean = (_over(x.sum(1), n) if n else x.sum(1)).unsqueeze(1)
         factor = n - correction
     else:
         total = weights.sum()
@@ -370,8 +371,14 @@ def cov(
     away = x - mean
     scaled = away if weights is None else away * weights
     product = F.matmul(away, F.conj(scaled.t()))
-    made = product / factor
+    made = _over(product, factor)
     return made.squeeze()
+
+
+def _over(x: Any, count: Any) -> Any:
+    """A quotient; PyTorch keeps the count as a tensor."""
+    tensor = hooked() and type(count) is int
+    return x / (make_tensor(np.asarray(count)) if tensor else count)
 
 
 def _check_total(total: np.ndarray) -> None:

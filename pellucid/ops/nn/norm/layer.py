@@ -14,6 +14,7 @@ from .... import config
 from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32
 from ....arrays.native import kernels
+from ....core.display.packing import hooked
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
@@ -274,5 +275,9 @@ def rms_norm(
             F.mean(input * input, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps
         ) ** -0.5
         out = input * scale
+        return out if weight is None else out * weight
+    if hooked() and input._array.dtype.char in "fd":  # they see PyTorch's operations
+        square: Any = F.mean(F.pow(input, 2.0), dim=tuple(range(-len(shape), 0)), keepdim=True)
+        out = input * F.rsqrt(square + float(eps))
         return out if weight is None else out * weight
     return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)
