@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 import pellucid as torch
-from pellucid import nn
+from pellucid import errors, nn
 from pellucid.nn import functional as F
 
 
@@ -80,3 +80,14 @@ def test_losses_warn_once_at_the_users_line(call):
         warnings.simplefilter("always")
         call()
     assert [(w.filename, w.lineno) for w in given] == [(__file__, call.__code__.co_firstlineno)]
+
+
+def test_projections_are_computed_without_onednn(monkeypatch):
+    monkeypatch.setattr(errors, "WARNED", set())
+    layer = torch.nn.LSTM(3, 4, proj_size=2)
+    with pytest.warns(UserWarning) as caught:
+        layer(torch.ones(5, 2, 3)), layer(torch.ones(5, 2, 3))
+    assert [str(w.message) for w in caught] == [
+        "LSTM with projections is not supported with oneDNN. Using default implementation."
+    ]
+    layer.double()(torch.ones(5, 2, 3, dtype=torch.float64))
