@@ -58,6 +58,8 @@ OUTSIDE = {
     "tabulate": {"fx"},
     "pydot": {"fx"},
     "PIL": {"_torchvision"},
+    "sympy": {"utils"},  # where a program uses torch.utils._sympy
+    "mpmath": {"utils"},  # comes with sympy
 }
 
 

@@ -76,7 +76,11 @@ def loaded():
         warnings.simplefilter("ignore")
         for found in pkgutil.walk_packages(pellucid.__path__, "pellucid."):
             if not found.name.endswith("__main__"):
-                importlib.import_module(found.name)
+                try:
+                    importlib.import_module(found.name)
+                except ModuleNotFoundError as error:
+                    if error.name != "sympy":  # which only some environments have
+                        raise
     return {
         name.removeprefix("pellucid."): module
         for name, module in sys.modules.items()
