@@ -325,3 +325,13 @@ def test_tensors_of_unequal_length_are_told_by_their_sizes():
 def test_a_tensor_beside_a_number_is_refused_as_by_stack():
     with pytest.raises(TypeError, match="^expected Tensor as element 1 in argument 0, but got int"):
         torch.utils.data.default_collate([torch.ones(2), 1])
+
+
+def test_persistent_workers_are_stopped_on_request():
+    loader = DataLoader(list(range(4)), batch_size=2, num_workers=2, persistent_workers=True)
+    assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3]]
+    workers = [worker.process for worker in loader._iterator._workers]
+    assert all(worker.is_alive() for worker in workers)
+    loader._iterator._shutdown_workers()
+    assert not any(worker.is_alive() for worker in workers)
+    loader._iterator._shutdown_workers()

@@ -234,6 +234,10 @@ class MultiProcessIter(_BaseDataLoaderIter):
                 data.reraise()
             return data
 
+    def _shutdown_workers(self) -> None:
+        """Stop the workers; once is enough. Programs call this that keep persistent workers."""
+        self._finish()
+
     def _end(self) -> None:
         if not self._persistent:
             self._finish()
