@@ -642,7 +642,7 @@ def _settle(op: Primitive, result: Any, common: Any, arrays: list[Any]) -> Any:
         if result.dtype.kind != "b" and (common.kind, result.dtype.kind) != ("c", "f"):
             result = result.astype(common)
     if op.lies is not None and type(result) is ndarray:
-        result = layout.laid(result, [arrays[k] for k in op.lies])
+        result = layout.laid(result, [as_array(arrays[k]) for k in op.lies])
     return result
 
 

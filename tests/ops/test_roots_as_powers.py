@@ -102,3 +102,11 @@ def test_compiled_powers_have_the_same_bits(dtype, exponent):
             torch.testing.assert_close(
                 made, eager, rtol=2e-7 if dtype.itemsize == 4 else 5e-16, atol=0
             )
+
+
+@pytest.mark.parametrize("exponent", [2, 3.0, 0.5, 1j])
+def test_powers_of_truth_values(exponent):
+    """An exponent that is a number was asked for its strides."""
+    x = torch.tensor([True, False])
+    assert torch.equal(x**exponent, torch.tensor([1, 0]) ** exponent)
+    assert torch.equal(exponent**x, exponent ** torch.tensor([1, 0]))
