@@ -262,3 +262,9 @@ def test_a_write_to_a_part_shows_the_whole_and_what_was_written(write, text):
         grads.append(torch.autograd.grad((y * y * weights).sum(), (x, z), allow_unused=True))
     for plain, looked in zip(*grads, strict=True):
         assert plain is looked is None or torch.equal(plain, looked)
+
+
+def test_local_response_norm_views_its_squares_once():
+    (x,) = leaves((1, 2, 3, 3))
+    y = F.local_response_norm(x, 2)
+    assert "ViewBackward0(MulBackward0(x, x))" in text(y.grad_fn)

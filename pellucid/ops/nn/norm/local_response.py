@@ -38,9 +38,10 @@ def local_response_norm(
         )
     if math.prod(shape) == 0:
         return input
-    squares, around = (input * input).unsqueeze(1), (size // 2, (size - 1) // 2)
+    squares, around = input * input, (size // 2, (size - 1) // 2)
     if len(shape) == 3:
-        mean = avg_pool2d(pad(squares, (0, 0, *around)), (size, 1), stride=1).squeeze(1)
+        rows = pad(squares.unsqueeze(1), (0, 0, *around))
+        mean = avg_pool2d(rows, (size, 1), stride=1).squeeze(1)
     else:
         rows = squares.view(shape[0], 1, shape[1], shape[2], -1)
         rows = avg_pool3d(pad(rows, (0, 0, 0, 0, *around)), (size, 1, 1), stride=1)
