@@ -235,7 +235,9 @@ class BackwardPass:
         gradients when it is not wanted.
         """
         ext, g = node.ext or {}, None if g is _NOTHING else g
-        if "tensor_hooks" in ext:
+        if "tensor_hooks" in ext and (
+            self.runs(node) or any(place == id(node) for place, _ in self.wanted or ())
+        ):
             g = self.tensor_hooks(node, g)
         if self.wanted is not None:
             self.collect(node, g)

@@ -143,3 +143,13 @@ def test_a_module_that_writes_in_place_is_named():
         RuntimeError, match="Output 0 of BackwardHookFunction is a view and is being"
     ):
         layer(torch.ones(1, requires_grad=True) * 1)
+
+
+def test_hooks_outside_of_the_way_to_the_inputs_are_not_called():
+    x, z = torch.ones(2, requires_grad=True), torch.ones(1, requires_grad=True)
+    seen = []
+    inside, outside = x * 3, z * 2
+    inside.register_hook(lambda g: seen.append("inside"))
+    outside.register_hook(lambda g: seen.append("outside"))
+    assert torch.autograd.grad((inside * outside).sum(), x)[0].tolist() == [6, 6]
+    assert seen == ["inside"]
