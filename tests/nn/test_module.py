@@ -253,3 +253,35 @@ def test_the_handle_in_a_copy_removes_the_hook_of_the_copy():
     twin.handle.remove()
     assert len(module._forward_pre_hooks) == 1
     assert not twin._forward_pre_hooks
+
+
+def test_a_linear_layer_looks_its_parameters_up_as_attributes():
+    """A subclass may have a lookup of its own (pyro's modules do), and an attribute of the instance
+    comes before a parameter.
+    """
+    seen = []
+
+    class Watched(torch.nn.Linear):
+        def __getattr__(self, name):
+            seen.append(name)
+            return super().__getattr__(name)
+
+    layer = torch.nn.Linear(2, 2)
+    layer.__class__ = Watched
+    layer(torch.ones(1, 2))
+    assert {"weight", "bias"} <= set(seen)
+
+    class Doubled(torch.nn.Linear):
+        def __getattr__(self, name):
+            value = super().__getattr__(name)
+            return 2 * value if name == "weight" else value
+
+    plain = torch.nn.Linear(2, 2, bias=False)
+    expected = plain(torch.ones(1, 2))
+    plain.__class__ = Doubled
+    assert torch.equal(plain(torch.ones(1, 2)), 2 * expected)
+
+    plain = torch.nn.Linear(2, 2, bias=False)
+    plain.__dict__["weight"] = torch.zeros(2, 2)
+    assert plain(torch.ones(1, 2)).tolist() == [[0, 0]]
+    assert torch.compile(plain)(torch.ones(1, 2)).tolist() == [[0, 0]]

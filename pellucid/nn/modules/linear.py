@@ -102,13 +102,20 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        own = self._parameters
+        own = self.__dict__
+        held = own["_parameters"]
         weight: Any
         bias: Any
-        try:  # a third of the time of looking them up as attributes
-            weight, bias = own["weight"], own["bias"]
-        except KeyError:
-            # reparametrized or pruned: what stands in for them is an ordinary attribute
+        if (
+            type(self) is Linear
+            and "weight" in held
+            and "bias" in held
+            and not ("weight" in own or "bias" in own)
+        ):  # a third of the time of looking them up as attributes
+            weight, bias = held["weight"], held["bias"]
+        else:
+            # a subclass may have a lookup of its own; what stands in for a reparametrized or pruned
+            # one is an ordinary attribute
             weight, bias = self.weight, self.bias
         return F.linear(input, weight, bias)
 
