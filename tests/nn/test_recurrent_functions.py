@@ -130,3 +130,39 @@ def test_functions_read_on_first_use_are_held_against_their_signatures():
         torch.values_copy(3)
     with pytest.raises(RuntimeError, match="^Expected out tensor to have dtype long int, but got"):
         torch.crow_indices_copy(x, out=torch.zeros(3))
+
+
+def test_modes_and_subclasses_see_a_recurrent_layer_as_one_function():
+    class Names(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func, len(args)))
+            return func(*args, **(kwargs or {}))
+
+    class Sub(torch.Tensor):
+        pass
+
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(5, 2, 3), [5, 3])
+    for layer, x, function in (
+        (torch.nn.LSTM(3, 4, 2, batch_first=True, dropout=0.5), torch.randn(2, 5, 3), torch.lstm),
+        (torch.nn.GRU(3, 4, bidirectional=True), torch.randn(5, 3), torch.gru),
+        (torch.nn.RNN(3, 4, nonlinearity="relu"), torch.randn(5, 2, 3), torch.rnn_relu),
+        (torch.nn.LSTM(3, 4, bidirectional=True), packed, torch.lstm),
+    ):
+        seen = []
+        torch.manual_seed(1)
+        with Names():
+            out, _ = layer(x)
+        assert (function, 9) in seen
+        inside = {func for func, _ in seen} & {torch.stack, torch.cat, torch.nn.functional.linear}
+        assert not inside
+        torch.manual_seed(1)
+        expected, _ = layer(x)
+        data = (out.data, expected.data) if x is packed else (out, expected)
+        assert torch.equal(*data)
+        if x is not packed:
+            torch.manual_seed(1)
+            of_sub, _ = layer(x.as_subclass(Sub))
+            assert type(of_sub) is Sub
+            torch.testing.assert_close(of_sub.as_subclass(torch.Tensor), expected)
+            of_sub.sum().backward()
+            assert all(p.grad is not None for p in layer.parameters())

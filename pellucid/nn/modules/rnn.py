@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from typing import Any
 
 from ... import dtypes
@@ -182,9 +183,11 @@ class RNNBase(Module):
         if thread.stack.autocast is not None and self.mode == "LSTM" and not self.proj_size:
             # as one product, like PyTorch's: its states, too
             states = [thread.stack.autocast.narrow(s) for s in states]
-        # Somebody watches operators, and may want the whole layer as one.
+        # Somebody watches functions or operators, and sees the whole layer as one.
         level = overriding.below
-        whole = level is not None and packed is None and level.takes((data,), {})
+        whole = overriding.concerns((data,)) or (
+            level is not None and packed is None and level.takes((data,), {})
+        )
         turned = packed is None and self.batch_first
         if not data.shape[int(turned)]:
             raise OperationError("Expected sequence length to be larger than 0 in RNN")
@@ -192,10 +195,16 @@ class RNNBase(Module):
             data = data.transpose(0, 1)
         if whole:
             run = LENT["recurrent"](self.mode.lower())
-            hx = states if self.mode == "LSTM" else states[0]
+            public = getattr(sys.modules[__name__.partition(".")[0]], self.mode.lower())
+            hx = tuple(states) if self.mode == "LSTM" else states[0]
             flags = (self.num_layers, float(self.dropout), self.training, self.bidirectional)
-            given = (data, hx, self._flat_weights, bool(self.bias), *flags, bool(turned))
-            out, *last = overriding.below.enter(run, run, given, {})
+            weights = (hx, self._flat_weights, bool(self.bias), *flags)
+            given = (
+                (data, *weights, bool(turned))
+                if packed is None
+                else (data, packed.batch_sizes, *weights)
+            )
+            out, *last = overriding.dispatch(public, run, given, {})
         else:
             out, last = self._layers(data, states, sizes)
         if packed is not None:

@@ -498,7 +498,7 @@ def _fractional(
     return_indices: bool,
     samples: Tensor | None,
 ) -> Any:
-    x = at_full_precision(require_tensor(input, f"fractional_max_pool{n}d"))
+    input = x = at_full_precision(require_tensor(input, f"fractional_max_pool{n}d"))
     if output_size is None and output_ratio is None:
         raise ArgumentValueError(
             f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio"
