@@ -666,7 +666,13 @@ def _bool(self: Tensor) -> bool:
     return bool(array.reshape(())[()])
 
 
-METHODS["__bool__"] = METHODS["__nonzero__"] = _bool
+METHODS["__bool__"] = _bool
+
+
+@method("__nonzero__")
+def _nonzero(self: Tensor) -> bool:
+    """As `bool(tensor)`, by the name that Python 2 had for it."""
+    return bool(self)
 
 
 # ---- pickling --------------------------------------------------------------------------------

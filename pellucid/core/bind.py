@@ -145,6 +145,8 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     )
                 ):
                     r = layout.laid(r, (a, b))
+                elif lies and a is x and kind in HALVES and not b.flags.c_contiguous:
+                    r = layout.laid(r, (b,))  # of a rule that receives the number
                 if rg and differentiable and local.grad:
                     needs = (
                         None if tx is float or tx is int else x._rg,
