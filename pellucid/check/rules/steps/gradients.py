@@ -7,7 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...events import Backward, Cleared, Failure, Op, Site, Step, Update, Value
+from ...events import (
+    Backward,
+    Cleared,
+    Failure,
+    Op,
+    OptimizerInfo,
+    Site,
+    Step,
+    Update,
+    Value,
+)
+from ...recording.hooks import LIBRARY
 from ...rule import Rule
 from ..source.places import ended_at, overridden_call, replaced_method, uncalled
 
@@ -43,6 +54,8 @@ class MissingZeroGrad(Rule):
         self._clears: list[tuple[Site | None, set[int]]] = []  # since the last backward
         # a clearing right before the last backward, of nothing that it reaches
         self._wrong: Site | None = None
+        # small parameters as they were before a step of an optimizer that is not the library's
+        self._before: dict[int, Any] = {}
 
     def on_op(self, op: Op) -> None:
         """Gradients zeroed through `.data` or `detach()`, which PyTorch does not count as a write."""
@@ -95,6 +108,7 @@ class MissingZeroGrad(Rule):
         """A step that uses a gradient with parts from before the last one; a closure may still
         clear it.
         """
+        self._before = _small(event.optimizer)
         if event.closure:
             return
         self._check(
@@ -110,6 +124,13 @@ class MissingZeroGrad(Rule):
                 event.optimizer.class_name,
                 event.optimizer.name,
             )
+        before, self._before = self._before, {}
+        if before and all(
+            np.array_equal(before[v.id], v.numpy())
+            for v in event.optimizer.params()
+            if v.id in before
+        ):
+            return  # one that moves on every fifth call only: the gradients are still to be used
         own = {v.id for v in event.optimizer.params()}
         for key, used in self._used.items():
             used.between = used.between or used.stale is not None and key not in own
@@ -237,6 +258,15 @@ class MissingZeroGrad(Rule):
             },
             fix=fix,
         )
+
+
+def _small(info: OptimizerInfo) -> dict[int, Any]:
+    """Copies of a few parameters with gradients, by `Value.id`; of the program's own optimizers."""
+    kind = type(info.optimizer).__module__.partition(".")[0]
+    if info.optimizer is None or kind in LIBRARY:
+        return {}
+    held = sorted((v for v in info.params() if not is_empty(v)), key=lambda v: v.numpy().size)
+    return {v.id: v.numpy().copy() for v in held[:4] if v.numpy().size <= 1 << 14}
 
 
 class _Pass:
