@@ -5,6 +5,7 @@ remainders, shifts, rounding, and maxima.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -129,22 +130,11 @@ class CleanDiv(FloorDiv):
     """`base // divisor` where the division leaves no rest."""
 
 
-class CeilToInt(sympy.Function):
-    """The smallest integer that is not below a float."""
+class _ToInt(sympy.Function):
+    """A float as an integer, in one of the ways to round."""
 
     is_integer = True
-
-    @classmethod
-    def eval(cls, number: Any) -> Any:
-        if isinstance(number, sympy.Number) and number.is_finite:
-            return sympy.Integer(math.ceil(float(number)))
-        return None
-
-
-class FloorToInt(sympy.Function):
-    """The largest integer that is not above a float."""
-
-    is_integer = True
+    rounded: Callable[[float], int]
 
     @classmethod
     def eval(cls, number: Any) -> Any:
@@ -155,7 +145,37 @@ class FloorToInt(sympy.Function):
         if isinstance(number, sympy.Integer):
             return number
         if isinstance(number, sympy.Number):
-            return sympy.Integer(math.floor(float(number)))
+            return sympy.Integer(cls.rounded(float(number)))
+        return None
+
+
+class FloorToInt(_ToInt):
+    """The largest integer that is not above a float."""
+
+    rounded = staticmethod(math.floor)
+
+
+class TruncToInt(_ToInt):
+    """A float without its fraction, as an integer."""
+
+    rounded = staticmethod(math.trunc)
+
+
+class RoundToInt(_ToInt):
+    """The integer next to a float, the even one of two."""
+
+    rounded = staticmethod(round)
+
+
+class CeilToInt(sympy.Function):
+    """The smallest integer that is not below a float."""
+
+    is_integer = True
+
+    @classmethod
+    def eval(cls, number: Any) -> Any:
+        if isinstance(number, sympy.Number) and number.is_finite:
+            return sympy.Integer(math.ceil(float(number)))
         return None
 
 
@@ -372,38 +392,6 @@ class TruncToFloat(sympy.Function):
     def eval(cls, number: Any) -> Any:
         if isinstance(number, sympy.Number) and number.is_finite:
             return sympy.Float(math.trunc(float(number)))
-        return None
-
-
-class TruncToInt(sympy.Function):
-    """A float without its fraction, as an integer."""
-
-    is_integer = True
-
-    @classmethod
-    def eval(cls, number: Any) -> Any:
-        if number in (sympy.oo, int_oo):
-            return int_oo
-        if number in (-sympy.oo, -int_oo):
-            return -int_oo
-        if isinstance(number, sympy.Number):
-            return sympy.Integer(math.trunc(float(number)))
-        return None
-
-
-class RoundToInt(sympy.Function):
-    """The integer next to a float, the even one of two."""
-
-    is_integer = True
-
-    @classmethod
-    def eval(cls, number: Any) -> Any:
-        if number in (sympy.oo, int_oo):
-            return int_oo
-        if number in (-sympy.oo, -int_oo):
-            return -int_oo
-        if isinstance(number, sympy.Number):
-            return sympy.Integer(round(float(number)))
         return None
 
 
