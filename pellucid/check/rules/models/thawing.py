@@ -15,7 +15,8 @@ from ...recording.signatures import RANDOM
 from ..source.places import Place, function_around, tree, walk
 from .frozen_names import test_around
 
-_CONSTANT = frozenset({"fill", "zero", "zeros", "ones", "empty"})
+# what else layers are made with; PyTorch tells of two of its initializers by their own names
+_INITIAL = frozenset({"fill", "zero", "zeros", "ones", "empty", "constant", "kaiming_uniform"})
 _MOST = 20_000  # parameters
 
 
@@ -331,7 +332,7 @@ class Fresh:
     def _new(self, value: Value, stepped: set[int]) -> bool:
         """Whether a parameter has the values that its layer was made with."""
         made = self.rule.session.recorder.filled.get(value.id)
-        fresh = made is None or made.name in RANDOM or made.name in _CONSTANT
+        fresh = made is None or made.name in RANDOM or made.name in _INITIAL
         return fresh and value.id not in stepped and not self._known(value)
 
     def step(self, stepped: set[int]) -> None:
