@@ -41,6 +41,7 @@ from ..jit._script import CompilationUnit as CompilationUnit
 from ..jit._script import Error as JITException
 from ..jit._script import RecursiveScriptModule as ScriptModule
 from ..jit._script import ScriptFunction as ScriptFunction
+from ..overrides import _len_torch_function_stack as _len_torch_function_stack
 from ..serialization.records import PyTorchFileReader as PyTorchFileReader
 from ..serialization.records import PyTorchFileWriter as PyTorchFileWriter
 from ..storage import StorageBase as StorageBase
@@ -207,11 +208,6 @@ def _get_privateuse1_backend_name() -> str:
 def _is_torch_function_mode_enabled() -> bool:
     """Whether a mode of `torch.overrides` is entered."""
     return bool(_overriding.local.function_modes)
-
-
-def _len_torch_function_stack() -> int:
-    """How many modes of `torch.overrides` are entered."""
-    return len(_overriding.local.function_modes)
 
 
 def _get_function_stack_at(idx: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -265,8 +266,10 @@ def _small(info: OptimizerInfo) -> dict[int, Any]:
     kind = type(info.optimizer).__module__.partition(".")[0]
     if info.optimizer is None or kind in LIBRARY:
         return {}
-    held = sorted((v for v in info.params() if not is_empty(v)), key=lambda v: v.numpy().size)
-    return {v.id: v.numpy().copy() for v in held[:4] if v.numpy().size <= 1 << 14}
+    made = (v for v in info.params() if v.gradient is not None)
+    small = [v for v in made if v.numpy().size <= 1 << 14]
+    held = (v for v in sorted(small, key=lambda v: v.numpy().size) if not is_empty(v))
+    return {v.id: v.numpy().copy() for v in islice(held, 4)}
 
 
 class _Pass:
