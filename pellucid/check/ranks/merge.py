@@ -159,15 +159,11 @@ def merged(
 
 def _failure(job: Job, parts: list[dict[str, Any]]) -> BaseException | None:
     """The first error of a rank that is no echo of another rank's end."""
-    errors = sorted((rank.error["t"], rank) for rank in job.ranks if rank.error is not None)
-    own = [
-        rank
-        for _, rank in errors
-        if rank.error is not None and rank.error["kind"] != "DistBackendError"
-    ]
-    for rank in own or [rank for _, rank in errors]:
-        assert rank.error is not None
-        return RanksFailed(f"rank {rank.rank}: {rank.error['kind']}: {rank.error['text']}")
+    errors = [(rank, rank.error) for rank in job.ranks if rank.error is not None]
+    errors.sort(key=lambda pair: pair[1]["t"])
+    own = [pair for pair in errors if pair[1]["kind"] != "DistBackendError"]
+    for rank, error in own or errors:
+        return RanksFailed(f"rank {rank.rank}: {error['kind']}: {error['text']}")
     lost = [rank.rank for rank in job.ranks if not rank.all("end")]
     if job.stalled is not None:
         return RanksFailed(f"no progress for {job.stalled['seconds']:g} seconds")

@@ -226,6 +226,16 @@ def test_a_wait_that_never_ends(tmp_path, script):
     assert found(tmp_path, script) == [("rank-failed", 4)]
 
 
+def test_errors_of_the_same_moment(tmp_path, script):
+    for rank, kind in enumerate(("DistBackendError", "ValueError", "TypeError")):
+        writer = Writer(tmp_path, rank, 3, script)
+        facts = {"kind": kind, "text": f"of {rank}", "whole": "", "notes": [], "trace": ""}
+        writer.say("error", 40.0, s=0, **facts)
+        writer.write(ended=False)
+    result = merge.merged(tmp_path, Settings(), str(script), "pellucid")
+    assert str(result.failure) == "rank 1: ValueError: of 1"
+
+
 def test_a_journal_that_ends_within_a_line(tmp_path, script):
     job = steps(tmp_path, script, 1.0)
     path = job.ranks[1].path
