@@ -28,6 +28,7 @@ from .exchange import twin
 from .messages.signatures import OF_NUMBERS, Slot, slots
 
 _STAR = inspect.Parameter.VAR_POSITIONAL
+_FEW = 5
 _LISTS = (list, tuple, Size)
 # what is in constants of the generated code, by the text that stands for it there
 _CLASSES: dict[str, Any] = {
@@ -163,8 +164,11 @@ def shorten(public: FunctionType, wrapper: FunctionType, function: Any, calls: C
         for name, value in zip(names, defaults, strict=True)
     ]
     handed = [*arguments, *["*rest__"] * rest]
-    # calls without further arguments are spared what gathers them
-    alone = f"run__{call}({', '.join(arguments)}) if not rest__ else " * rest
+    # calls with few further arguments are spared what gathers them
+    alone = ""
+    for count in range(_FEW) if rest else ():
+        few = ", ".join([*arguments, *[f"rest__[{k}]" for k in range(count)]])
+        alone += f"run__{call}({few}) if {'size__' if count else '(size__ := len(rest__))'} == {count} else "
     if seen_by_name:
         by_name = _SEEN_BY_NAME.format(long=_LONG.format(names=listed))
     elif keywords:

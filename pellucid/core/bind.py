@@ -6,6 +6,7 @@ leaves every other case, errors included, to `general`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -14,13 +15,14 @@ from weakref import ref as _ref
 import numpy as np
 from numpy import ndarray
 
-from .. import dtypes
+from .. import config, dtypes
 from ..arrays import layout, numpy_cpu
 from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
 from ..arrays.halves import HALVES, converted
 from ..arrays.meta import MetaArray
 from ..arrays.numpy_cpu import LEAST_ROWS, address, as_array, by_rows, namespace_of
 from ..errors import ArgumentTypeError, facts_of, foreign, pass_on, type_name
+from ..kernels.views import view_maker
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
@@ -283,10 +285,9 @@ def views_result(
     """As `view_result`, for an operation that makes several views."""
     if x._x is not None:
         return finish(op, (x,), (x._rg,), params, arrays)
-    if x._rg and local.grad:
-        made = (op.recorder or _view_recorder(op))(x, arrays, params)
-    else:
-        made = tuple(map(wrap, arrays))
+    if not (x._rg and local.grad):
+        return tuple([view_result(op, x, r, params, k) for k, r in enumerate(arrays)])
+    made: tuple[Tensor, ...] = (op.recorder or _view_recorder(op))(x, arrays, params)
     mark_views(made, x, op, params, True)
     return made
 
@@ -331,7 +332,7 @@ def mark_views(
         if views is None:
             views = version.views = []
         elif len(views) > 32 and (len(views) + len(made)).bit_length() > len(views).bit_length():
-            views[:] = [v for v in views if v() is not None]
+            forget(views)
         views += map(_ref, made)
 
 
@@ -340,13 +341,9 @@ def ungraded() -> str:
     return "inference" if local.inference else "no_grad"
 
 
-def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) -> Tensor:
-    """The tensor for an array `r` that a view operation made of the array of `x`: recorded when `x`
-    needs a gradient.
-
-    For callers that have looked at `state.slow` and at the type of `x`; functions such as
-    `__getitem__` make `r` themselves.
-    """
+def _view_result(
+    op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any], place: int | None = None
+) -> Tensor:
     grad = local.grad
     if x._x is not None and "inference" in x._x:
         t = wrap(r)
@@ -362,26 +359,55 @@ def view_result(op: Primitive, x: Tensor, r: ndarray, params: dict[str, Any]) ->
     version = x._ver or version_of(x)
     t._ver = version
     t._view = view = _new(View)
-    parent = x._view
-    if parent is None:
-        view.base, view.chain = x, ((op, params, None),)
-        view.kind = "grad" if grad else ungraded()
-    else:
-        chain = (*parent.chain, (op, params, None))
-        if len(chain) > LONG_CHAIN:
-            chain = as_one_view(parent.base._array, r) or chain
-        view.base, view.chain = parent.base, chain
-        view.kind = ungraded() if parent.kind == "grad" and not grad else parent.kind
+    parent, step = x._view, (op, params, place)
+    view.base, view.chain, view.kind = (
+        (x, (step,), "grad")
+        if parent is None
+        else (parent.base, (*parent.chain, step), parent.kind)
+    )
+    if len(view.chain) > LONG_CHAIN:
+        view.chain = as_one_view(view.base._array, r) or view.chain
+    if view.kind == "grad" and (not grad or place is not None):
+        view.kind = "multi" if grad else ungraded()
     if view.kind != "grad" and view.base._rg:  # else nothing is refused
         restrict(t)
     if grad:
         views = version.views
         if views is None:
-            views = version.views = []
-        elif len(views) > 32 and len(views) & (len(views) - 1) == 0:
-            views[:] = [v for v in views if v() is not None]
-        views.append(_ref(t))
+            version.views = [_ref(t)]
+        elif views and views[-1]() is None:
+            views[-1] = _ref(t)
+        else:
+            if len(views) > 32 and len(views) & (len(views) - 1) == 0:
+                forget(views)
+            views.append(_ref(t))
     return t
+
+
+def forget(views: list[Any]) -> None:
+    """Take references to views that are no more out of a base's list."""
+    views[:] = [v for v in views if v() is not None]
+
+
+def _first_views(*args: Any) -> Tensor:
+    global view_result
+    if next(_count) >= MANY and config.kernels:
+        classes = {
+            "Tensor": Tensor,
+            "Parameter": Parameter,
+            "Counter": VersionCounter,
+            "View": View,
+        }
+        view_result = view_maker(_view_result, forget, local, classes, LONG_CHAIN) or _view_result
+    return _view_result(*args)
+
+
+MANY = 512  # views from which on native code makes them
+_count = itertools.count()
+# `(op, x, r, params)`, and the place among several: the tensor for an array `r` that a view
+# operation made of the array of `x`, recorded when `x` needs a gradient. For callers that have looked
+# at `state.slow` and at the type of `x`; functions such as `__getitem__` make `r` themselves.
+view_result: Callable[..., Tensor] = _first_views
 
 
 _call_makers.append(_make_call)

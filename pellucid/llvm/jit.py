@@ -27,7 +27,9 @@ __all__ = [
     "compile_ir",
     "compile_source",
     "define",
+    "define_of_python",
     "fastcall_works",
+    "method",
     "statistics",
     "unwatched",
 ]
@@ -268,7 +270,7 @@ def _load(
             functions[fn] = None
             continue
         function = (
-            _method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
+            method(fn, found[fn + ".python"]) if fast else _through_ctypes(found[fn], signature)
         )
         _alive.append(function)
         _addresses[id(function)] = found[fn]
@@ -344,9 +346,7 @@ def _name_python() -> None:
     """The functions of Python that entries call, by name."""
     if fastcall_works():
         for symbol in _PYAPI:
-            define(
-                symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0
-            )
+            define_of_python(symbol)
         for name, value in _OBJECTS.items():
             define(name, id(value))
         define("pellucid_new_like", alike.new_like())
@@ -357,6 +357,11 @@ def define(symbol: str, where: int) -> None:
     library's own.
     """
     loader.symbols[symbol] = where
+
+
+def define_of_python(symbol: str) -> None:
+    """Let code that is loaded from now on find a function of CPython's interface."""
+    define(symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0)
 
 
 def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
@@ -539,7 +544,8 @@ class _PyMethodDef(ctypes.Structure):
     )
 
 
-def _method(fn: str, entry: int) -> Callable:
+def method(fn: str, entry: int) -> Callable:
+    """The function of Python whose code, of METH_FASTCALL's convention, lies at an address."""
     table = _PyMethodDef(fn.encode(), entry, 0x0080, None)  # METH_FASTCALL
     _alive.append(table)
     make = ctypes.pythonapi.PyCFunction_NewEx

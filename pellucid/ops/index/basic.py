@@ -18,7 +18,8 @@ from numpy import ndarray
 from ... import shapes
 from ...arrays.numpy_cpu import strided
 from ...arrays.scatter import add_at
-from ...core.bind import view_result, wrap
+from ...core import bind
+from ...core.bind import wrap
 from ...core.callers import make_recorder
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
@@ -181,11 +182,13 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
         if type(a) is ndarray:
             try:
                 if kind is int:
-                    return view_result(select_op, self, a[index, ...], {"dim": 0, "index": index})
+                    return bind.view_result(
+                        select_op, self, a[index, ...], {"dim": 0, "index": index}
+                    )
                 if kind is slice:
                     step = index.step
                     if step is None or (type(step) is int and step > 0):
-                        return view_result(
+                        return bind.view_result(
                             slice_op,
                             self,
                             a[index],
@@ -195,7 +198,9 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                     picks = index._array
                     if type(picks) is ndarray and not picks.ndim and picks.dtype.char == "l":
                         at = picks.item()
-                        return view_result(BY_LAST[int], self, a[at, ...], {"index": (at, ...)})
+                        return bind.view_result(
+                            BY_LAST[int], self, a[at, ...], {"index": (at, ...)}
+                        )
                     if (
                         type(picks) is ndarray
                         and picks.ndim
@@ -219,7 +224,7 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
                         r = a[full]
                         if new:
                             r = _torch_strides(r)
-                        return view_result(BY_LAST[type(last)], self, r, {"index": full})
+                        return bind.view_result(BY_LAST[type(last)], self, r, {"index": full})
             except (IndexError, TypeError):
                 pass
     if not isinstance(self, Tensor):

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from ... import dtypes, shapes
 from ...arrays.numpy_cpu import broadcast_to as broadcast_array
-from ...core.bind import view_result
+from ...core import bind
 from ...core.modes import state
 from ...core.public import method, public
 from ...core.tensor import Tensor
@@ -45,7 +45,7 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
         if -1 not in wanted:
             try:
                 made = broadcast_array(a, wanted)
-                return view_result(expand_op, self, made, {"shape": made.shape})
+                return bind.view_result(expand_op, self, made, {"shape": made.shape})
             except (ValueError, TypeError):
                 pass
     a = require_tensor(self, "expand")._array

@@ -12,8 +12,8 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
-from ...core import tracing
-from ...core.bind import view_result, views_result
+from ...core import bind, tracing
+from ...core.bind import views_result
 from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tape import named_type
@@ -185,7 +185,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     dim, index = shapes.select_position(index, a.shape, dim)
     if is_fast(input):
         made = a[(*_ALL[:dim], index, ...)]
-        return view_result(select_op, input, made, {"dim": dim, "index": index})
+        return bind.view_result(select_op, input, made, {"dim": dim, "index": index})
     return select_op.call(input, dim=dim, index=index)
 
 
@@ -213,7 +213,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     where = {"dim": dim, "start": first, "end": first + length, "step": 1}
     if is_fast(input):
         made = a[(*_ALL[:dim], slice(first, first + length))]
-        return view_result(slice_op, input, made, where)
+        return bind.view_result(slice_op, input, made, where)
     return slice_op.call(input, **where)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from ... import shapes
-from ...core.bind import view_result
+from ...core import bind
 from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
@@ -98,7 +98,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
     if is_fast(input):
-        result = view_result(squeeze_op, input, a.squeeze(dims), {"dims": dims})
+        result = bind.view_result(squeeze_op, input, a.squeeze(dims), {"dims": dims})
     else:
         result = squeeze_op.call(input, dims=dims)
     return result if dim is None else titled(result, f"SqueezeBackward{2 if several else 1}")
@@ -129,7 +129,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
             f"Dimension out of range (expected to be in range of [{-a.ndim - 1}, {a.ndim}], but got {dim})"
         )
     if type(a) is ndarray and a.flags.c_contiguous and is_fast(input):
-        return view_result(
+        return bind.view_result(
             unsqueeze_op, input, a.reshape((*a.shape[:place], 1, *a.shape[place:])), {"dim": place}
         )
     return unsqueeze_op.call(input, dim=place)

@@ -13,8 +13,8 @@ from ... import dtypes, shapes
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import address, check_resizable, element_offset, owner, strided
 from ...arrays.sparse.array import SparseArray
-from ...core import tracing
-from ...core.bind import as_one_view, view_result
+from ...core import bind, tracing
+from ...core.bind import as_one_view
 from ...core.inplace import bump, check_writable, rebase
 from ...core.modes import local
 from ...core.primitive import PRIMITIVES, defop
@@ -442,7 +442,7 @@ def as_strided(
         item = a.itemsize
         steps = tuple([step * item for step in params["stride"]])
         r = strided(a, params["size"], steps, params["shift"] * item)
-        made = view_result(as_strided_op, input, r, params)
+        made = bind.view_result(as_strided_op, input, r, params)
     else:
         made = as_strided_op.call(input, **params)
     view = made._view

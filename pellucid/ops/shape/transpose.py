@@ -8,7 +8,7 @@ from typing import Any
 from numpy import ndarray
 
 from ... import shapes
-from ...core.bind import view_result
+from ...core import bind
 from ...core.modes import state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -109,7 +109,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
         except Exception:
             pass
         else:
-            return view_result(transpose_op, input, r, {"dim0": dim0, "dim1": dim1})
+            return bind.view_result(transpose_op, input, r, {"dim0": dim0, "dim1": dim1})
     ndim = require_tensor(input, "transpose")._array.ndim
     first, second = shapes.normalize_dim(dim0, ndim), shapes.normalize_dim(dim1, ndim)
     if not ndim:
@@ -158,7 +158,7 @@ def t(input: Tensor) -> Tensor:
     """
     ndim = require_tensor(input, "t")._array.ndim
     if ndim == 2 and is_fast(input):
-        return view_result(t_op, input, input._array.T, {"dim0": 0, "dim1": 1})
+        return bind.view_result(t_op, input, input._array.T, {"dim0": 0, "dim1": 1})
     if ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")
     return t_op.call(input, dim0=0, dim1=1) if ndim == 2 else titled(alias_op.call(input), "T")
@@ -181,7 +181,7 @@ def permute(input: Tensor, *dims: Any, **named: Any) -> Tensor:
     if type(input) is Tensor and not state.slow and type(input._array) is ndarray:
         order = dims[0] if len(dims) == 1 and type(dims[0]) is not int else dims
         try:
-            return view_result(
+            return bind.view_result(
                 permute_op, input, input._array.transpose(order), {"dims": tuple(order)}
             )
         except (ValueError, TypeError, IndexError):
@@ -245,7 +245,7 @@ def _warn_of_numbers(name: str) -> None:
 
 def _reversed_dims(x: Tensor) -> Tensor:
     if x._array.ndim == 2 and is_fast(x):
-        return view_result(permute_op, x, x._array.T, {"dims": (1, 0)})
+        return bind.view_result(permute_op, x, x._array.T, {"dims": (1, 0)})
     if not x._array.ndim:
         _warn_of_numbers("T")
     elif x._array.ndim != 2:

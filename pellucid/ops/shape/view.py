@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from ... import dtypes, shapes
 from ...arrays.numpy_cpu import element_offset
-from ...core.bind import view_result
+from ...core import bind
 from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled, value_at
@@ -150,13 +150,13 @@ def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
             r = a.reshape(shapes.infer_size(shape, a.size))
         if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
             shapes.infer_size(shape, a.size)
-        return view_result(view_op, x, r, {"shape": r.shape})
+        return bind.view_result(view_op, x, r, {"shape": r.shape})
     shape = shapes.infer_size(tuple(shape), a.size)
     strides = shapes.view_strides(a.shape, a.strides, shape)
     if strides is not None:
         r = _by_numpy(a, shape) if fast else None
         if r is not None:
-            made = view_result(view_op, x, r, {"shape": shape})
+            made = bind.view_result(view_op, x, r, {"shape": shape})
             return made if a.flags.c_contiguous else titled(made, "ReshapeAliasBackward0")
         try:
             return titled(view_op.call(x, shape=shape), "ReshapeAliasBackward0")
@@ -242,7 +242,7 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
         if r is not None:
             if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
                 shapes.infer_size(shape, a.size)
-            return view_result(view_op, self, r, {"shape": r.shape})
+            return bind.view_result(view_op, self, r, {"shape": r.shape})
     if not shape and a.size != 1:
         raise ShapeError(f"shape '[]' is invalid for input of size {a.size}")
     return _strict_view(self, shapes.infer_size(sizes_of(shape, "view"), a.size))
