@@ -371,7 +371,7 @@ _attach.LENT["sparse"] = lambda name: getattr(
 _attach.LENT["foreach"] = lambda name: getattr(
     _importlib.import_module(f"{_HOME}._foreach"), name, None
 )
-_words.LENT.append(lambda name: _importlib.import_module(f"{__name__}.aten.schema").words(name))
+_words.LENT.append(lambda: _importlib.import_module(f"{__name__}.aten.schema"))
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["recurrent"] = lambda name: _importlib.import_module(
     f"{__name__}.nn._recurrent"

@@ -347,6 +347,47 @@ def words(packet: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     return tuple(found)
 
 
+@cache
+def _kept() -> dict[str, str]:
+    text = Path(__file__).with_name("kept.txt").read_text(encoding="utf-8")
+    return {line.partition(" ")[0]: line.partition(" ")[2] for line in text.splitlines()[1:]}
+
+
+@cache
+def kept(node: str) -> dict[str, str] | None:
+    """What PyTorch's node of this name keeps: to each word the letter of its kind (`tools/kept_words.py`);
+    None where there is no such node.
+    """
+    words = _kept().get(node)
+    if words is None:
+        return None
+    pairs = (word.partition(":") for word in words.split())
+    return {word: kind for word, _, kind in pairs}
+
+
+@cache
+def _operator_of(node: str) -> list[FunctionSchema]:
+    """The overloads of the operator that a node is of."""
+    stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", node.partition("Backward")[0]).lower()
+    found = aten().get(stem) or aten().get(f"_{stem}") or {}
+    return [parse(f"aten::{text}") for name, (_, text) in found.items() if "out" not in name]
+
+
+def results(node: str, word: str) -> list[str]:
+    """What the results of a node's operator are called, in the overload that calls one by `word`."""
+    known = ([r.name for r in s.returns] for s in _operator_of(node))
+    return next((names for names in known if word in names), [])
+
+
+def default(node: str, word: str) -> tuple[Any] | None:
+    """The default of an argument of a node's operator, in a tuple; None where it has none."""
+    for schema in _operator_of(node):
+        for a in schema.arguments:
+            if a.name == word and a.has_default_value():
+                return (a.default_value,)
+    return None
+
+
 _OPTIONS = re.compile(
     r"(, )?ScalarType\? dtype=None, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None"
 )

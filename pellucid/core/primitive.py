@@ -120,6 +120,7 @@ class Primitive:
     linked: tuple[tuple[str, bool], ...] = ()
     borrows: tuple[str, ...] = ()
     packs: str | tuple[Rule, Rule] = ""
+    shows: dict[str, str | Rule] = {}
     lies: tuple[int, ...] | None = None
     # of a Function: why gradients of some leaves alone are refused
     partial_backward: str | None = None
@@ -270,6 +271,7 @@ def defop(
     linked: str = "",
     borrows: str = "",
     packs: str | tuple[Rule, Rule] = "",
+    shows: dict[str, str | Rule] | None = None,
     lies: str | None = None,
     aten: Callable[..., Any] | None = None,
     overload: str = "",
@@ -358,6 +360,8 @@ def defop(
             two rules: one returns the arrays that PyTorch has, from words and parameters as in vjp;
             the other gets these, in a list, and parameters, and returns by words what the gradient
             rules name.
+        shows: for PyTorch's words of what its node keeps (`_saved_<word>`), where they do not follow: the
+            record's own word, or a rule of words as in vjp that makes the value.
         lies: the arguments that decide in which order the dimensions of an element-wise result lie in
             memory, the first that tells two apart first: all of them where this is left out, none ("")
             where it is always contiguous.
@@ -390,6 +394,7 @@ def defop(
         "traits": frozenset(traits.split()),
         "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
         "order": tuple(order.split()),
+        "shows": shows or {},
         "borrows": tuple(borrows.split()),
         "lies": tuple([words.index(word) for word in (args if lies is None else lies).split()])
         if lies is not None or elementwise and len(words) > 1

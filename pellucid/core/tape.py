@@ -156,12 +156,15 @@ def named_type(name: str) -> type:
     return kind
 
 
-def titled(result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = ()) -> Tensor:
+def titled(
+    result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = (), **shown: Any
+) -> Tensor:
     """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its
     overload (`ProdBackward1`).
 
     `linked` are arguments of the function: what the field of that name is for a record. `of` are
-    the tensors that the function is one of, whose node is to show no more than edges to them.
+    the tensors that the function is one of, whose node is to show no more than edges to them, and
+    `shown` what else it shows, by PyTorch's words (`_saved_<word>`).
     """
     node = getattr(result, "_node", None)
     edges = of and tuple([(x._node or x) if x is not None and x._rg else None for x in of])
@@ -171,7 +174,7 @@ def titled(result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = ()
         if linked:
             node.extra()["linked"] = [(x._node or x, True) for x in linked if x._rg]
         if of:
-            node.extra()["of"] = edges
+            node.extra()["of"] = edges, shown
     return result
 
 

@@ -87,7 +87,7 @@ def overwritten(node: Any) -> Exception:
                 array, maker = _in_cells(node, array, plan.entries[position], v)
     # or a list of arrays
     if array is None:  # what else backward reads, of a leaf
-        edges = (node.ext or {}).get("of") or node.inputs
+        edges = (node.ext or {}).get("of", (None,))[0] or node.inputs
         leaf = (e for e in edges if isinstance(e, Tensor) and e._ver is version)
         array = getattr(next(leaf, None), "_array", None)
     # Only the sum of the counts is kept: writes since then are shared out among those that were

@@ -9,13 +9,10 @@ follow from the record, and are computed on demand.
 from __future__ import annotations
 
 import functools
-import inspect
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
-
-import numpy as np
 
 from ... import dtypes
 from ...errors import GraphError
@@ -29,12 +26,12 @@ from ..tape import (
     check_saved,
     named_type,
     register,
-    saved_tensors,
     value_at,
 )
 from ..tensor import OutputSlot, Tensor, collects, version_of
 from ..transforms.arranging import arrange
-from .words import face, words_of
+from . import kept
+from .words import face
 
 
 # ---- names and edges ---------------------------------------------------------------------------
@@ -240,47 +237,6 @@ def _as_function(edge: Any) -> tuple[Any, int]:
 
 # ---- what a node kept --------------------------------------------------------------------------
 _SAVED, _RAW = "_saved_", "_raw_saved_"
-_WORDS = {"result": "out"}  # PyTorch's words, ours
-
-
-def _entry(node: Node, word: str) -> int | None:
-    """Where among the saved values stands the one that PyTorch calls `_saved_<word>`."""
-    op, known = node.op, words_of(node)
-    place = known.get(word)
-    if isinstance(place, int):
-        word = op.args[place]
-    elif known and word not in _WORDS:
-        return None
-    elif word == "self" and op.args:
-        word = op.args[0]
-    entry = op._entry(_WORDS.get(word, word))
-    return (
-        node.plan.entries.index(entry) if entry is not None and entry in node.plan.entries else None
-    )
-
-
-def _may_keep(node: Node, word: str) -> bool:
-    """Whether a gradient rule of the operation names this argument, wanted here or not."""
-    place = words_of(node).get(word, 0 if word == "self" else None)
-    rules = node.op.vjp
-    if not isinstance(place, int) or place >= len(node.op.args) or not isinstance(rules, dict):
-        return False
-    name = node.op.args[place]
-    return any(name in inspect.signature(rule).parameters for rule in rules.values())
-
-
-def _sizes(node: Node, word: str) -> Any:
-    """`_saved_self_sym_sizes` and `_saved_self_sym_numel`: of an argument with a gradient."""
-    stem, _, what = word.rpartition("_sym_")
-    args = node.op.args
-    if stem and what in ("sizes", "numel"):
-        known = words_of(node).get(stem)
-        k = 0 if stem == "self" else args.index(stem) if stem in args else len(node.inputs)
-        k = known if isinstance(known, int) else k
-        if k < len(node.inputs) and node.inputs[k] is not None:
-            shape = value_at(node.inputs[k])[0]
-            return tuple(shape) if what == "sizes" else functools.reduce(int.__mul__, shape, 1)
-    return None
 
 
 def _getattr(self: Node, name: str) -> Any:
@@ -292,26 +248,12 @@ def _getattr(self: Node, name: str) -> Any:
         return _of_function(self, ctx, name)
     if name.startswith((_SAVED, _RAW)):
         arrange(self)
-    if name.startswith(_SAVED):
-        word = name.removeprefix(_SAVED)
-        known = words_of(self).get(word, word)
-        if known in self.params and (known != word or word in (words_of(self) or (word,))):
-            return self.params[known]
-        sizes = _sizes(self, word)
-        if sizes is not None:
-            return sizes
-        position = _entry(self, word)
-        if position is not None:
-            value = saved_tensors(self)[position]
-            # PyTorch's operators of two tensors keep a number as a tensor
-            number = word == "other" and isinstance(value, (int, float, complex))
-            return wrap(np.asarray(value)) if number else value
-        if _may_keep(self, word):
-            return None
-    elif name.startswith(_RAW):
-        position = _entry(self, name.removeprefix(_RAW))
-        if position is not None:
-            return _saved_tensor(self, position)
+        raw = name.startswith(_RAW)
+        found = kept.words(self).get(name.removeprefix(_RAW if raw else _SAVED))
+        if found is not None and not raw:
+            return found.value()
+        if found is not None and found.tensor:
+            return _saved_tensor(self, found)
     raise AttributeError(f"'{_name(self)}' object has no attribute {name!r}")
 
 
@@ -322,31 +264,16 @@ def _of_function(node: Node, ctx: Any, name: str) -> Any:
             return ctx.saved_tensors
         check_saved(node)
         return tuple(
-            [_saved_tensor(node, 0, k) for k in range(len(node.saved[0]) if node.saved else 0)]
+            [_saved_tensor(node, None, k) for k in range(len(node.saved[0]) if node.saved else 0)]
         )
     return getattr(ctx, name)
 
 
 def _dir(self: Node) -> list[str]:
     arrange(self)
-    words = [w for w in (_word(self, entry) for entry in getattr(self.plan, "entries", ())) if w]
-    known = words_of(self)
-    others = [w for w, own in known.items() if own in self.params] if known else self.params
-    entries = getattr(self.plan, "entries", ())
-    # kept in the place of the first argument
-    alone = ("shape", 0) in entries and ("in", 0) not in entries and not self.op.elementwise
-    sizes = [f"{_word(self, ('in', 0))}_sym_sizes"] if alone and len(self.inputs) == 1 else []
-    shown = [_SAVED + w for w in (*words, *others, *sizes)] + [_RAW + w for w in words]
+    found = kept.words(self)
+    shown = [_SAVED + w for w in found] + [_RAW + w for w, how in found.items() if how.tensor]
     return sorted({*object.__dir__(self), *shown})
-
-
-def _word(node: Node, entry: tuple[str, int]) -> str | None:
-    kind, k = entry
-    if kind == "in":
-        if known := words_of(node):
-            return next((w for w, place in known.items() if place == k), None)
-        return "self" if k == 0 else node.op.args[k]
-    return "result" if kind == "out" and node.op.outputs == 1 else None
 
 
 class SavedTensor:
@@ -361,10 +288,10 @@ class SavedTensor:
     tensor([1., 1.])
     """
 
-    __slots__ = ("_item", "_node", "_position")
+    __slots__ = ("_how", "_item", "_node")
 
     _node: Node
-    _position: int
+    _how: kept.Kept | None  # None: one of a Function's
     _item: int | None  # of a Function: which of its saved tensors
 
     def __init__(self) -> None:
@@ -373,26 +300,28 @@ class SavedTensor:
     def _kept(self) -> Any:
         check_saved(self._node)
         assert self._node.saved is not None
-        value = self._node.saved[self._position]
-        return value if self._item is None else value[self._item] and value[self._item].value
+        if self._how is None:
+            item = self._node.saved[0][self._item]
+            return item and item.value
+        return None if self._how.position < 0 else self._node.saved[self._how.position]
 
     @property
     def unpack_hook(self) -> Callable[[Any], Tensor] | None:
         """The hook that makes the tensor of what is kept; None without hooks."""
-        kept = self._kept()
-        return kept.unpack_hook if type(kept) is Packed else None
+        value = self._kept()
+        return value.unpack_hook if type(value) is Packed else None
 
     @property
     def data(self) -> Any:
         """What is kept: a tensor, or what the pack hook returned."""
-        kept = self._kept()
-        return kept.packed if type(kept) is Packed else self.unpack()
+        value = self._kept()
+        return value.packed if type(value) is Packed else self.unpack()
 
     def unpack(self) -> Any:
         """The tensor, with its place in the graph; the unpack hook is called where there is one."""
-        if self._item is not None:
+        if self._how is None:
             return self._node.params["ctx"].saved_tensors[self._item]
-        return saved_tensors(self._node)[self._position]
+        return self._how.value()
 
     def register_hooks(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
@@ -411,17 +340,17 @@ class SavedTensor:
                 "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
                 "through the graph a second time or if you need to access saved variables after calling backward."
             )
-        kept = self._kept()
-        if type(kept) is Packed:
+        held = self._kept()
+        if type(held) is Packed:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
                 "allowed at a time."
             )
-        if kept is None:
+        if held is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden"
             )
-        value = self.unpack() if self._item is not None else wrap(kept)
+        value = self.unpack() if self._how is None else wrap(held)
         with no_grad():
             value = value.detach()
             before = version_of(value).count
@@ -432,16 +361,17 @@ class SavedTensor:
                 "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
                 "need to perform in-place operations on the input to a pack hook."
             )
-        if self._item is None:
-            node.saved = (*node.saved[: self._position], packed, *node.saved[self._position + 1 :])
-        else:
+        if self._how is None:
             node.saved[0][self._item].value = packed
+        else:
+            at = self._how.position
+            node.saved = (*node.saved[:at], packed, *node.saved[at + 1 :])
         node.extra()["packed"] = True
 
 
-def _saved_tensor(node: Node, position: int, item: int | None = None) -> SavedTensor:
+def _saved_tensor(node: Node, how: kept.Kept | None, item: int | None = None) -> SavedTensor:
     made = object.__new__(SavedTensor)
-    made._node, made._position, made._item = node, position, item
+    made._node, made._how, made._item = node, how, item
     return made
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from typing import Any
 
 from ..primitive import Primitive
 from ..tape import Node
@@ -29,16 +30,18 @@ def face(node: Node) -> tuple[str, tuple[int, ...]]:
     return name, with_rules(op, len(node.inputs)) if places is None else places
 
 
-# from the name of an operator of PyTorch's to the names that each of its overloads has for
-# tensors and numbers, and for other arguments; the component of operators puts it here
-LENT: list[Callable[[str], tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]] = []
+# the module that knows PyTorch's operators (`aten.schema`), which the root package puts here
+LENT: list[Callable[[], Any]] = []
 
 
 def schema_words(name: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
     """For each overload of an operator of PyTorch's what its tensors and numbers are called, and its
     other arguments; empty where there is no such operator.
     """
-    return LENT[0](name) if LENT else ()
+    found: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+        LENT[0]().words(name) if LENT else ()
+    )
+    return found
 
 
 @functools.cache

@@ -25,7 +25,7 @@ def arrange(node: Node) -> None:
         return
     of = node.ext.pop("of", None) if node.ext else None
     if of is not None:
-        _one_for_several(node, of)
+        _one_for_several(node, *of)
     elif node.op.nodes is not None and node.saved is not None:
         node.op.nodes(node)
     elif node.op.name == "copy_slices":
@@ -95,11 +95,13 @@ def _whole(title: str, count: int) -> Primitive:
     )
 
 
-def _one_for_several(node: Node, edges: tuple[Any, ...]) -> None:
+def _one_for_several(
+    node: Node, edges: tuple[Any, ...], shown: dict[str, Any] | None = None
+) -> None:
     """Make the node that of a whole function of `edges`; what computed it goes on inside."""
     inner = moved_before(node)
     node.op = _whole(type(node).__name__, len(edges))
-    node.inputs, node.params = edges, {}
+    node.inputs, node.params = edges, shown or {}
     node.plan = BackwardPlan([("aux", 0)], _backward, tuple([e is not None for e in edges]))
     if {id(e) for e in inner.inputs} <= {id(e) for e in edges}:  # a single operation
         node.plan.saves_nothing = inner.plan.saves_nothing
@@ -115,7 +117,7 @@ def _one_write(node: Node) -> None:
     base, wrote = node.inputs
     ext = (wrote.ext or {}) if isinstance(wrote, Node) else {}
     if "writes" in ext:
-        edges = ext.get("of") or [wrote.inputs[k] for k in face(wrote)[1]]
+        edges, _ = ext.get("of") or ([wrote.inputs[k] for k in face(wrote)[1]], {})
         copied = wrote.op.name in ("clone", "cast") and ext["writes"] in ("copy_", "__setitem__")
         if copied or ext["writes"] not in ("copy_", "__setitem__"):
             _one_for_several(node, (base, *edges[not copied :]))

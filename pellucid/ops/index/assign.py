@@ -184,6 +184,7 @@ index_put_op = defop(
         ),
     ],
     overload="_index_put_impl_",
+    shows={"indices": "indices"},
 )
 
 

@@ -181,6 +181,7 @@ index_add_op = defop(
         ),
         Sample((rng.random((3, 4)), np.array([1]), rng.random((1, 4))), {"dim": 0, "alpha": 1}),
     ],
+    shows={"source_dim": lambda source_shape: len(source_shape)},
 )
 
 
@@ -296,6 +297,7 @@ index_copy_op = defop(
         Sample((rng.random((3, 4)), np.array([2, 0, 3]), rng.random((3, 3))), {"dim": 1}),
         Sample((rng.random((3, 4)), np.array([1]), rng.random((1, 4))), {"dim": 0}),
     ],
+    shows={"source_dim": lambda source_shape: len(source_shape)},
 )
 
 

@@ -71,7 +71,9 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         except IndexError:
             pass  # whose text NumPy does not know
     _in_flat(index, size)
-    return titled(F.index(reshape(input, (size,)), index, spec=(True,)), "Take", of=(input,))
+    return titled(
+        F.index(reshape(input, (size,)), index, spec=(True,)), "Take", of=(input,), index=index
+    )
 
 
 @public(methods="=", inplace="=")
@@ -104,4 +106,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         spec=(True,),
         accumulate=accumulate,
     )
-    return titled(reshape(flat, a.shape), "Put", of=(input, source))
+    return titled(
+        reshape(flat, a.shape), "Put", of=(input, source), index=index, accumulate=accumulate
+    )

@@ -128,15 +128,15 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         raise OperationError("masked_select: expected BoolTensor for mask")
     a, b = input._array.shape, mask._array.shape
     if a == b and a and is_direct(input) and is_direct(mask):
-        return titled(wrap(input._array[mask._array]), "MaskedSelect", of=(input,))
+        return titled(wrap(input._array[mask._array]), "MaskedSelect", of=(input,), mask=mask)
     if a == b and a and type(input) in FAST_TYPES and type(mask) in FAST_TYPES and not state.slow:
-        return titled(input[mask], "MaskedSelect", of=(input,))
+        return titled(input[mask], "MaskedSelect", of=(input,), mask=mask)
     shape = shapes.broadcast_shapes(b, a) if a != b else a
     x = input
     if not shape:
         x, mask, shape = reshape(x, (1,)), reshape(mask, (1,)), (1,)
     made = F.index(broadcast_to(x, shape), broadcast_to(mask, shape), spec=(True,))
-    return titled(made, "MaskedSelect", of=(input,))
+    return titled(made, "MaskedSelect", of=(input,), mask=mask)
 
 
 def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -209,6 +209,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             reshape(masked_scatter(reshape(input, (1,)), reshape(mask, (1,)), source), ()),
             "MaskedScatter",
             of=(input, source),
+            mask=mask,
+            source_sym_sizes=source._array.shape,
         )
     mask = broadcast_to(mask, shape)
     if tracing.tracer():
@@ -216,6 +218,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             _scatter_in_order(broadcast_to(input, shape), mask, source),
             "MaskedScatter",
             of=(input, source),
+            mask=mask,
+            source_sym_sizes=source._array.shape,
         )
     return titled(
         F.index_put(
@@ -223,6 +227,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         ),
         "MaskedScatter",
         of=(input, source),
+        mask=mask,
+        source_sym_sizes=source._array.shape,
     )
 
 

@@ -270,7 +270,7 @@ def scatter(
     )
     made = op.call(input, *others, **params)
     number = reduce is None and not isinstance(value if src is None else src, Tensor)
-    return titled(made, "ScatterBackward1", of=(input,)) if number else made
+    return titled(made, "ScatterBackward1", of=(input,), dim=dim, index=index) if number else made
 
 
 def scatter_(

@@ -310,6 +310,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         _cross(F.expand(input, shape=shape), F.expand(other, shape=shape), number),
         "LinalgCross",
         of=(input, other),
+        dim=dim,
     )
 
 

@@ -302,6 +302,7 @@ defop(
     batch="leading",
     autocast="float32",
     samples=cases(*(((shape,), {"full": False}) for shape in ((3, 3), (2, 4, 3), (2, 4)))),
+    shows={"S_sym_argsize_minus_1": lambda out1: out1.shape[-1], "full_matrices": "full"},
 )
 _svd_result = return_types.make("linalg_svd", "U S Vh")
 

@@ -341,6 +341,7 @@ defop(
     grad_name="LinalgLuFactorEx",
     batch="leading",
     samples=cases(*(((shape,), {}) for shape in ((3, 3), (2, 4, 3), (2, 4))), complex=True),
+    shows={"pivot": lambda: True},
 )
 _lu_result = return_types.make("linalg_lu", "P L U")
 _lu_factor = return_types.make("linalg_lu_factor", "LU pivots")

@@ -76,7 +76,7 @@ def _cholesky(input: Tensor, upper: bool = False) -> Tensor:
     if require_tensor(input, "cholesky").ndim >= 2 and not input._array.size:
         return _copied(input)  # of whatever shape
     made = checked_cholesky("cholesky", input, upper, whole=True)
-    return titled(made.clone() if made._rg else made, "Cholesky", of=(input,))
+    return titled(made.clone() if made._rg else made, "Cholesky", of=(input,), upper=upper)
 
 
 @one_node("Cholesky", "input", "out", lambda g: (g,))
@@ -129,7 +129,10 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
         constant(np.broadcast_to(np.eye(shape[-1], dtype=input._array.dtype), shape).copy())
     )
     return titled(
-        cholesky_solution("cholesky_inverse", eye, input, upper), "CholeskyInverse", of=(input,)
+        cholesky_solution("cholesky_inverse", eye, input, upper),
+        "CholeskyInverse",
+        of=(input,),
+        upper=upper,
     )
 
 
@@ -270,7 +273,7 @@ def ormqr(
     else:
         turned = F.conj(other).mT.contiguous()
         made = F.conj(apply_reflections(input, tau, turned, not transpose)).mT
-    return titled(made, "Ormqr", of=(input, tau, other))
+    return titled(made, "Ormqr", of=(input, tau, other), left=left, transpose=transpose)
 
 
 # ---- singular values --------------------------------------------------------------------------
@@ -525,14 +528,21 @@ def _solved_gradients(
 
 @one_node("TriangularSolve", "b A", "A b out0", _solved_gradients)
 def _solved(b: Tensor, A: Tensor, upper: bool, transpose: bool, unit: bool) -> Any:  # noqa: N803
-    given = (b, A)
+    given, given_upper = (b, A), upper
     a, b = broadcast_batches(A, b)
     # column after column, as LAPACK reads it
     clone = a.mT.clone(memory_format=contiguous_format).mT
     if transpose:
         a, upper = a.mT, not upper
     made = F.solve_triangular(a, b, upper=upper, left=True, unit=unit)
-    return titled(made, "TriangularSolve", of=given), clone
+    return titled(
+        made,
+        "TriangularSolve",
+        of=given,
+        upper=given_upper,
+        transpose=transpose,
+        unitriangular=unit,
+    ), clone
 
 
 # ---- outer products ---------------------------------------------------------------------------

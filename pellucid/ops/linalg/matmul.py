@@ -243,6 +243,7 @@ matmul_op = defop(
         Sample((draw(rng, (), REAL), draw(rng, (3,), REAL)), error=RuntimeError),
     ),
     aten=lambda A, x, y: matmul_by_aten(A, x, y),
+    shows={"mat2": "other", "vec": "other", "tensor": "other"},
 )
 
 METHODS["__matmul__"], METHODS["__rmatmul__"] = make_operators(matmul_op)
@@ -626,7 +627,7 @@ def addmm(
         made = F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
     else:
         made = _added("addmm", _mm, input, mat1, mat2, beta, alpha)
-    return titled(made, "Addmm", of=(input, mat1, mat2))
+    return titled(made, "Addmm", of=(input, mat1, mat2), alpha=alpha, beta=beta)
 
 
 @public(methods="=", inplace="=", out="same")
@@ -656,7 +657,8 @@ def addmv(
         raise DtypeError(
             f"addmv input tensors must have the same dtype, but got {first}, {second}, and {third}"
         )
-    return titled(_added("addmv", _mv, input, mat, vec, beta, alpha), "Addmv", of=(input, mat, vec))
+    made = _added("addmv", _mv, input, mat, vec, beta, alpha)
+    return titled(made, "Addmv", of=(input, mat, vec), alpha=alpha, beta=beta)
 
 
 @public(methods="=", inplace="=", out=True)
@@ -686,16 +688,15 @@ def addr(
         expand(own, (1,) * len(own), wanted)
     kind = promote_types(input.dtype, product.dtype)
     if kind.category == 0:
-        return titled(_bool_addr(input, product, beta, alpha), "Addr", of=(input, vec1, vec2))
+        return _bool_addr(input, product, beta, alpha)
     if kind.is_integral and (isinstance(beta, float) or isinstance(alpha, float)):
         which = "beta" if isinstance(beta, float) else "alpha"
         raise OperationError(
             f"For integral input tensors, argument {which} must not be a floating point number."
         )
     casts = [t if t.dtype is kind else F.cast(t, dtype=kind.numpy) for t in (input, product)]
-    return titled(
-        _combined("addr", casts[0], casts[1], beta, alpha), "Addr", of=(input, vec1, vec2)
-    )
+    made = _combined("addr", casts[0], casts[1], beta, alpha)
+    return titled(made, "Addr", of=(input, vec1, vec2), alpha=alpha, beta=beta)
 
 
 def _bool_addr(input: Any, product: Any, beta: Any, alpha: Any) -> Tensor:
@@ -739,12 +740,12 @@ def addbmm(
     if a[0] and _is_half(input.dtype):  # rounded after each matrix
         for k in range(a[0]):
             input = _added("addbmm", _mm, input, batch1[k], batch2[k], 1 if k else beta, alpha)
-        return titled(input, "Addbmm", of=(input, batch1, batch2))
+        return titled(input, "Addbmm", of=(input, batch1, batch2), alpha=alpha, beta=beta)
     product = _bmm(batch1, batch2)
     summed = F.sum(product, dim=(0,), keepdim=False)
     summed = F.cast(summed, dtype=product._array.dtype)
     made = _combined("addbmm", input, summed, beta, alpha)
-    return titled(made, "Addbmm", of=(input, batch1, batch2))
+    return titled(made, "Addbmm", of=(input, batch1, batch2), alpha=alpha, beta=beta)
 
 
 @public(methods="=", inplace="=", out="same")
@@ -771,7 +772,7 @@ def baddbmm(
             f"Input dtypes must be the same, got: input {one}, batch1: {two}, batch2: {three}"
         )
     made = _added("baddbmm", _bmm, input, batch1, batch2, beta, alpha)
-    return titled(made, "Baddbmm", of=(input, batch1, batch2))
+    return titled(made, "Baddbmm", of=(input, batch1, batch2), alpha=alpha, beta=beta)
 
 
 def _kept_dtype(self: Tensor, batch1: Any = None, batch2: Any = None, *rest: Any, **_: Any) -> None:

@@ -190,6 +190,7 @@ defop(
     grad_name="LinalgSolveEx",
     autocast="float32",
     samples=cases((((2, 3, 3), (2, 3, 2)), {}), complex=True, make=dominant),
+    shows={"left": lambda: True},
 )
 
 
@@ -247,7 +248,7 @@ def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noq
     made, *rest = made if isinstance(made, tuple) else (made,)
     made = made if left else made.mT
     if vector or not left:
-        made = titled(made.squeeze(-1) if vector else made, "LinalgSolveEx", of=(A, B))
+        made = titled(made.squeeze(-1) if vector else made, "LinalgSolveEx", of=(A, B), left=left)
     return (made, *[_first_of_each(info, sa[:-2]) for info in rest]) if rest else made
 
 
@@ -587,14 +588,14 @@ def lu_solve(
     p, lower, upper = unpacked(LU, pivots)
     # left: P L U X = B; right: X P L U = B. The adjoint reverses the order and each factor.
     if adjoint:
-        return titled(_adjoint_lu(p, lower, upper, B, left), "LinalgLuSolve", of=(LU, B))
-    if left:
+        made = _adjoint_lu(p, lower, upper, B, left)
+    elif left:
         turned = F.matmul(*broadcast_batches(p.mT, B))
         made = _tri(upper, _tri(lower, turned, False, True, True), True, False, True)
     else:
         turned = _tri(lower, _tri(upper, B, True, False, False), False, True, False)
         made = F.matmul(*broadcast_batches(turned, p.mT))
-    return titled(made, "LinalgLuSolve", of=(LU, B))
+    return titled(made, "LinalgLuSolve", of=(LU, B), left=left, adjoint=adjoint, pivots=pivots)
 
 
 def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:

@@ -84,6 +84,11 @@ _SAMPLES: list[Any] = [
     ((3, 4, 3), (2, 2, 1), (1, 1, 2), ((0, 0), (0, 1), (0, 0)), (1, 1, 1), 1),
 ]
 
+
+def _low_padding(padding: Any) -> tuple[int, ...]:
+    return tuple([low for low, _ in padding])
+
+
 conv_op = defop(
     "conv",
     "input weight bias?",
@@ -135,6 +140,11 @@ conv_op = defop(
         for bias in (True, False)
         for image, window, stride, padding, dilation, groups in _SAMPLES
     ],
+    shows={
+        "padding": _low_padding,
+        "output_padding": lambda padding: (0,) * len(padding),
+        "transposed": lambda: False,
+    },
 )
 
 
@@ -214,6 +224,12 @@ conv_input_grad = defop(
         for image, window, stride, padding, dilation, groups in _SAMPLES
         for how in [{"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}]
     ],
+    shows={
+        "input": "grad",
+        "padding": _low_padding,
+        "output_padding": lambda padding: tuple([low - high for low, high in padding]),
+        "transposed": lambda: True,
+    },
 )
 
 conv_weight_grad = defop(
@@ -568,7 +584,17 @@ def _transpose(
     )
     if bias is not None:
         out = titled(
-            out + bias.reshape(1, -1, *(1,) * n), "Convolution", x, weight, of=(x, weight, bias)
+            out + bias.reshape(1, -1, *(1,) * n),
+            "Convolution",
+            x,
+            weight,
+            of=(x, weight, bias),
+            stride=per_dimension(stride, n),
+            padding=per_dimension(padding, n),
+            dilation=per_dimension(dilation, n),
+            output_padding=per_dimension(output_padding, n),
+            groups=groups,
+            transposed=True,
         )
     out = in_format(out, x, weight)
     return titled(F.squeeze(out, dims=(0,)), "SqueezeBackward1") if single else out

@@ -53,6 +53,10 @@ dropout_op = defop(
         Sample((rng.random((3, 4)),), {"keep": rng.random((3, 4)) > 0.5, "scale": 2.0})
     ],
     overload="bernoulli_.float",
+    shows={
+        "self": lambda: None,
+        "other": lambda keep, scale, input_dtype: keep.astype(input_dtype) * scale,
+    },
 )
 
 

@@ -112,6 +112,7 @@ embedding_op = defop(
             {"index": np.array([[0, 2, 2], [1, 0, 4]]), "padding": -1, "by_frequency": False},
         )
     ],
+    shows={"scale_grad_by_freq": "by_frequency", "sparse": lambda: False},
 )
 
 
@@ -483,9 +484,27 @@ def _bagged(
     # what a node of several operations shows
     of: tuple[Any, ...] = () if sparse else (weight, per_sample_weights)
     if mode == "max":
-        return titled(_bag_max(looked, bag, bags), "EmbeddingBag", of=of)
+        return titled(
+            _bag_max(looked, bag, bags),
+            "EmbeddingBag",
+            of=of,
+            indices=wrap(index),
+            offsets=wrap(offsets),
+            mode=("sum", "mean", "max").index(mode),
+            scale_grad_by_freq=by_frequency,
+            sparse=sparse,
+        )
     total = F.embedding_grad(looked, index=bag, rows=bags + 1)[:bags]
-    return titled(total if mode == "sum" else total / wrap(counts), "EmbeddingBag", of=of)
+    return titled(
+        total if mode == "sum" else total / wrap(counts),
+        "EmbeddingBag",
+        of=of,
+        indices=wrap(index),
+        offsets=wrap(offsets),
+        mode=("sum", "mean", "max").index(mode),
+        scale_grad_by_freq=by_frequency,
+        sparse=sparse,
+    )
 
 
 _bagged_in_one_node = one_node(

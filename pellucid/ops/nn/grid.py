@@ -233,6 +233,11 @@ def _record(n: int) -> Primitive:
         linked="input? grid",
         grad_name=f"GridSampler{n}D",
         samples=_samples(n),
+        shows={
+            "interpolation_mode": lambda mode: ("bilinear", "nearest", "bicubic").index(mode),
+            "padding_mode": lambda padding: ("zeros", "border", "reflection").index(padding),
+            "align_corners": "align",
+        },
     )
 
 

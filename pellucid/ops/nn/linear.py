@@ -420,5 +420,13 @@ def _trilinear(x: Tensor, weight: Tensor, y: Tensor) -> Tensor:
     w = weight._array.shape
     inner = F.matmul(x, weight.permute(1, 0, 2).reshape(w[1], -1)).reshape(-1, w[0], w[2])
     out = (inner * y.unsqueeze(1)).sum(dim=-1, dtype=inner.dtype)
-    made = titled(out, "Trilinear", of=(x, weight, y))
+    made = titled(
+        out,
+        "Trilinear",
+        of=(x, weight, y),
+        expand1=(1, 3),
+        expand2=(0,),
+        expand3=(1, 2),
+        sumdim=(2, 3),
+    )
     return reads_later(made, weight) if x._rg or y._rg else made

@@ -452,7 +452,17 @@ def interpolate(
             constant(weight)
         result = taps_op.call(result, axis=axis, index=index, weight=weight, size=shape[axis])
     title = f"Upsample{_TITLES[mode]}{n}D" + "Aa" * antialias
-    return in_format(titled(result.clone() if result is x else result, title, of=(x,)), x)
+    return in_format(
+        titled(
+            result.clone() if result is x else result,
+            title,
+            of=(x,),
+            output_size=out,
+            align_corners=bool(align_corners),
+            **_scales_shown(scales, n),
+        ),
+        x,
+    )
 
 
 _TITLES = {
@@ -464,6 +474,12 @@ _TITLES = {
     "trilinear": "Trilinear",
     "lanczos": "Lanczos",
 }
+
+
+def _scales_shown(scales: list[float] | None, n: int) -> dict[str, Any]:
+    """What PyTorch's node calls the factors of `n` dimensions."""
+    words = ["scales"] if n == 1 else ["scales_d", "scales_h", "scales_w"][-n:]
+    return {word: None if scales is None else scales[k] for k, word in enumerate(words)}
 
 
 def _deprecated(name: str, **fixed: Any) -> None:

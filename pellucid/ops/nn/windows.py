@@ -561,7 +561,14 @@ def _at_places(x: Tensor, places: Tensor, n: int) -> Tensor:
     whole, lead = batched(x, n)
     index = places._array if lead != 1 else places._array[None]
     made = reads_later(F.pool_gather(whole, index=index), places)
-    return titled(unbatched(made, lead), f"FractionalMaxPool{n}D", x, of=(x,))
+    return titled(
+        unbatched(made, lead),
+        f"FractionalMaxPool{n}D",
+        x,
+        of=(x,),
+        result1=places,
+        output_size=places.shape[-n:],
+    )
 
 
 def _fractional_maxima(

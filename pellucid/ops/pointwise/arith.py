@@ -259,8 +259,8 @@ def rsub(input: Tensor, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     else:
         result = _add_scaled(sub_op, other, input, alpha)
     if isinstance(other, Tensor):
-        return titled(result, "Rsub", of=(input, other))
-    return titled(result, "RsubBackward1", of=(input,))
+        return titled(result, "Rsub", of=(input, other), alpha=alpha)
+    return titled(result, "RsubBackward1", of=(input,), alpha=alpha)
 
 
 @public(names="mul multiply", methods="=", inplace="mul_ multiply_ __imul__", out=True)

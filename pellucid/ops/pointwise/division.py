@@ -79,6 +79,7 @@ floor_divide_op = defop(
     onnx=_onnx_floor_divide,
     packs="other input_for_other",
     samples=elementwise(REAL, POSITIVE),
+    shows={"rounding_mode": lambda: "floor"},
 )
 
 
@@ -105,6 +106,7 @@ trunc_divide_op = defop(
     onnx=_onnx_trunc_divide,
     packs="other input_for_other",
     samples=elementwise(REAL, POSITIVE),
+    shows={"rounding_mode": lambda: "trunc"},
 )
 
 

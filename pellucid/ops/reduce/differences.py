@@ -130,12 +130,16 @@ def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
 def _over(x: Any, divisor: Any) -> Any:
     """A quotient; PyTorch's code in C has a node of its own for the one of a number."""
     quotient = x / divisor
-    return quotient if isinstance(divisor, Tensor) else titled(quotient, "DivBackward1", of=(x,))
+    return (
+        quotient
+        if isinstance(divisor, Tensor)
+        else titled(quotient, "DivBackward1", of=(x,), other=divisor)
+    )
 
 
 def _times(x: Any, factor: float) -> Any:
     """A product with a number, whose node is that of such products."""
-    return titled(x * factor, "MulBackward1", of=(x,))
+    return titled(x * factor, "MulBackward1", of=(x,), other=factor)
 
 
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:

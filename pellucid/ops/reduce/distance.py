@@ -361,7 +361,11 @@ def cov(
             factor = total
         else:
             squares = (weights * aweights).sum()
-            factor = total - titled(correction * squares, "MulBackward1", of=(squares,)) / total
+            factor = (
+                total
+                - titled(correction * squares, "MulBackward1", of=(squares,), other=correction)
+                / total
+            )
     if isinstance(factor, Tensor):
         factor = factor.clamp(min=0) if tracing.tracer() or factor._array <= 0 else factor
         tracing.check(_warn_of_freedom, factor._array)

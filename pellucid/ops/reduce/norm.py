@@ -573,7 +573,7 @@ def _norms(way: Tensor, dim: int, **_: Any) -> dict[str, Any]:
 @one_node("WeightNormInterface", "way length", "length way norms", beside=_norms)
 def _of_length(way: Tensor, length: Tensor, dim: int) -> Tensor:
     made = way * (length / norm_except_dim(way, 2, dim))
-    return titled(made, "WeightNormInterface", of=(way, length))
+    return titled(made, "WeightNormInterface", of=(way, length), dim=dim)
 
 
 @public(methods="=")
@@ -593,7 +593,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
             f"{gap.dtype.scalar_type_name} instead."
         )
     return titled(
-        vector_norm_of("linalg.vector_norm", gap, p, None, False, None), "Dist", of=(input, other)
+        vector_norm_of("linalg.vector_norm", gap, p, None, False, None),
+        "Dist",
+        of=(input, other),
+        p=p,
     )
 
 
@@ -629,7 +632,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     )
     over = sizes.detach() > maxnorm
     factor = F.where(over, maxnorm / (sizes + 1e-7), 1.0)
-    return titled(input * factor, "Renorm", of=(input,))
+    return titled(input * factor, "Renorm", of=(input,), p=p, dim=dim, maxnorm=maxnorm)
 
 
 # ---- condition and rank -----------------------------------------------------------------------

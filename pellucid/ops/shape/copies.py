@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import dtypes, shapes
+from ...core.display import kept
 from ...core.display.refusals import check_outs, out_rules
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
@@ -39,7 +40,8 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
             return _copy(made)
         title = "NarrowCopy" if name == "narrow_copy" else f"{node.name()}_copy"
         of = next(x for x in (*args, *named.values()) if isinstance(x, Tensor))
-        return titled(_copy(made), title, of=(of,))
+        shown = {w: k.value() for w, k in kept.words(node).items() if "sym" not in w}
+        return titled(_copy(made), title, of=(of,), **shown)
 
     same = out_rules("same")
 
@@ -239,7 +241,13 @@ def slice_scatter(
         "step": step,
     }
     return titled(
-        _replaced(input, src, view_parts.slice_op, params, "slice"), "SliceScatter", of=(input, src)
+        _replaced(input, src, view_parts.slice_op, params, "slice"),
+        "SliceScatter",
+        of=(input, src),
+        dim=dim,
+        start=start,
+        end=end,
+        step=step,
     )
 
 
@@ -260,6 +268,8 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
         _replaced(input, src, view_parts.select_op, {"dim": dim, "index": index}, "slice"),
         "SelectScatter",
         of=(input, src),
+        dim=dim,
+        index=index,
     )
 
 
@@ -286,6 +296,9 @@ def diagonal_scatter(
         _replaced(input, src, view_parts.diagonal_op, params, "slice"),
         "DiagonalScatter",
         of=(input, src),
+        offset=offset,
+        dim1=dim1,
+        dim2=dim2,
     )
 
 
@@ -309,4 +322,11 @@ def as_strided_scatter(
     # of an alias: what lies outside of `input` is not in the copy, and has no gradient
     before: Any = ((alias_op, {}, None),)
     made = _replaced(input, src, view_storage.as_strided_op, params, "slice", before)
-    return titled(made, "AsStridedScatter", of=(input, src))
+    return titled(
+        made,
+        "AsStridedScatter",
+        of=(input, src),
+        size=size,
+        stride=stride,
+        storage_offset=storage_offset,
+    )

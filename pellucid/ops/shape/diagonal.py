@@ -137,7 +137,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if ndim == 1:
         return diag_embed(input, diagonal)
     made = F.clone(F.diagonal(input, offset=diagonal, dim1=0, dim2=1))
-    return titled(made, "DiagonalBackward0_copy", of=(input,))
+    return titled(made, "DiagonalBackward0_copy", of=(input,), offset=diagonal, dim1=0, dim2=1)
 
 
 @public(methods="=")

@@ -107,11 +107,11 @@ def roll(
     if not steps:
         raise OperationError("`shifts` required")
     if not a.size:
-        return titled(F.clone(input), "Roll", of=(input,))
+        return titled(F.clone(input), "Roll", of=(input,), shifts=steps, dims=axes)
     if not axes and len(steps) == 1:
         flat = reshape(input, (a.size,))
         made = reshape(roll_op.call(flat, shifts=steps, dims=(0,)), a.shape)
-        return titled(made, "Roll", of=(input,))
+        return titled(made, "Roll", of=(input,), shifts=steps, dims=axes)
     if len(steps) != len(axes):
         raise OperationError(
             f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}"
@@ -250,19 +250,25 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
     first, second = (d % ndim for d in dims)
-    k %= 4
+    turns, k = k, k % 4
     if k == 1:
         return titled(
             flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(first,)),
             "Rot90",
             of=(input,),
+            k=turns,
+            dims=dims,
         )
     if k == 2:
-        return titled(flip_op.call(input, dims=(first, second)), "Rot90", of=(input,))
+        return titled(
+            flip_op.call(input, dims=(first, second)), "Rot90", of=(input,), k=turns, dims=dims
+        )
     if k == 3:
         return titled(
             flip_op.call(transpose_op.call(input, dim0=first, dim1=second), dims=(second,)),
             "Rot90",
             of=(input,),
+            k=turns,
+            dims=dims,
         )
-    return titled(F.clone(input), "Rot90", of=(input,))
+    return titled(F.clone(input), "Rot90", of=(input,), k=turns, dims=dims)

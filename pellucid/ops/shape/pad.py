@@ -271,7 +271,7 @@ def pad(
         return _mirrored(input, pad, mode)
     title = f"{_TITLES[mode]}Pad{one - 1}D"
     made = in_one_node(title, "input", "input", _mirrored, input=input, pad=pad, mode=mode)
-    return titled(made, title, input, of=(input,))
+    return titled(made, title, input, of=(input,), padding=pad)
 
 
 def _mirrored(input: Tensor, pad: Any, mode: str) -> Tensor:
@@ -385,13 +385,16 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     if is_plain(input):
         if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
-            return titled(shuffle_op.call(input, r=r), "PixelShuffle", of=(input,))
+            return titled(
+                shuffle_op.call(input, r=r), "PixelShuffle", of=(input,), upscale_factor=r
+            )
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
     return titled(
         _apart(reshape(x, (*lead, channels // (r * r), height * r, width * r)), input),
         "PixelShuffle",
         of=(input,),
+        upscale_factor=r,
     )
 
 
@@ -419,7 +422,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             )
     if not math.prod(shape):
         return titled(
-            input.clone(), "PixelUnshuffle", of=(input,)
+            input.clone(), "PixelUnshuffle", of=(input,), downscale_factor=r
         )  # PyTorch leaves the shape of an empty tensor as it is
     n = len(lead)
     x = reshape(input, (*lead, channels, height // r, r, width // r, r))
@@ -428,6 +431,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
         _apart(reshape(x, (*lead, channels * r * r, height // r, width // r)), input),
         "PixelUnshuffle",
         of=(input,),
+        downscale_factor=r,
     )
 
 
@@ -464,4 +468,5 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         _apart(reshape(permute(x, (0, 2, 1, *range(3, len(rest) + 3))), shape), input),
         "ChannelShuffle",
         of=(input,),
+        groups=groups,
     )

@@ -369,6 +369,7 @@ split_op = defop(
         (((3, 2),), {"sizes": (1, 2), "dim": 0}),
         complex=True,
     ),
+    shows={"split_size": "sizes", "split_sizes": "sizes"},
 )
 
 

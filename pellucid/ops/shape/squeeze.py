@@ -48,6 +48,7 @@ squeeze_op = defop(
         (((2, 1, 3),), {"dims": (1,)}),
         (((0, 1),), {"dims": (1,)}),
     ),
+    shows={"dim": "dims"},
 )
 
 

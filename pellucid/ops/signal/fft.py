@@ -28,6 +28,7 @@ from ...shapes import normalize_dim
 from .._rules import at_full_precision, constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
 from ..create._factory import check_memory
+from ._shown import added_sizes, normalization
 
 COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
 
@@ -218,6 +219,7 @@ defop(
         for dim in ((1,), (0, 1))
         for way in (True, False)
     ],
+    shows={"normalization": normalization},
 )
 defop(
     "fft_r2c",
@@ -240,6 +242,7 @@ defop(
             for half in (True, False)
         ),
     ),
+    shows={"normalization": normalization},
 )
 defop(
     "fft_c2r",
@@ -260,6 +263,7 @@ defop(
         for dim in ((1,), (0, 1))
         for way in (True, False)
     ],
+    shows={"normalization": normalization, "last_dim_size": "n"},
 )
 
 
@@ -281,6 +285,7 @@ defop(
     vjp={"input": lambda F, g, input_shape: F.fit_sizes(g, shape=input_shape)},
     grad_name="ConstantPadNd",
     samples=cases((((3, 4),), {"shape": (2, 6)}), complex=True),
+    shows={"pad": added_sizes},
 )
 
 

@@ -107,11 +107,13 @@ def clamped(x: Tensor) -> Tensor:
 
 
 def reduce_loss(
-    loss: Tensor, reduction: str, title: str = "", of: tuple[Tensor, ...] = ()
+    loss: Tensor, reduction: str, title: str = "", of: tuple[Tensor, ...] = (), **shown: Any
 ) -> Tensor:
     """Apply "mean", "sum" or "none"; with a title, the result's node is called so and shows edges
-    to the tensors `of`.
+    to the tensors `of`, and what is `shown`.
     """
     if known(reduction) != "none":
         loss = loss.mean() if reduction == "mean" else loss.sum()
-    return titled(loss, title, of=of) if title else loss
+    if not title:
+        return loss
+    return titled(loss, title, of=of, reduction=REDUCTIONS.index(reduction), **shown)

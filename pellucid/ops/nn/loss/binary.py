@@ -134,6 +134,7 @@ def binary_cross_entropy(
         reduction,
         "BinaryCrossEntropy",
         (input, target),
+        weight=weight,
     )
 
 
@@ -242,7 +243,14 @@ def binary_cross_entropy_with_logits(
     loss = _weighted(loss, weight)
     if loss._array.dtype != t.dtype:
         loss = F.cast(loss, dtype=t.dtype)
-    return reduce_loss(loss, reduction, "BinaryCrossEntropyWithLogits", (input, target))
+    return reduce_loss(
+        loss,
+        reduction,
+        "BinaryCrossEntropyWithLogits",
+        (input, target),
+        weight=weight,
+        pos_weight=pos_weight,
+    )
 
 
 def shape_hint(a: tuple[int, ...], b: tuple[int, ...]) -> str | None:

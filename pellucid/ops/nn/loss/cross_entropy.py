@@ -40,7 +40,7 @@ from ..._rules import constant as as_constant
 from ..._samples import Sample
 from ...index._bounds import inside
 from ..linear import linear
-from ._reduction import get_reduction
+from ._reduction import REDUCTIONS, get_reduction
 
 _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 _KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code is for
@@ -164,6 +164,7 @@ few_labels_op = defop(
         Sample((rng.random((3, 4)), np.array([2, 0, 2])), {"reduction": reduction})
         for reduction in ("none", "sum", "mean")
     ],
+    shows={"reduction": lambda reduction: REDUCTIONS.index(reduction)},
 )
 
 
@@ -282,7 +283,16 @@ def _nll(
         loss = F.where(wrap(valid), loss, 0.0)
     if reduction != "none":
         loss = loss.sum() if reduction == "sum" else loss.sum() / wrap(count)
-    return titled(loss, _nll_title(x.shape), input, of=(input,))
+    return titled(
+        loss,
+        _nll_title(x.shape),
+        input,
+        of=(input,),
+        target=target,
+        weight=weight,
+        ignore_index=ignore_index,
+        reduction=REDUCTIONS.index(reduction),
+    )
 
 
 def _may_differ(valid: Any) -> bool:
@@ -563,7 +573,9 @@ def cross_entropy(
     elif reduction == "sum":
         spread = spread.sum()
     parts = ((plain, 1.0 - label_smoothing), (spread, label_smoothing / classes))
-    first, second = (titled(part * share, "MulBackward1", of=(part,)) for part, share in parts)
+    first, second = (
+        titled(part * share, "MulBackward1", of=(part,), other=share) for part, share in parts
+    )
     return first + second
 
 
@@ -605,7 +617,7 @@ def _soft_cross_entropy(
         return loss
     rows = terms._array.size // classes if classes else 0  # counted by their elements
     if rows:
-        return titled(loss / rows, "DivBackward1", of=(loss,))
+        return titled(loss / rows, "DivBackward1", of=(loss,), other=rows)
     return loss / wrap(constant(np.zeros((), loss._array.dtype)))
 
 

@@ -174,9 +174,9 @@ def poisson_nll_loss(
     weighted = t * (x if log_input else added(x, eps).log())
     loss = (x.exp() if log_input else x) - weighted
     if full:
-        double = titled(2 * math.pi * t, "MulBackward1", of=(t,))
+        double = titled(2 * math.pi * t, "MulBackward1", of=(t,), other=2 * math.pi)
         half = double.log()
-        stirling = t * t.log() - t + titled(0.5 * half, "MulBackward1", of=(half,))
+        stirling = t * t.log() - t + titled(0.5 * half, "MulBackward1", of=(half,), other=0.5)
         kind = loss._array.dtype  # a term added in place keeps it
         loss = loss + stirling.masked_fill(t <= 1, 0)
         loss = loss if loss._array.dtype is kind else F.cast(loss, dtype=kind)

@@ -65,7 +65,7 @@ def soft_margin_loss(
     held_by(own, own if own.category > 1 else dtypes.get_default_dtype())
     loss = F.softplus_of(away * (F.cast(t, dtype=own.numpy) if t.dtype is dtypes.bool_ else t))
     loss = loss if loss.dtype is own else F.cast(loss, dtype=own.numpy)
-    return reduce_loss(loss, reduction, "SoftMarginLoss", (input,))
+    return reduce_loss(loss, reduction, "SoftMarginLoss", (input,), target=target)
 
 
 @public(namespace="nn.functional")
@@ -281,7 +281,16 @@ def multi_margin_loss(
     loss = F.where(wrap(others), slack, 0.0).sum(dim=1) / classes
     if input.ndim < 2 and target.ndim == 0 and reduction == "none":
         loss = loss.reshape(())
-    return reduce_loss(loss, reduction, "MultiMarginLoss", (input,))
+    return reduce_loss(
+        loss,
+        reduction,
+        "MultiMarginLoss",
+        (input,),
+        target=target,
+        weight=weight,
+        margin=margin,
+        p=p,
+    )
 
 
 def _marked(input: Tensor, target: Tensor, **_: Any) -> dict[str, Any]:
@@ -324,4 +333,4 @@ def multilabel_margin_loss(
     loss = F.where(wrap(counted), slack, 0.0).sum(dim=(1, 2)) / classes
     if input.ndim < 2 and reduction == "none":
         loss = loss.reshape(())
-    return reduce_loss(loss, reduction, "MultilabelMarginLoss", (input,))
+    return reduce_loss(loss, reduction, "MultilabelMarginLoss", (input,), target=target)

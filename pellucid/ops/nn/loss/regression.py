@@ -124,12 +124,13 @@ def _reduce_weighted(
     reduction: str,
     title: str = "",
     of: tuple[Tensor, ...] = (),
+    **shown: Any,
 ) -> Tensor:
     """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the
     weights.
     """
     if weight is None:
-        return reduce_loss(loss, reduction, title, of)
+        return reduce_loss(loss, reduction, title, of, **shown)
     loss = loss * weight
     if reduction == "mean":
         return loss.sum() / weight.sum()
@@ -242,6 +243,7 @@ def smooth_l1_loss(
             reduction,
             "SmoothL1Loss",
             (input, target),
+            beta=float(beta),
         )
     d = (input - target).abs()
     # no slope of what is not taken: 0 times infinity; but that of NaN
@@ -251,6 +253,7 @@ def smooth_l1_loss(
         reduction,
         "SmoothL1Loss",
         (input, target),
+        beta=float(beta),
     )
 
 
@@ -298,6 +301,7 @@ def huber_loss(
             reduction,
             "HuberLoss",
             (input, target),
+            delta=float(delta),
         )
     d = (input - target).abs()
     near = d < delta
@@ -307,4 +311,6 @@ def huber_loss(
     loss = F.where(near, inside * inside * 0.5, (beyond - 0.5 * delta) * delta)
     if own.is_floating_point and loss.dtype is not own:
         loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
-    return _reduce_weighted(loss, weight, reduction, "HuberLoss", (input, target))
+    return _reduce_weighted(
+        loss, weight, reduction, "HuberLoss", (input, target), delta=float(delta)
+    )

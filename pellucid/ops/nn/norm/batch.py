@@ -122,6 +122,7 @@ batch_norm_op = defop(
         Sample((rng.random((3, 2, 4)), rng.random(2), rng.random(2)), {"eps": 1e-5}),
         Sample((rng.random((5, 3)), None, None), {"eps": 1e-3}),
     ],
+    shows={"training": lambda: True},
 )
 
 
@@ -193,6 +194,7 @@ batch_norm_by_statistics = defop(
         )
         for affine in ((True, True), (False, False), (True, False))
     ],
+    shows={"training": lambda: False},
 )
 
 

@@ -124,6 +124,12 @@ group_norm_op = defop(
         Sample((rng.random((3, 4, 5)), rng.random(4), rng.random(4)), {"groups": 2, "eps": 1e-5}),
         Sample((rng.random((2, 6)), None, None), {"groups": 3, "eps": 1e-3}),
     ],
+    shows={
+        "group": "groups",
+        "N": lambda input_shape: input_shape[0],
+        "C": lambda input_shape: input_shape[1],
+        "HxW": lambda input_shape: math.prod(input_shape[2:]),
+    },
 )
 
 
@@ -237,4 +243,4 @@ def group_norm(
         out = out * weight.reshape(affine)
     if bias is not None:
         out = out + bias.reshape(affine)
-    return titled(in_format(out, input), "NativeGroupNorm", of=(input, weight, bias))
+    return titled(in_format(out, input), "NativeGroupNorm", of=(input, weight, bias), eps=eps)

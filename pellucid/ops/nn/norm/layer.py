@@ -157,6 +157,7 @@ layer_norm_op = defop(
         for centered in (True, False)
         for how in [{"shape": shape, "eps": 1e-5, "centered": centered}]
     ],
+    shows={"normalized_shape": "shape"},
 )
 
 

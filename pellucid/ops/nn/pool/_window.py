@@ -70,6 +70,21 @@ def batched(x: Tensor, n: int) -> tuple[Tensor, int]:
     raise AssertionError("checked by the shape rules")
 
 
+def window(ones: str, **rest: int) -> dict[str, Any]:
+    """What a pool's node shows of its window, as a record has it in `shows`: a window of lines as one
+    of planes, by ones and the `rest`.
+    """
+
+    def rule(word: str, filler: int) -> Any:
+        def of_planes(node: Any) -> tuple[int, ...]:
+            sizes = tuple(node.params[word.removesuffix("_size")])
+            return sizes if len(sizes) > 1 else (filler, *sizes)
+
+        return of_planes
+
+    return {w: rule(w, filler) for w, filler in (dict.fromkeys(ones.split(), 1) | rest).items()}
+
+
 class Shown:
     """How PyTorch shows a pool: its node is named for the number of dimensions, that of one
     dimension is that of planes with two views around it, and the means of everything are plain

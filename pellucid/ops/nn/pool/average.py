@@ -23,6 +23,7 @@ from ._window import (
     ceil_changes,
     check_dtype,
     unbatched,
+    window,
     window_of,
 )
 
@@ -109,6 +110,11 @@ avg_pool_op = defop(
         (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": True, "include_pad": False, "divisor": None}),
         (((2, 2, 5, 6),), {**_WINDOWS, "ceil_mode": False, "include_pad": True, "divisor": 5}),
     ),
+    shows={
+        **window("kernel_size stride", padding=0),
+        "count_include_pad": "include_pad",
+        "divisor_override": "divisor",
+    },
 )
 
 avg_pool_grad = defop(

@@ -31,6 +31,7 @@ from ._window import (
     ceil_changes,
     check_dtype,
     unbatched,
+    window,
     window_of,
 )
 
@@ -100,6 +101,7 @@ max_pool_op = defop(
             {"kernel": (3,), "stride": (3,), "padding": (0,), "dilation": (1,), "ceil_mode": True},
         ),
     ),
+    shows=window("kernel_size stride dilation", padding=0),
 )
 
 max_pool_grad = defop(

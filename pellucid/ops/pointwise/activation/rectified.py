@@ -82,6 +82,7 @@ hardtanh_op = activation(
     onnx=lambda c: c.clipped(c.p["low"], c.p["high"]),
     aten=lambda A, x, *, low, high: A.hardtanh(x, low, high),
     params={"low": -1.0, "high": 0.5},
+    shows={"min_val": "low", "max_val": "high"},
 )
 
 
@@ -237,6 +238,7 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
         "Threshold",
         x,
         of=(x,),
+        threshold=level,
     )
 
 
@@ -338,7 +340,14 @@ def _checked_rrelu(
         return leaky_relu(x, (lower + upper) / 2, True)
     if inplace:
         return in_place(_rrelu, "rrelu_", x, lower, upper, training, generator)
-    return titled(_rrelu(x, lower, upper, training, generator), "RreluWithNoise", of=(x,))
+    return titled(
+        _rrelu(x, lower, upper, training, generator),
+        "RreluWithNoise",
+        of=(x,),
+        lower=lower,
+        upper=upper,
+        training=training,
+    )
 
 
 @public(namespace="nn.functional")

@@ -28,7 +28,9 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-1.,  0.,  2.])
     """
     x = require_floating(input, "hardshrink_cpu")
-    return titled(F.where((x >= -lambd) & (x <= lambd), 0.0, x), "Hardshrink", x, of=(x,))
+    return titled(
+        F.where((x >= -lambd) & (x <= lambd), 0.0, x), "Hardshrink", x, of=(x,), lambd=lambd
+    )
 
 
 METHODS["hardshrink"] = hardshrink
@@ -55,7 +57,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
         )
     moved = F.where(x > lambd, x - lambd, x + lambd)
     inside = (x >= -lambd) & (x <= lambd)
-    return titled(F.where(inside, x * 0.0, moved), "Softshrink", x, of=(x,))
+    return titled(F.where(inside, x * 0.0, moved), "Softshrink", x, of=(x,), lambd=lambd)
 
 
 @public(namespace="nn.functional")

@@ -139,4 +139,4 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise OperationError(f"Halving dimension must be even, but dimension {dim} is size {size}")
     require_floating(x, "glu_cpu")
     first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)
-    return titled(first * second.sigmoid(), "Glu", of=(x,))
+    return titled(first * second.sigmoid(), "Glu", of=(x,), dim=dim)

@@ -43,6 +43,7 @@ gelu_op = activation(
     lambda F, g, x: g * F.gelu_slope(x),
     traits="saturates",
     onnx=_onnx_gelu,
+    shows={"approximate": lambda: "none"},
 )
 
 
@@ -75,6 +76,7 @@ gelu_tanh_op = activation(
     title="gelu",
     onnx=_onnx_gelu_tanh,
     aten=lambda A, x: A.gelu(x, approximate="tanh"),
+    shows={"approximate": lambda: "tanh"},
 )
 
 

@@ -222,13 +222,14 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
             F.cast(mvlgamma(F.cast(input, dtype=np.dtype(np.float32)), p), dtype=kind),
             "Mvlgamma",
             of=(input,),
+            p=p,
         )
     if p > 1000:  # PyTorch makes room for all terms first
         np.empty((*input._array.shape, p), kind)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = F.add(F.lgamma(F.add(input, -j / 2)), total)  # -0.0 becomes 0.0
-    return titled(total, "Mvlgamma", of=(input,))
+    return titled(total, "Mvlgamma", of=(input,), p=p)
 
 
 public(
