@@ -42,7 +42,7 @@ class ParamShared(Rule):
     id = "PL505"
     severity = "warning"
     summary = "one parameter where several were intended"
-    ops = ("copy", "sub", "detach", "data")
+    ops = ("copy", "sub", "detach", "data", "stack", "add", "mul", "div")
 
     def __init__(self) -> None:
         self._looked: set[int] = set()
@@ -50,6 +50,10 @@ class ParamShared(Rule):
         self._steps = 0
         # by id of what a parameter was detached to: where, and in which step
         self._detached: dict[int, tuple[Any, int]] = {}
+        # by id of such a tensor times a number: the memory of the parameter, where and when kept
+        self._scaled: dict[int, tuple[Any, Any, int]] = {}
+        # by id of a sum: the same of what was added last
+        self._sums: dict[int, tuple[Any, Any, int]] = {}
         self._told: set[Any] = set()
 
     # ---- when to look ------------------------------------------------------------------------------------------------
@@ -403,6 +407,10 @@ class ParamShared(Rule):
         if op.name == "sub":
             self._difference(op)
             return
+        if op.name in ("stack", "add", "mul", "div"):
+            if any(v.id in self._detached or v.id in self._scaled for v in op.inputs):
+                self._averaged(op)
+            return
         if op.name in ("detach", "data"):
             out = op.output
             if (
@@ -471,6 +479,44 @@ class ParamShared(Rule):
                 [leaf.name or "a parameter"],
                 leaf.numel,
                 "keep a copy: `p.detach().clone()`",
+            )
+
+    def _averaged(self, op: Op) -> None:
+        """`sum(state[k] for state in states) / n` where all states are one model's own parameters,
+        kept at different times: their average is the last of them.
+        """
+        out = op.output
+        if out is None or out.requires_grad:
+            return
+        terms = []
+        for v in op.inputs:
+            at = self._scaled.get(v.id)
+            made = self._detached.get(v.id)
+            if at is None and made is not None:
+                at = _pointer(v), *made
+            if at is not None and at[0] is not None:
+                terms.append(at)
+        if op.name in ("mul", "div"):
+            if len(op.inputs) == 1 and terms and len(self._scaled) < 4096:
+                self._scaled[out.id] = terms[0]
+            return
+        if op.name == "add":  # what was added when it was new is its value of that time
+            old = [at for at in terms if at[2] < op.step]
+            terms = [*(self._sums[v.id] for v in op.inputs if v.id in self._sums), *terms]
+            if old and len(self._sums) < 4096:
+                self._sums[out.id] = old[-1]
+        memory, site, _ = terms[0] if terms else (None, None, 0)
+        if len(terms) < 2 or site is None or site in self._told:
+            return
+        if all(at[0] == memory for at in terms) and len({at[2] for at in terms}) > 1:
+            self._told.add(site)
+            self._report(
+                site,
+                "what is kept here are the model's own parameters instead of copies: several of these states are averaged, "
+                "and all of them are the last one.",
+                [op.inputs[0].name or "a parameter"],
+                out.numel,
+                "keep copies, `copy.deepcopy(model.state_dict())`, or give each participant its own model",
             )
 
     # ---- telling -----------------------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ class DeviceDtypeMixed(Rule):
         # by place: large numbers of which a tensor each was made
         self._single: dict[Any, set[float]] = {}
         # id of a tensor of a batch -> the data set's tensor, or the loader
-        self._sources: dict[int, Value | LoaderInfo] = {}
+        self._sources: dict[int, Value | tuple[LoaderInfo, int]] = {}
         self._tensors: dict[int, list[Value] | None] = {}
         self._arrays: list[
             tuple[Any, Any, float]
@@ -200,7 +200,7 @@ class DeviceDtypeMixed(Rule):
             if given.producer is None:
                 known = tensors is not None and len(tensors) == len(event.values)
                 self._sources[given.id] = (
-                    tensors[k] if known and tensors is not None else event.loader
+                    tensors[k] if known and tensors is not None else (event.loader, k)
                 )
 
     # ---- float64 beside float32 --------------------------------------------------------------------------------------
@@ -240,7 +240,8 @@ class DeviceDtypeMixed(Rule):
                     value = held
                     continue
                 if held is not None:
-                    return _sample_line(held.dataset, self.session.recorder) or best[0], None
+                    loader, k = held
+                    return _sample_line(loader.dataset, self.session.recorder, k) or best[0], None
                 if value.is_leaf and value.requires_grad:
                     return self._registered(value) or best[0], best[1]
                 return best
@@ -681,8 +682,8 @@ class DeviceDtypeMixed(Rule):
         self._sixteen_bits.step(event)
 
 
-def _sample_line(dataset: Any, recorder: Any) -> Any:
-    """The line of a data set's `__getitem__` that gives a sample."""
+def _sample_line(dataset: Any, recorder: Any, k: int) -> Any:
+    """The line of a data set's `__getitem__` that makes the k-th part of a sample, or gives it."""
     dataset = whole_of(dataset)
     code = getattr(
         inspect.unwrap(getattr(type(dataset), "__getitem__", None) or len), "__code__", None
@@ -698,5 +699,18 @@ def _sample_line(dataset: Any, recorder: Any) -> Any:
         ):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return):
-                    return Place(code.co_filename, inner.lineno)
+                    return _part_made(inner, code.co_filename, k)
     return None
+
+
+def _part_made(given: ast.Return, file: str, k: int) -> Any:
+    """Where the k-th part of what a function returns got its value: `return x, y` says only its
+    name."""
+    place, part = Place(file, given.lineno), given.value
+    if isinstance(part, (ast.Tuple, ast.List)) and k < len(part.elts):
+        part = part.elts[k]
+    elif isinstance(part, ast.Dict) and k < len(part.values):
+        part = part.values[k]
+    if isinstance(part, ast.Name):
+        return assigned_before(place, part.id) or place
+    return place if part is None else Place(file, part.lineno)

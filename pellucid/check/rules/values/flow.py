@@ -37,6 +37,7 @@ class Layer:
     """A layer as it was used in one forward: for each trained matrix the size of what went in."""
 
     __slots__ = (
+        "again",
         "count",
         "gain",
         "last",
@@ -61,6 +62,7 @@ class Layer:
         self.gain = 1.0  # what a gradient of independent numbers is multiplied by
         self.positions = 1
         self.count = 1
+        self.again = False  # a later use gets what an earlier one led to: a recurrence
         self.uses = [op.number]
         # of a gradient at the last state of a recurrence in one piece, what arrives at the first
         self.left: float | None = None
@@ -291,18 +293,20 @@ class Flow:
             layer = self.made.get(op.number)
             if layer is not None and layer.weight.id in got:
                 first = layers.setdefault(layer.weight.id, layer)
+                bit = 1 << list(layers).index(layer.weight.id)
                 if first is not layer:
+                    first.again |= bool(mask & bit)
                     first.count += 1
                     first.uses.append(op.number)
                     first.last = layer.size
                     first.size = max(first.size, layer.size)
                 else:
                     before[layer.weight.id] = mask
-                mask |= 1 << list(layers).index(layer.weight.id)
+                mask |= bit
             bits[op.number] = mask
         groups: list[list[tuple[int, Layer]]] = []  # layers beside each other
         for k, (key, layer) in enumerate(layers.items()):
-            if layer.count != 1:
+            if layer.again:
                 continue
             if groups and not all(before[key] >> i & 1 for i, _ in groups[-1]):
                 groups[-1].append((k, layer))

@@ -296,15 +296,8 @@ class NanBorn(Rule):
                 UNSET,
                 False,
             )
-        data = next(
-            (
-                b
-                for b in self._bad.values()
-                if b.op.name in PUT and b.kind == kind and not b.bad_inputs
-            ),
-            None,
-        )
-        if made is None and data is not None and kind == "nan":  # it came through a loader
+        data = self._in_data(x) if made is None and kind == "nan" else None
+        if data is not None:
             return self._born(data, what)
         site = made.site if made is not None and made.name in PUT else bad.op.site
         return _Cause(
@@ -319,6 +312,21 @@ class NanBorn(Rule):
             },
             CLEAN,
             False,
+        )
+
+    def _in_data(self, x: Value) -> _Bad | None:
+        """Where the numbers of a tensor that nothing made, as a loader gives them, became NaN: in
+        the data as they were read, or when the program scaled rows of that shape."""
+        born = [b for b in self._bad.values() if b.kind == "nan" and not b.bad_inputs]
+        data = next((b for b in born if b.op.name in PUT), None)
+        return data or next(
+            (
+                b
+                for b in born
+                for v in b.op.outputs
+                if not v.requires_grad and v.ndim == x.ndim and v.shape[1:] == x.shape[1:]
+            ),
+            None,
         )
 
     # ---- backward and step -------------------------------------------------------------------------------------------

@@ -38,7 +38,12 @@ def weight_of(op: Op) -> Value | None:
         params = op.args.get("params") or []
         # that of the input: what arrives at the first time step is in its gradient
         return params[0] if params else None
-    return next((v for v in op.inputs if v.ndim >= 2 and v.requires_grad and v.is_leaf), None)
+    weight = op.args.get("weight")
+    if isinstance(weight, Value):  # the input may be a leaf, too: of a derivative by it
+        held = [weight]
+    else:
+        held = sorted(op.inputs, key=lambda v: type(v.tensor).__name__ != "Parameter")
+    return next((v for v in held if v.ndim >= 2 and v.requires_grad and v.is_leaf), None)
 
 
 class _Unit:
