@@ -187,6 +187,11 @@ def _leaves(args: Any, kwargs: Any) -> Iterable[Any]:
             yield value
 
 
+def concerns(relevant: Iterable[Any]) -> bool:
+    """Whether one of these arguments, or a mode, takes over functions."""
+    return bool(local.function_modes and not local.function_all_off) or bool(overloaded(relevant))
+
+
 def dispatch(
     public: Any,
     run: Callable[..., Any],
@@ -195,49 +200,32 @@ def dispatch(
     deeper: Sequence[Any] = (),
 ) -> Any:
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
-    modes = local.function_modes
     values = overloaded((*_leaves(args, kwargs), *deeper))
-    if modes and not local.function_all_off:
-        mode = modes[-1]
-        local.function_modes = modes[:-1]
-        try:
-            result = _ask(mode, public, args, kwargs, values)
-        finally:
-            local.function_modes = modes
-        if result is not NotImplemented:
-            return result
-    if not values:
+
+    def ask(handler: Any) -> Any:
+        return _ask(handler, public, args, kwargs, values)
+
+    def in_python() -> bool:
+        return (origins.origin_of(public) or "").startswith(origins.PYTHON)
+
+    result = _answer(ask, values, in_python)
+    if result is not NotImplemented:
+        return result
+    modes = () if local.function_all_off else local.function_modes
+    if not (values or modes):
         if below is not None and below.takes(args, kwargs):
             return below.enter(public, run, args, kwargs)
         return run(*args, **kwargs)
-    for value in values:
-        if getattr(value.__torch_function__, "__self__", None) is value:  # not of its class
-            text = "as a plain method is deprecated and will be an error in future, please define it as a classmethod."
-            if (origins.origin_of(public) or "").startswith(origins.PYTHON):
-                warn(f"Defining your `__torch_function__ {text}", DeprecationWarning)
-            else:
-                warn_once(f"Defining your `__torch_function__` {text}")
-        result = _ask(value, public, args, kwargs, values)
-        if result is not NotImplemented:
-            return result
-    types = tuple(type(v) for v in values)
     name = str(origins.origin_of(public) or getattr(public, "__name__", public))
-    if name.startswith(origins.PYTHON):
-        raise TypeError(
-            f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}"
-            + (f" nor was it found on the currently active mode {modes[-1]}" if modes else "")
-        )
+    if in_python():
+        raise _nobody(name, values)
     name = name.replace("._C._", ".")
     raise TypeError(
         f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n"
-        + "\n".join(f"  - tensor subclass {kind}" for kind in types)
-        + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented"
+        + "".join(f"  - mode object {mode!r}\n" for mode in modes[-1:])
+        + "".join(f"  - tensor subclass {type(value)}\n" for value in values)
+        + "\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
-
-
-def concerns(relevant: Iterable[Any]) -> bool:
-    """Whether one of these arguments, or a mode, takes over functions."""
-    return bool(local.function_modes and not local.function_all_off) or bool(overloaded(relevant))
 
 
 def handle(
@@ -247,23 +235,50 @@ def handle(
     function written in Python, with its arguments as they are handed on.
     """
     values = overloaded(relevant, True)
-    types = tuple(type(v) for v in values)
+    types = tuple(type(value) for value in values)
+
+    def ask(handler: Any) -> Any:
+        return handler.__torch_function__(public, types, args, kwargs)
+
+    result = _answer(ask, values, lambda: True)
+    if result is not NotImplemented:
+        return result
+    raise _nobody(f"{public.__module__}.{public.__name__}", values)
+
+
+def _answer(ask: Callable[[Any], Any], values: Sequence[Any], in_python: Callable[[], bool]) -> Any:
+    """What the innermost mode, which is not active meanwhile, or else the first of the values that
+    takes over answers; NotImplemented when nobody does. PyTorch warns otherwise where the function
+    is written in Python.
+    """
     modes = local.function_modes
     if modes and not local.function_all_off:
         local.function_modes = modes[:-1]
         try:
-            result = modes[-1].__torch_function__(public, types, args, kwargs)
+            result = ask(modes[-1])
         finally:
             local.function_modes = modes
         if result is not NotImplemented:
             return result
     for value in values:
-        result = value.__torch_function__(public, types, args, kwargs)
+        if getattr(value.__torch_function__, "__self__", None) is value:  # not of its class
+            text = "as a plain method is deprecated and will be an error in future, please define it as a classmethod."
+            if in_python():
+                warn(f"Defining your `__torch_function__ {text}", DeprecationWarning)
+            else:
+                warn_once(f"Defining your `__torch_function__` {text}")
+        result = ask(value)
         if result is not NotImplemented:
             return result
-    raise TypeError(
-        f"no implementation found for '{public.__module__}.{public.__name__}' on types that implement __torch_function__: {list(types)}"
-        + (f" nor was it found on the currently active mode {modes[-1]}" if modes else "")
+    return NotImplemented
+
+
+def _nobody(name: str, values: Sequence[Any]) -> TypeError:
+    """All decline a function that is written in Python."""
+    modes = local.function_modes
+    return TypeError(
+        f"no implementation found for '{name}' on types that implement __torch_function__: {[type(value) for value in values]}"
+        + (f" nor in mode {modes[-1]}" if modes else "")
     )
 
 

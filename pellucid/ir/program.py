@@ -305,17 +305,24 @@ class Program:
 
     # ---- parts and other forms ---------------------------------------------------------------------
     def part(
-        self, instructions: Iterable[Instruction], given: Iterable[Buffer], wanted: Iterable[Buffer]
+        self,
+        instructions: Iterable[Instruction],
+        given: Iterable[Buffer],
+        wanted: Iterable[Buffer],
+        results: Iterable[Value] = (),
     ) -> Program:
         """A program of some of the instructions, which gets the contents of the buffers `given` and
-        leaves those of `wanted`.
+        leaves those of `wanted`: as one of `results` or as an instruction makes it, where that is
+        all of the buffer.
         """
         inputs = {v.buffer: v for v in self.inputs}
         made = Program()
         made.buffers = [*self.buffers]
         made.instructions = [*instructions]
+        values = [v for i in made.instructions for v in i.made()]
+        whole = {v.buffer: v for v in (*values, *results) if v.whole}
         made.inputs = [inputs.get(b) or _bytes_of(b) for b in given]
-        made.outputs = [_bytes_of(b) for b in wanted]
+        made.outputs = [whole.get(b) or _bytes_of(b) for b in wanted]
         return made
 
     def but(

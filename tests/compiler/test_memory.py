@@ -440,6 +440,39 @@ def test_the_gradients_of_the_traced_call_are_filled_again():
     assert model[0].weight.grad is not held and torch.equal(held, before)
 
 
+def test_what_a_compiled_module_leaves_has_memory_of_its_own():
+    model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 3))
+    compiled, x = torch.compile(model), torch.randn(5, 6)
+    for _ in range(3):
+        model.zero_grad()
+        out = compiled(x)
+        (out * out).sum().backward()
+    # a view would be copied once more when it becomes a gradient
+    assert out._array.base is None
+    assert all(p.grad._array.base is None for p in model.parameters())
+    held = [p.grad._array for p in model.parameters()]
+    want = [2 * g for g in held]
+    out = compiled(x)
+    (out * out).sum().backward()
+    for p, before, w in zip(model.parameters(), held, want, strict=True):
+        assert p.grad._array is before
+        np.testing.assert_allclose(before, w, rtol=1e-5, atol=1e-5)
+
+
+def test_leaves_with_the_same_gradient_do_not_share_it():
+    a, b = (torch.randn(4, 3, requires_grad=True) for _ in range(2))
+    c = torch.randn(12, requires_grad=True)
+    f = torch.compile(lambda: (a + b + c.view(4, 3)).sin())
+    for _ in range(3):
+        a.grad = b.grad = c.grad = None
+        f().sum().backward()
+    want = (a + b + c.view(4, 3)).detach().cos()
+    a.grad.mul_(0)
+    torch.testing.assert_close(b.grad, want)
+    b.grad.mul_(0)
+    torch.testing.assert_close(c.grad, want.view(12))
+
+
 @native
 def test_a_dropped_step_leaves_nothing_behind():
     torch.manual_seed(0)

@@ -1,6 +1,7 @@
 """`__torch_function__`: subclasses and modes are asked as PyTorch asks them."""
 
 import collections
+import warnings
 
 import numpy as np
 import pytest
@@ -224,3 +225,57 @@ def test_gradients_for_a_dict():
         ], x.grad.tolist()
 
     assert found(pellucid) == found(torch)
+
+
+def declined(m):
+    """What is said where a mode, or a class that is asked as a plain method, leaves a call to
+    others.
+    """
+    said = []
+
+    class Nobody(m.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+        def __repr__(self):
+            return "nobody"
+
+    class Other:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Plain:
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func.__name__, len(types)
+
+    def public(x):
+        if m.overrides.has_torch_function((x,)):
+            return m.overrides.handle_torch_function(public, (x,), x)
+        return x
+
+    def tell(f, *args):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                said.append(f(*args))
+            except TypeError as error:
+                said.append(str(error).replace("pellucid", "torch"))
+        said.extend(str(w.message) for w in caught if w.category is DeprecationWarning)
+
+    F, x = m.nn.functional, m.ones(2)
+    tell(public, Other())
+    tell(public, Plain())
+    tell(F.dropout, Plain())
+    with Nobody():
+        for f in (m.exp, F.dropout, F.softmax, public):
+            for value in (x, Other()):
+                tell(f, value)
+        tell(m.zeros, 2)
+        with m._C.DisableTorchFunction():
+            tell(lambda: m.exp(x).shape)
+    return said
+
+
+def test_modes_that_decline():
+    assert declined(pellucid) == declined(torch)

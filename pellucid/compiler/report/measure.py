@@ -147,6 +147,12 @@ def title_of(item: Item) -> str:
     return names
 
 
+def _zeros(run: Executable) -> list[np.ndarray]:
+    """The memory of a call, all zeros."""
+    given = [np.zeros(max(b.size, 1), np.uint8) for b in run.memory.dynamic]
+    return given + run.memory.leaving(np.zeros)
+
+
 def timings(run: Executable, repeat: int = 7) -> list[Timing]:
     """Run each item by itself, on copies of everything that it writes; random draws and updates in
     Python are not run.
@@ -156,7 +162,7 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
     sandbox = Executable(run.program, run.memory.storage.copied(), apart=True)
     if sandbox.failure is not None or len(sandbox.steps) != len(items):
         return made
-    env = [np.zeros(max(b.size, 1), np.uint8) for b in (*run.memory.dynamic, *run.memory.fresh)]
+    env = _zeros(run)
     sandbox.memory.arena[:] = 0
     sandbox.ready()
     for timing, step in zip(made, sandbox.steps, strict=True):
@@ -178,9 +184,7 @@ def one_by_one(run: Executable, repeat: int = 5) -> float | None:
     recording a graph.
     """
     sandbox = Executable(run.program, run.memory.storage.copied(), native=False)
-    env = [
-        np.zeros(max(b.size, 1), np.uint8) for b in (*sandbox.memory.dynamic, *sandbox.memory.fresh)
-    ]
+    env = _zeros(sandbox)
     sandbox.memory.arena[:] = 0
     sandbox.ready()
     total = 0.0

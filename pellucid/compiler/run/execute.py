@@ -294,8 +294,7 @@ class Executable:
         call.
         """
         env = given
-        for b in self.memory.fresh:
-            env.append(np.empty(b.size, np.uint8))
+        env += self.memory.leaving()
         for step in self.steps:
             step(env)
         return env

@@ -82,6 +82,7 @@ class Memory:
         self.storage = storage
         self.dynamic = [v.buffer for v in program.inputs]
         self.fresh = [v.buffer for v in program.outputs]
+        self.blocks = [_form(v) for v in program.outputs]
         # where in the memory of a call
         self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}
         # Where the first element of what is given lies: arrays may run backwards through their
@@ -91,6 +92,10 @@ class Memory:
         self.offsets: dict[Any, int] = {}
         self._static: dict[Buffer, ndarray] = {}
         self._arrays: dict[Value, ndarray] = {}
+
+    def leaving(self, make: Callable[..., ndarray] = np.empty) -> list[ndarray]:
+        """New blocks for what leaves a call, in the order of `fresh`."""
+        return [make(shape, kind) for shape, kind in self.blocks]
 
     def lay(self, arena: ndarray, offsets: dict[Any, int]) -> None:
         """Temporaries lie in the bytes `arena` from now on, at `offsets`."""
@@ -184,6 +189,15 @@ class Memory:
             fixed = substitute(params, lambda v: table[id(v)]([]))
             return lambda env: fixed
         return lambda env: substitute(params, lambda v: table[id(v)](env))
+
+
+def _form(value: Value) -> tuple[Any, np.dtype]:
+    """The shape and dtype of the block that a value leaves in: its own where it is all of the
+    block, since a tensor with memory of its own can keep it, and bytes otherwise.
+    """
+    if value.whole:
+        return value.shape, numpy_dtype(value.dtype)
+    return (value.buffer.size,), np.dtype(np.uint8)
 
 
 def look(memory: ndarray, value: Value) -> ndarray:

@@ -20,7 +20,7 @@ from ...ir import Buffer, Value
 from ...ops.shape.storage import as_strided, storage_offset_of
 from ..trace.arrays import numpy_dtype
 from .admission import the_tensor
-from .memory import Memory, look
+from .memory import Memory
 from .node import spent_slot
 from .python_calls import plain
 
@@ -159,24 +159,8 @@ class Results:
         """The array of a value in the memory of a call."""
         read = self.readers.get(value)
         if read is None:
-            read = self.readers[value] = self._reader(value)
+            read = self.readers[value] = self.memory.getter(value)
         return read(env)
-
-    def _reader(self, value: Value) -> Callable[[list[Any]], Any]:
-        if value.buffer not in self.memory.changing:
-            array = self.memory.array(value)
-            return lambda env: array
-        k, get, whole = self.memory.changing[value.buffer], self.memory.getter(value), value.whole
-
-        def read(env: list[Any]) -> ndarray:
-            block = env[k]
-            return (
-                look(block, value)
-                if whole and block.dtype == np.uint8 and block.ndim == 1
-                else get(env)
-            )
-
-        return read
 
     def take_gradients(self, made: list[Any], tensors: list[Tensor]) -> None:
         """Fill `made` with the gradients that were there, before they are replaced."""

@@ -195,9 +195,10 @@ class _Tracing(Leaving):
         storage = Storage(
             tracer.contents, self.external, tracer.roots, arena=self.arena, lengths=self.lengths
         )
-        run = executable(
-            program.part(forward, dynamic, dict.fromkeys(itertools.chain(leaving, *kept))), storage
-        )
+        wanted = dict.fromkeys(itertools.chain(leaving, *kept))
+        values = [o.value for o in self.outputs if type(o) is New]
+        values += [v for _, v in self.gradients if v is not None]
+        run = executable(program.part(forward, dynamic, wanted, values), storage)
         effects = SideEffects(
             self.changes.effects, self.changes.calls, self.outputs, tracer.partial
         )
@@ -355,7 +356,7 @@ class _Tracing(Leaving):
         reading = {v.buffer for i in backward for v in i.reads()}
         if any(b.kind == "temp" and b not in there for b in reading | {*made}):
             raise Refusal("the gradients of its results share what one of them computes")
-        run = executable(program.part(backward, before, made), storage)
+        run = executable(program.part(backward, before, made, part.returned), storage)
         read: list[Any] = [k for k, v in enumerate(self.inputs) if v.buffer in reading]
         state = [(t, a) for a in self.external.values() for t in [self._holder(a)] if t is not None]
         read += [t for t, a in state if any(self.external.get(b) is a for b in reading)]

@@ -27,7 +27,8 @@ from ..matmul.call import ACCUMULATE, SCRATCH_FLOATS, gemm_address
 __all__ = ["attention", "attention_backward"]
 
 _F32 = np.dtype(np.float32)
-ROWS = 64  # queries a block, fewer where their weights would exceed the cache
+STRIP = 16  # queries a vector, where vectors are long
+STRIPS = 5  # at most in a block, fewer where its weights would exceed the cache
 WEIGHTS = 1 << 17  # floats of a block of weights: 512 KiB
 
 _STRIDES = "b h t".split()
@@ -505,7 +506,12 @@ def _causal_block(queries: int, backward: bool) -> int:
 
 
 def _block(queries: int, keys: int) -> int:
-    return max(1, min(ROWS, queries, WEIGHTS // keys))
+    """Queries a block: blocks of about the same size, since one of a few queries costs the products
+    as much as one of a strip.
+    """
+    strips = -(-queries // STRIP)
+    rows = -(-strips // -(-strips // STRIPS)) * STRIP
+    return max(1, min(rows, queries, WEIGHTS // keys))
 
 
 def attention(

@@ -48,6 +48,7 @@ SIZES = [
     (2, 4, 64, 64, 32, 32),
     (1, 2, 130, 100, 16, 40),
     (1, 1, 65, 300, 64, 64),
+    (1, 2, 161, 81, 8, 8),
 ]
 
 
@@ -132,3 +133,12 @@ def test_a_row_that_a_large_number_masks_shares_alike(large):
     alone[:, :, 2] = 1
     *_, dv = sdpa.attention_backward(alone, q, k, v, lse, mask)
     np.testing.assert_allclose(dv, 1 / 33, rtol=1e-5)
+
+
+@pytest.mark.parametrize("keys", [1, 64, 4000, 200_000])
+def test_blocks_of_queries_fit_and_are_few(keys):
+    for queries in range(1, 400):
+        rows = sdpa._block(queries, keys)
+        assert 1 <= rows <= max(1, min(queries, 80, sdpa.WEIGHTS // keys))
+        if keys <= 64:
+            assert -(-queries // rows) == -(-queries // 80)
