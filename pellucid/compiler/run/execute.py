@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from struct import Struct
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
 from ...errors import warn
