@@ -19,12 +19,8 @@ from ..core.tensor import Tensor as Tensor
 from ..core.transforms import batching as _batching
 from ..core.transforms.batching import Level
 from ..func import vmap as vmap
-from ..func.vmap import CONTAINERS, _running
-
-
-def _get_name(func: Callable[..., Any]) -> str:
-    """A function's name in messages."""
-    return getattr(func, "__name__", None) or repr(func)
+from ..func.vmap import CONTAINERS, _inputs, _running
+from ..func.vmap import _name as _get_name
 
 
 def _maybe_remove_batch_dim(
@@ -49,27 +45,7 @@ def _process_batched_inputs(
     in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]
 ) -> tuple[int, list[Any], list[Any], Spec]:
     """(batch size, dimensions of the leaves, leaves, structure of the arguments)."""
-    leaves, spec = tree_flatten(args)
-    dims = _broadcast_to_and_flatten(in_dims, spec)
-    name = _get_name(func)
-    if dims is None:
-        raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of inputs."
-        )
-    sizes = {leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None}
-    if not sizes:
-        raise ValueError(
-            f"vmap({name}, ...)(<inputs>): at least one of the inputs must be mapped over."
-        )
-    if len(sizes) > 1:
-        found = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
-        raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the mapped dimension"
-        )
-    dims = [
-        d if d is None or d >= 0 else d + leaf.ndim for leaf, d in zip(leaves, dims, strict=True)
-    ]
-    return sizes.pop(), dims, leaves, spec
+    return _inputs(func, in_dims, args)
 
 
 def _create_batched_inputs(
