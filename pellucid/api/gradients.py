@@ -157,6 +157,8 @@ def detach_(input: Tensor) -> Tensor:
     >>> y.detach_().requires_grad, y.is_leaf
     (False, True)
     """
+    if local.inference:
+        return input  # as in PyTorch, whose graphs are out of reach there
     if input._view is not None:
         raise GraphError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "

@@ -491,8 +491,11 @@ def pow(x: Any, y: Any) -> Any:
         run = fused(_POWERS[y], x) if y == 2 or y == 0.5 and x.dtype != np.float16 else None
         if run is not None:
             return run(x)
-        if y == -0.5 and x.dtype != np.float16:
-            return narrowed(ufuncs.reciprocal(_wide(pow(x, 0.5))), x.dtype)
+        if x.dtype != np.float16 and y in (-0.5, 3, -2):  # as PyTorch: rounded after each product
+            if y == -0.5:
+                return narrowed(ufuncs.reciprocal(ufuncs.sqrt(_wide(x))), x.dtype)
+            squared = pow(x, 2)
+            return x * squared if y == 3 else ufuncs.reciprocal(squared)
         # an exponent that is an array is no number
         other = asarray(y, np.float32) if x.dtype == np.float16 else y
         return narrowed(pow(_wide(x), other), x.dtype)

@@ -17,6 +17,7 @@ from numpy import ndarray
 
 from ..arrays.memory import give_back
 from ..core import observe, source, tracing
+from ..core.display.outdated import Outdated
 from ..core.interpret import thread
 from ..core.modes import local, state
 from ..core.tensor import Tensor
@@ -262,8 +263,14 @@ class CompiledFunction:
             return self._python(*args, **kwargs)
         tensors: list[Tensor] = []
         structure = flatten((args, kwargs), tensors)
-        if any(type(t)._interpreter is not None or type(t._array) is not ndarray for t in tensors):
-            # tensors without an array of their own, such as nested ones, or without data
+        if any(
+            type(t)._interpreter is not None
+            or type(t._array) is not ndarray
+            or type(t._node) is Outdated
+            for t in tensors
+        ):
+            # tensors without an array of their own, such as nested ones, or without data; views
+            # whose place in the graph is gone: the operation that asks for it raises
             return self.function(*args, **kwargs)
         if (
             self._opens

@@ -39,3 +39,18 @@ def test_gradients_are_rounded_as_eager_ones(name, dtype):
     ):
         assert compiled.dtype is dtype
         torch.testing.assert_close(compiled, eager, rtol=torch.finfo(dtype).eps / 4, atol=1e-7)
+
+
+@pytest.mark.parametrize("exponent", [3, 3.0, -2, -0.5, 2, 0.5, -1])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+def test_powers_are_rounded_as_eager_ones(dtype, exponent):
+    x = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(dtype)
+    x = x[x.isfinite()]
+    power = lambda x: x**exponent
+    compiled = torch.compile(power, fullgraph=True)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), power(x), rtol=0, atol=0, equal_nan=True)
+    once, twice = (x.float() ** 3).to(dtype), x * x * x
+    if exponent == 3:  # as in PyTorch
+        wanted = once if dtype is torch.float16 else twice
+        torch.testing.assert_close(power(x), wanted, rtol=0, atol=0)

@@ -46,8 +46,11 @@ REASONS = {
     "under vmap PyTorch counts dimensions that a sample has not": (
         "accepted IndexError Dimension out of range",
     ),
+    "of one element along a dimension the step to a next one counts in PyTorch: the same elements overlap in part": (
+        "accepted RuntimeError unsupported operation some",
+    ),
 }
-LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED = REASONS
+LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED, STEP = REASONS
 RAISED = (HALF, OUTSIDE)  # met where the function raises
 
 
@@ -90,7 +93,7 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
     public = importlib.import_module("pellucid.core.public")
     reverse = importlib.import_module("pellucid.core.reverse")
 
-    def late(x: Any, value: Any = True) -> str | None:
+    def late(x: Any, value: Any = True, *more: Any) -> str | None:
         views = () if x._ver is None else x._ver.views or ()
         return (
             LATE
@@ -122,6 +125,14 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
             return OPERAND
         return None
 
+    numpy_cpu = importlib.import_module("pellucid.arrays.numpy_cpu")
+
+    def same(a: Any, b: Any, exact: bool = False) -> str | None:
+        arrays = all(hasattr(x, "strides") for x in (a, b))
+        alike = arrays and a.shape == b.shape and numpy_cpu.address(a) == numpy_cpu.address(b)
+        return STEP if alike and a.strides != b.strides else None
+
+    yield numpy_cpu, "overlaps", same
     for name in ("logical_not_", "logical_and_", "logical_or_", "logical_xor_"):
         yield tensor.Tensor, name, lambda x, *others: LOGICAL if x.requires_grad else None
     yield importlib.import_module("pellucid.api.gradients"), "set_requires_grad", late

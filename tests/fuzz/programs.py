@@ -119,6 +119,8 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError Can't detach views": (
         "gradients that PyTorch expands, and some results of modules, have memory of their own"
     ),
+    "eager accepted RuntimeError cannot reshape tensor of elements": "vmap of no samples gives no samples",
+    "eager accepted RuntimeError Function ScatterAddBackward": "no gradient reaches the parts of the source beyond the index",
     "eager accepted IndexError select index out of range": ("vmap of no samples gives no samples"),
     "eager accepted RuntimeError view_as_real": "conjugation is never lazy",
     "eager refused RuntimeError unsupported operation some elements": "PyTorch computes with what is half overwritten",

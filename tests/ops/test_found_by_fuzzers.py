@@ -401,3 +401,35 @@ def test_jacobians_of_results_without_elements_are_empty():
     sliced = lambda x: (x[:0], x * 2)
     made = torch.autograd.functional.jacobian(sliced, x, vectorize=True)
     assert [m.shape for m in made] == [(0, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2, 2), (2, 0, 0)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_matrices_without_elements_have_decompositions_in_two_bytes(dtype, shape):
+    x = torch.zeros(shape, dtype=dtype)
+    linalg = torch.linalg
+    parts = [*linalg.svd(x), *linalg.eigh(x), linalg.cholesky(x), linalg.solve(x, x), *linalg.lu(x)]
+    parts += [linalg.svdvals(x), linalg.det(x), linalg.lu_factor(x).LU, linalg.ldl_factor(x).LD]
+    assert {part.dtype for part in parts} == {dtype}
+    assert torch.equal(linalg.det(x), torch.ones(shape[:-2], dtype=dtype))
+    for refused in (linalg.qr, linalg.inv, linalg.slogdet, linalg.eigvals):
+        with pytest.raises(RuntimeError):
+            refused(x)
+    one = torch.ones(1, 1, dtype=dtype)
+    for refused in (linalg.svd, linalg.eigh, linalg.cholesky, linalg.det, linalg.lu_factor):
+        with pytest.raises(NotImplementedError, match="_cpu"):
+            refused(one)
+
+
+def test_residuals_of_no_unknowns():
+    a, b = torch.zeros(2, 3, 0), torch.ones(2, 3, 2)
+    assert torch.linalg.lstsq(a, b).residuals.shape == (0,)
+    assert torch.linalg.lstsq(a, b, driver="gelsd").residuals.shape == (2, 2)
+
+
+def test_nothing_is_detached_in_place_in_inference_mode():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    with torch.inference_mode():
+        assert x.detach_() is x and y.detach_() is y and y[:1].detach_().shape == (1,)
+    assert x.requires_grad and y.requires_grad and not y.is_leaf

@@ -150,7 +150,9 @@ _INSIDE |= {
 
 GLOBAL = "global "  # before names in `Witness.used` that were loaded as globals
 OPTION = "option "  # before strings there that the user's code holds
-_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
+_LOADS = frozenset(
+    {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+)
 
 
 @functools.lru_cache(maxsize=512)

@@ -81,9 +81,7 @@ class Leaving(TracedCall):
         for number in tracer.living_numbers():
             if not number.settled and all(number is not t for t in found):
                 raise Refusal("the step keeps a tensor's value as a number", number.site)
-        self.known: dict[int, Output] = {
-            id(t): Given(t) for t, _ in self.environment.tensors.values()
-        }
+        self.known: dict[int, Output] = {id(t): Given(t) for t in self.environment.found}
         for ref, t in self.environment.gradients:
             if (g := ref()) is not None:
                 self.known[id(g)] = GradientOf(self._who(t))
@@ -226,7 +224,7 @@ class Leaving(TracedCall):
             raise Refusal("the step leaves a tensor of its own that has or keeps a gradient")
         value = tracer.value(t._array, "the result")
         if value.buffer.kind in ("input", "state") and not has_hooks(t):
-            view = view_of(t, [*self.tensors, *[t for t, _ in self.environment.tensors.values()]])
+            view = view_of(t, [*self.tensors, *self.environment.found])
             if view is not None and all(
                 v.buffer is not value.buffer for i in program.instructions for v in i.writes
             ):

@@ -95,7 +95,7 @@ class _Tracing(Leaving):
             self.function, self.args, self.kwargs, self.places, self.logs
         )
         tracer = self.tracer = Tracer(environment, whole)
-        leaves = {id(t): t for t, _ in environment.tensors.values()}
+        leaves = {id(t): t for t in environment.found}
         leaves.update((id(t), t) for t in tensors)
         earlier = tracer.earlier = Earlier(leaves, environment)
         self._declare()

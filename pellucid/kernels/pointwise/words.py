@@ -282,15 +282,19 @@ class Words(Maker):
                 made = made * x if bit == "1" else made
             return made
         if not isinstance(y, Num):
-            # The exponents that NumPy treats by themselves.
+            # The exponents that NumPy treats by themselves. As in PyTorch, float16 is rounded once,
+            # bfloat16 after each product.
+            cubed = self.wide(x) if x.kind == "float16" else x
             simple = {
                 0: lambda: self.number(1, x.kind),
                 0.5: lambda: self.sqrt(x),
                 1: lambda: x,
                 2: lambda: x * x,
             }
-            simple |= {3: lambda: x * x * x, -1: lambda: 1 / x}
-            simple[-0.5] = lambda: 1 / self.sqrt(x)
+            simple |= {3: lambda: cubed * cubed * cubed, -1: lambda: 1 / x}
+            simple[-0.5] = lambda: 1 / self.sqrt(self.wide(x))
+            if x.kind == "bfloat16":
+                simple[-2] = lambda: 1 / (x * x)
             if y in simple:
                 return simple[y]()
         return self.function("pow", x, self.cast(y, x.kind))

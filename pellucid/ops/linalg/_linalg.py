@@ -22,6 +22,12 @@ from .._rules import require_tensor, values
 linalg = functools.partial(public, namespace="linalg", out=True)
 
 
+# what PyTorch computes with, and does not reach for matrices without elements
+UNREACHED = frozenset(
+    ("cholesky_cpu", "ldl_factor_kernel_cpu", "linalg_eigh_cpu", "linalg_svd_cpu", "lu_cpu")
+)
+
+
 # ---- checks -----------------------------------------------------------------------------------
 def matrices(input: Any, name: str, argument: str = "A", **refusal: Any) -> Tensor:
     """A tensor of at least two dimensions with elements as `floating` wants them."""
@@ -34,11 +40,14 @@ def floating(input: Tensor, name: str, *, kernel: str = "", whole: bool = False)
     """The tensor, refused unless its elements are float32, float64, complex64 or complex128.
 
     Args:
-        kernel: what PyTorch computes with, where that is what refuses two-byte floats.
+        kernel: what PyTorch computes with, where that is what refuses two-byte floats, if there
+            are any.
         whole: whether it is what refuses whole numbers, too.
     """
     kind = input.dtype
     if kind in (dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128):
+        return input
+    if kernel in UNREACHED and not input._array.size and (whole or not kind.is_integral):
         return input
     if kernel and (whole or not kind.is_integral):
         raise UnsupportedError(

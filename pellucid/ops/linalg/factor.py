@@ -22,7 +22,6 @@ from ...errors import (
     DimensionError,
     OperationError,
     ShapeError,
-    UnsupportedError,
     type_name,
 )
 from .. import return_types
@@ -354,9 +353,7 @@ def lu_input(A: Any, name: str) -> Tensor:  # noqa: N803
         raise ShapeError(
             f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A._array.shape)} instead"
         )
-    if A.dtype.is_integral or A.dtype.itemsize < 4:
-        raise UnsupportedError(f"\"lu_cpu\" not implemented for '{A.dtype.scalar_type_name}'")
-    return A
+    return floating(A, name, kernel="lu_cpu", whole=True)
 
 
 def _pivoted(name: str, pivot: bool) -> None:

@@ -148,7 +148,7 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     lead = a.shape[:-2]
     if a.size == 0 or b.size == 0:
         return (
-            np.zeros((*lead, n, k), a.dtype), np.zeros((*lead, k) if m > n else 0, a.real.dtype),
+            np.zeros((*lead, n, k), a.dtype), np.zeros((*lead, k) if m > n and driver != "gelsy" else 0, a.real.dtype),
             np.zeros(lead, np.int64), np.zeros((*lead, min(m, n)), a.real.dtype),
         )  # fmt: skip
     # gelsd and gelss report singular values, gelsy only the rank, gels neither.

@@ -395,6 +395,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:  # noqa: N803
 
 # ---- determinants -----------------------------------------------------------------------------
 def _det(xp: Any, x: Any) -> Any:
+    if not x.size:
+        return np.ones(x.shape[:-2], x.dtype)
     made = np.asarray(kernels.matmul.blas.linalg.det(x), x.dtype)
     return made if np.isfinite(x).all() else _where_finite(x, made, lambda d: d.prod(-1))
 
@@ -567,7 +569,9 @@ def lu_solve(
     name = "torch.linalg.lu_solve"
     if require_tensor(LU, "linalg_lu_solve", "LU").is_floating_point():
         same_dtype(LU, B, "linalg.lu_solve", "LU", "B")
-    square(LU, name)
+    if LU.dtype.is_integral:
+        matrices(LU, name)
+    square(LU, name, kernel="linalg.lu_solve_cpu")
     same_dtype(LU, B, "linalg.lu_solve", "LU", "B")
     matrices(B, "linalg.lu_solve", "B")
     if require_tensor(pivots, "linalg_lu_solve", "pivots", 2)._array.dtype != np.int32:
