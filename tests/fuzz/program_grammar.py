@@ -13,13 +13,16 @@ import re
 from typing import Any
 
 PRELUDE = """\
+import contextlib
 import copy
+import functools
 import math
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
+twice = lambda t: t * 2
 g = torch.Generator().manual_seed({seed})
 log = []
 state = {{"n": 0, "mean": torch.zeros(4), "scale": 1.5}}
@@ -67,6 +70,36 @@ class Double(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return grad * 2
+""",
+    "pieces": """\
+def pieces(t, count):
+    seen = 0
+    try:
+        for i in range(count):
+            seen = seen + i
+            yield t * i + seen
+    finally:
+        log.append(seen)
+""",
+    "adder": """\
+def adder(start, held=[0]):
+    total = start
+    def add(t):
+        nonlocal total
+        total = total + t
+        held[0] += 1
+        return total * held[0]
+    return add
+""",
+    "scaled": """\
+@contextlib.contextmanager
+def scaled(name, k):
+    before = state[name]
+    state[name] = before * k
+    try:
+        yield state[name]
+    finally:
+        state[name] = before
 """,
 }
 
@@ -269,12 +302,15 @@ log.append({x}.sum().item()) | log.append({x}.detach()) | log.append({x}.shape) 
 state["mean"].mul_(0.5) | state["scale"] = float({x}.abs().sum()) | {v} = state["mean"] + 1 | {v} = {x} * state["scale"] | {v} = {x} + state["n"] | torch.manual_seed({j}) | del {x} | log.clear()
 {v} = state.get("last", {x}) | {v} = {x} * len(log) | {v} = [{x}, {y}] | {v} = {{"a": {x}, "b": ({y}, {k})}} | {v} = sum([{x}, {x}, {k}]) | {v} = copy.deepcopy({x}.detach()) | {v}, {v} = {y}, {x} | state["n"] = {x}.dim() + state["n"]
 {v} = [t * 2 for t in {x}] | {v} = torch.stack([t.sum() for t in {x}]) | {v} = {x} if {x}.dim() > 1 else {y} | {v} = max({x}.shape) * {x} | {v} = (lambda t: {u})({x}) | {v} = {{key: t + 1 for key, t in state.items() if isinstance(t, int)}}
+{v} = sum(pieces({x}, {j})) | {v} = next(pieces({x}, {j})) | {v} = list(pieces({x}, 2))[-1] | {v} = adder({x})({k}) | add = adder({k})\n{v} = add({x}) + add(1) | {v} = functools.reduce(lambda s, t: s + t, pieces({x}, 2)) | {v} = twice({x}) | {v} = twice({x}) | twice = lambda t: t * {k}
+{v} = torch.stack([*map(twice, {x})]) | {v} = dict(zip("ab", ({x}, {y})))["a"] | first, *rest = {x}, {y}, {x}\n{v} = first | {v} = state["mean"] * {x}.detach().mean() | state["mean"] = {x} | state["mean"] = {x}.detach() | state["same"] = state["mean"]
 """
 
 BLOCKS = """
 if {x}.sum() > {k}: | if {x}.shape[0] > {j}: | if state["n"] % 2 == 0: | if {x}.requires_grad: | if float({x}.abs().max()) < 2: | if torch.is_grad_enabled(): | if ({x} > {k}).any(): | if flag:
 for _ in range({j}): | for i in range(2): | with torch.no_grad(): | with torch.enable_grad(): | with torch.set_grad_enabled({bool}): | with torch.no_grad(): | with torch.inference_mode(): | for t in {x}: | for t in {x}.split(1): | for t in ({x}, {y}):
 with torch.autocast("cpu", dtype=torch.bfloat16): | if {x}.dim() == 2 and {x}.is_floating_point(): | while state["n"] < {j}:\\n    state["n"] += 1 | with torch.autograd.graph.save_on_cpu(): | with torch.random.fork_rng(): | if {x}.isfinite().all():
+with scaled("scale", {k}): | with scaled("mean", {k}): | for t in pieces({x}, 2): | for t in reversed(({x}, {y})):
 """
 
 MODULE_USES = """
@@ -297,6 +333,9 @@ BETWEEN = """
 {p}.register_hook(lambda grad: grad + 1) | {m}.register_forward_hook(lambda mod, args, out: None) | {m}.register_forward_pre_hook(lambda mod, args: None) | {p}.grad = torch.ones_like({p}) | {p} = {p}.detach().double().requires_grad_()
 {m}.zero_grad() | {o}.zero_grad() | del state["last"] | {p}.register_post_accumulate_grad_hook(lambda q: log.append(q.grad.sum().item())) | torch.use_deterministic_algorithms({bool}) | {o}.add_param_group({{"params": [torch.zeros(2, requires_grad=True)]}})
 {m}.register_full_backward_hook(lambda mod, gi, go: log.append(go[0].sum().item())) | {m}.register_forward_hook(lambda mod, args, out: out * 2)
+{p} = {p} | {p} = {p}.detach().requires_grad_() | state["mean"] = {p}.detach() | state["mean"] = {p} | {p}.data = {p}.data.clone() | {p}.data = {p}.detach() | {p}.grad = {p}.detach() | {m}.weight = {m}.weight | {p}.data = {p}.data.mT.contiguous().mT
+twice = lambda t: t * 3 | twice = lambda t: t + {p} | {o}.register_step_post_hook(lambda *given: log.append("step")) | {o}.register_step_pre_hook(lambda *given: None)
+{m}.register_forward_hook(lambda mod, args, out: log.append(mod.training)) | handle = {m}.register_forward_pre_hook(lambda mod, args: tuple(t * 2 if torch.is_tensor(t) and t.is_floating_point() else t for t in args)) | handle.remove()
 """
 
 USES = """

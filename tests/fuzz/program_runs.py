@@ -107,13 +107,16 @@ def reset(torch: Any) -> None:
 
 
 def execute(
-    text: str, package: str, compiling: bool = False, jitter: Jitter | None = None
+    text: str,
+    package: str,
+    compiling: dict[str, Any] | None = None,
+    jitter: Jitter | None = None,
 ) -> list[Leaf]:
     """All that can be seen of a program: what each statement after `program` gives or raises, and
-    all variables at the end.
+    all variables at the end. `compiling` are the options with which it is compiled, if it is.
     """
     torch = importlib.import_module(package)
-    filename = f"<program for {package}{' compiled' if compiling else ''}>"
+    filename = f"<program for {package}{'' if compiling is None else ' compiled'}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     module = types.ModuleType("random_program")
     sys.modules["random_program"] = module
@@ -139,8 +142,8 @@ def execute(
                 continue
             if isinstance(statement, ast.FunctionDef) and statement.name == "program":
                 called = True
-                if compiling:
-                    scope["program"] = torch.compile(scope["program"])
+                if compiling is not None:
+                    scope["program"] = torch.compile(scope["program"], **compiling)
             elif (
                 called
                 and isinstance(statement, ast.Assign)

@@ -150,9 +150,8 @@ def run(case: dict[str, Any]) -> str | None:
             why = circumstances.excused(runs.kind_of(failure), text)
             return f"eager open {why}: {failure}\n{text}" if why else f"{failure}\n{text}"
     if only != "eager":
-        failure = runs.judge(
-            text, eager, runs.execute(text, "pellucid", compiling=True), "compiled", SKIP_COMPILED
-        )
+        compiled = runs.execute(text, "pellucid", compiling=case.get("options", {}))
+        failure = runs.judge(text, eager, compiled, "compiled", SKIP_COMPILED)
         if failure is not None:
             return f"{failure}\n{text}"
     return None
@@ -218,7 +217,8 @@ def draw(choose: random.Random) -> dict[str, Any]:
     content, tried = _drawn(choose.getstate(), None)
     if content is None:
         content, _ = _drawn(choose.getstate(), tried)
-    return {"program": content or ["raise RuntimeError('nothing was drawn')"], **only}
+    options = {} if only or choose.random() < 0.8 else {"options": {"dynamic": True}}
+    return {"program": content or ["raise RuntimeError('nothing was drawn')"], **only, **options}
 
 
 def _drawn(state: Any, stop: int | None) -> tuple[list[str] | None, int]:
