@@ -2,6 +2,7 @@
 come home.
 """
 
+import subprocess
 import sys
 import weakref
 from multiprocessing.reduction import ForkingPickler
@@ -148,3 +149,13 @@ def test_names_of_python():
         mp.set_sharing_strategy("telepathy")
     with pytest.raises(AttributeError, match="has no attribute 'absent'"):
         mp.absent
+
+
+def test_memory_closes_at_the_end_of_a_process():
+    """The modules of the process may be empty by then."""
+    code = (
+        "import builtins, pellucid as torch; builtins.kept = torch.ones(3).share_memory_(); "
+        "from pellucid.arrays import shared_memory; shared_memory.os = None"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -23,6 +23,7 @@ from numpy import ndarray
 
 from .. import _class_statements
 from ..core import bind
+from ..core.display.assigned import ReplacedMethod, TensorMeta, place
 from ..core.modes import local
 from ..core.public import FUNCTIONS, METHODS, PROPERTIES
 from ..core.tensor import Parameter, Tensor
@@ -639,7 +640,7 @@ def install() -> None:
                 _functions(True)
             for name, value in _versions().items():
                 _saved[name] = vars(Tensor)[name]
-                setattr(Tensor, name, value)
+                place(Tensor, name, value)
 
 
 def uninstall() -> None:
@@ -649,7 +650,11 @@ def uninstall() -> None:
         if _installed["modes"] == 0:
             _plain_now.update(_PLAIN)
             for name, value in _saved.items():
-                setattr(Tensor, name, value)
+                now = vars(Tensor).get(name)
+                if isinstance(now, ReplacedMethod):  # by the program, meanwhile
+                    now.own = value
+                else:
+                    place(Tensor, name, value)
             _saved.clear()
             if not _installed["classes"]:
                 _functions(False)
@@ -695,3 +700,4 @@ _class_statements.tell(_notice)
 Tensor.__torch_function__ = classmethod(default)  # type: ignore[assignment, method-assign]
 Parameter.__torch_function__ = staticmethod(disabled)  # type: ignore[method-assign]
 Tensor.__init_subclass__ = classmethod(_init_subclass)  # type: ignore[assignment]
+TensorMeta.sealed = Tensor

@@ -7,6 +7,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ class SharedMap(mmap.mmap):
 
     fd: int
 
-    def __del__(self) -> None:
-        os.close(self.fd)
+    # bound here: at the process's end the module may be empty by then
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        close(self.fd)
 
 
 def open_map(fd: int, size: int) -> SharedMap:

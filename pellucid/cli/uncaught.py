@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import inspect
 import re
@@ -77,7 +78,7 @@ def _nothing_given(error: Exception) -> str | None:
     if re.match(r"'NoneType' object (has no attribute|is not)", sentence):
         return _NOTHING
     sized = re.match(r"object of type '(\w+)' has no len\(\)", sentence)
-    if isinstance(error, TypeError) and sized:
+    if isinstance(error, TypeError) and sized and not hasattr(builtins, sized[1]):
         return (
             f"define __len__(self) in {sized[1]}, which returns the number of samples "
             "(or derive it from IterableDataset)"

@@ -7,7 +7,7 @@ reads.
 
 from __future__ import annotations
 
-import inspect
+import contextlib
 import sys
 from types import ModuleType
 
@@ -89,9 +89,9 @@ def rename_classes(module: ModuleType) -> None:
             place = path
         name = f"torch.{place}" if place else "torch"
         try:
-            # their names are known here alone
-            if place != path and "__annotations__" in vars(kind):
-                kind.__annotations__ = inspect.get_annotations(kind, eval_str=True)
+            # their names are known here alone, and subclasses of programs pass them on
+            if place != path or place.startswith(("nn.", "distributions.")):
+                _evaluate(kind, module)
             kind.__module__ = name
         except (AttributeError, TypeError, NameError):
             # a class that does not let its attributes be set, names for type checkers
@@ -100,3 +100,12 @@ def rename_classes(module: ModuleType) -> None:
             sys.modules.setdefault(name, module)
         elif module not in found.setdefault(name, []):
             found[name].append(module)
+
+
+def _evaluate(kind: type, module: ModuleType) -> None:
+    """Put what annotations of a class mean in their place, but for names of type checkers."""
+    said = vars(kind).get("__annotations__", {})
+    for name, value in said.items():
+        if isinstance(value, str):
+            with contextlib.suppress(NameError, TypeError):
+                said[name] = eval(value, vars(module), dict(vars(kind)))

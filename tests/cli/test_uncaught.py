@@ -82,7 +82,10 @@ def test_a_hint_is_added(name):
     assert expected in "\n".join(error.__notes__)
 
 
-@pytest.mark.parametrize("run", [lambda: None + 1, lambda: (lambda x: x)(y=1)])
+@pytest.mark.parametrize(
+    "run",
+    [lambda: None + 1, lambda: (lambda x: x)(y=1), lambda: next(iter(DataLoader(3)))],
+)
 def test_errors_of_the_program_are_left_alone(run):
     with pytest.raises((TypeError, AttributeError)) as caught:
         run()

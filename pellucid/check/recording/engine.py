@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...api import overriding
+from ...core.display.assigned import place
 from ...core.modes import local
 from ...core.tape import count
 from ...core.tensor import Tensor, version_of
@@ -60,13 +61,13 @@ class PellucidEngine:
             if isinstance(original, property):
                 if name not in PROPERTIES and name != "grad":
                     asking = vars(Tensor)[name]
-                    setattr(
+                    place(
                         Tensor,
                         name,
                         property(original.fget, asking.fset, original.fdel, original.__doc__),
                     )
             elif name in SILENT:
-                setattr(Tensor, name, original)
+                place(Tensor, name, original)
 
     def raw(self) -> None:
         """A context manager in which no function mode is asked, or None where facts are read past

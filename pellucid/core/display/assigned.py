@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FrameType, FunctionType
 from typing import Any
 
 from ...arrays.meta import MetaArray
@@ -11,20 +13,85 @@ from ...errors import type_name
 
 class TensorMeta(type):
     """The class of the classes of tensors: `torch.Tensor.relu = mine` is told to `told`, which
-    whoever has to know of it sets.
+    whoever has to know of it sets. From `sealed` on, the library's own code keeps its own methods.
     """
 
     told: Callable[[type, str, Any], None] | None = None
+    sealed: type | None = None
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        if TensorMeta.told is not None:
-            TensorMeta.told(cls, name, value)
-        super().__setattr__(name, value)
+        if cls is TensorMeta.sealed:
+            old = vars(cls).get(name)
+            own = old.own if isinstance(old, ReplacedMethod) else old
+            known = isinstance(own, (FunctionType, property)) and name not in _SHOWN
+            if known and value is not own and not isinstance(value, ReplacedMethod):
+                writes = hasattr(type(value), "__set__") or hasattr(type(value), "__delete__")
+                place(cls, name, (ReplacedProperty if writes else ReplacedMethod)(own, value))
+                return
+        place(cls, name, value)
 
     def __delattr__(cls, name: str) -> None:
         if TensorMeta.told is not None:
             TensorMeta.told(cls, name, None)
         super().__delattr__(name)
+
+
+def place(cls: type, name: str, value: Any) -> None:
+    """Set an attribute of a class of tensors for everybody, the library's own code included."""
+    if TensorMeta.told is not None:
+        TensorMeta.told(cls, name, value)
+    type.__setattr__(cls, name, value)
+
+
+# what the library's own code asks others for
+_SHOWN = frozenset({"__format__", "__repr__", "__str__"})
+# packages that stand where PyTorch is C++, or that watch programs
+_INNER = tuple(
+    f"{__name__.partition('.')[0]}.{part}."
+    for part in (
+        "_foreach api arrays aten check compiler core debug devices dtypes interop kernels nested ops "
+        "quantized shapes sparse"
+    ).split()
+)
+
+
+def _inside(frame: FrameType) -> bool:
+    """Whether the library's own code asks, which PyTorch has in C++."""
+    return f"{frame.f_globals.get('__name__')}.".startswith(_INNER)
+
+
+class ReplacedMethod:
+    """A method of tensors that a program has replaced (`torch.Tensor.sum = mine`). As PyTorch's C++
+    never looks methods up, the library's own code goes on to find its own; everybody else finds what
+    the program has put there.
+    """
+
+    def __init__(self, own: Any, others: Any) -> None:
+        self.own = own
+        self.others = others
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.others(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.others, name)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        value = self.own if _inside(sys._getframe(1)) else self.others
+        bind = getattr(type(value), "__get__", None)
+        return value if bind is None else bind(value, instance, owner)
+
+
+class ReplacedProperty(ReplacedMethod):
+    """An attribute that can be assigned to, replaced by another."""
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        found: Any = self.own if _inside(sys._getframe(1)) else self.others
+        found.__set__(instance, value)
+
+    def __delete__(self, instance: Any) -> None:
+        found: Any = self.own if _inside(sys._getframe(1)) else self.others
+        found.__delete__(instance)
 
 
 def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
