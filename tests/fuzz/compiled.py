@@ -30,8 +30,6 @@ from pellucid.utils._pytree import tree_map
 
 NEEDS_TORCH = False
 KNOWN: dict[str, str] = {
-    "result value, searchsorted": "boundaries that are not sorted",
-    "result value, bucketize": "boundaries that are not sorted",
     "gradient error, nn.functional.group_norm": "a program keeps other values of a norm than an operation, and refuses other writes",
     "gradient error, masked_scatter": "an operand that was overwritten is called by another of its names",
     "gradient error, nn.functional.batch_norm": "a program keeps other values of a norm than an operation, and refuses other writes",

@@ -164,8 +164,6 @@ KNOWN: dict[str, str] = {
     "result value, gcd": "of the smallest integer, whose magnitude is none",
     "result value, nn.functional.interpolate": "bytes are interpolated in whole numbers by PyTorch, and rounded once here",
     "result value, nn.functional.upsample": "bytes are interpolated in whole numbers by PyTorch, and rounded once here",
-    "result value, searchsorted": "boundaries that are not sorted",
-    "result value, bucketize": "boundaries that are not sorted",
     "result shape, nn.functional.conv": "PyTorch gives no output channels where there are no input channels",
     "result nan, addcdiv complex": "products of infinities with zeros",
     "result nan, nn.SoftMarginLoss": "the logarithm of a number that is no float any more is computed without making it",

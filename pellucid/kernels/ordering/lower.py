@@ -206,33 +206,33 @@ def chosen(i: Instruction, ex: LoweringContext) -> Native | str:
 
 def places(i: Instruction, ex: LoweringContext) -> Native | str:
     """searchsorted and bucketize."""
-    sequences, values, right, _ = map(value_of, i.params["args"])
+    sequences, values, right, *_ = map(value_of, i.params["args"])
     out = i.record[1][0]
     if not all(
         isinstance(v, Value) and v.size and not any(s % ITEMSIZE[v.dtype] for s in v.strides)
         for v in (sequences, values)
     ):
         return OTHER
-    each = values.shape[-1] if len(sequences.shape) > 1 else 0
-    s = search.Search(sequences.dtype, out.dtype, sequences.shape[-1], each, bool(right))
-    if not s.served or values.dtype != sequences.dtype or not out.contiguous:
+    length, each = sequences.shape[-1], values.shape[-1] if len(sequences.shape) > 1 else 0
+    function = search.native(sequences.dtype)
+    if function is None or values.dtype != sequences.dtype or not out.contiguous:
         return OTHER
-    title = f"places of {values.size} values among {s.length}"
+    title = f"places of {values.size} values among {length}"
 
     def emit(schedule: Schedule) -> None:
-        symbol = schedule.function("search", s, lambda module, name: search.emit(module, name, s))
         arrays = [
             compact(ex, schedule, sequences),
             compact(ex, schedule, values),
             ex.place(out, schedule),
         ]
-        schedule.native(symbol, ["team", *arrays, *search.share(s, values.size)], title)
+        given = search.numbers(length, each, bool(right), out.dtype == "int64", values.size)
+        schedule.native(function, ["team", *arrays, *given], title)
 
     return Native(
         emit,
         title,
         sequences.nbytes + values.nbytes + out.nbytes,
-        4 * values.size * s.length.bit_length(),
+        4 * values.size * length.bit_length(),
     )
 
 

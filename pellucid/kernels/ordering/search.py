@@ -1,95 +1,129 @@
-"""Where values would go in ascending sequences, for a schedule: binary searches, as many side by
-side as a vector has lanes.
+"""Where values would go in ascending sequences, of float32, float64, int32 and int64: binary
+searches, as many side by side as a vector has lanes.
+
+A search asks the same elements in the same order as PyTorch's, so that sequences which are not in
+order, and those with NaN, give the same places, too.
+
+    >>> made = places(np.array([1.0, 3.0, 5.0], np.float32), np.array([3.0, 6.0], np.float32), False, np.int64)
+    >>> made is None or made.tolist() == [1, 3]
+    True
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
-from ...llvm import target, threads
+import numpy as np
+
+from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, element, types_of, vector
 from ..windows.grid import gathered
 
-__all__ = ["Search", "emit", "share"]
+__all__ = ["native", "numbers", "places"]
 
 GRAIN = 2048  # values a chunk
 _CTYPES = types_of("float32 float64 int64 int32")
+_BY_DTYPE = {np.dtype(name): ctype for name, ctype in _CTYPES.items()}
 
 
-@dataclass(frozen=True)
-class Search:
-    """Sequences of `length`, one for each `each` values, or one for all (0); `right`: behind
-    equals, not before them.
+def _build(name: str) -> str:
+    module = Module()
+    for ctype in _CTYPES.values():
+        _emit(module, ctype)
+    return module.text(name)
+
+
+def _emit(module: Module, ctype: str) -> None:
+    """`void ctype(team, sequences, values, out, length, each, right, wide, n, grain)`: n sequences,
+    each for `each` values, or n values of one sequence where `each` is 0; `right`: behind equals,
+    not before them; the places are int64, or int32 where they are not `wide`.
     """
-
-    dtype: str
-    result: str  # int64 or int32
-    length: int
-    each: int
-    right: bool
-
-    @property
-    def served(self) -> bool:
-        """Whether there is a kernel for it."""
-        return self.dtype in _CTYPES and self.result in ("int64", "int32")
-
-
-def _less(f: Function, a: SSAValue, b: SSAValue) -> SSAValue:
-    """NaN is larger than all others."""
-    if element(a.ctype).startswith("i"):
-        return a.compare("slt", b)
-    return a.compare("olt", b) | (b.compare("uno", b) & a.compare("ord", a))
-
-
-def emit(module: Module, name: str, s: Search) -> None:
-    """`void name(team, sequences, values, out, n, grain)`: n sequences, or n values where there is
-    one; vectors of values at a time.
-    """
-    ctype, result = _CTYPES[s.dtype], _CTYPES[s.result]
-    f = threads.parallel_export(
-        module, name, {"sequences": "ptr", "values": "ptr", "out": "ptr"}, internal=True
-    )
+    params = dict.fromkeys(("sequences", "values", "out"), "ptr")
+    params |= dict.fromkeys(("length", "each", "right", "wide"), "i64")
+    f = threads.parallel_export(module, ctype, params)
     width = target.host().lanes("double")
-    kind, ints = vector(ctype, width), vector("i64", width)
 
-    def find(sequence: SSAValue, first: SSAValue, count: SSAValue | int) -> None:
-        values, out = f.at(f.values, first, ctype), f.at(f.out, first, result)
+    def find(sequence: SSAValue, first: SSAValue, count: SSAValue) -> None:
+        values = f.at(f.values, first, ctype)
 
         def some(i: SSAValue, mask: SSAValue | None) -> None:
-            x, low = f.load(kind, values, i, mask=mask), f.var(ints, f.const(0, ints))
+            x = f.load(vector(ctype, width), values, i, mask=mask)
             known = mask or f.const(1, vector("i1", width))
+            place = f.var(vector("i64", width))
+            f.branch(
+                f.right.compare("ne", 0),
+                lambda: place.set(_place(f, sequence, x, known, "gt")),
+                lambda: place.set(_place(f, sequence, x, known, "ge")),
+            )
 
-            def behind(by: SSAValue | int) -> SSAValue:
-                at = low.get() + (by if isinstance(by, int) else f.splat(by, ints))
-                middle = gathered(f, sequence, at, known, ctype, width)
-                return (
-                    _less(f, middle, x) ^ f.const(0, known.ctype)
-                    if not s.right
-                    else _less(f, x, middle) ^ f.const(1, known.ctype)
-                )
+            def store(result: str) -> None:
+                found = place.get()
+                found = found if result == "i64" else f.trunc(found, vector(result, width))
+                f.store(found, f.at(f.out, first, result), i, mask=mask)
 
-            size = f.var("i64", s.length)
-            with f.loop_while() as go_on:  # the place is among `size` from `low` on, or behind them
-                go_on(size.get().compare("sgt", 1))
-                half = size.get() >> 1
-                low.set(
-                    low.get() + f.select(behind(half - 1), f.splat(half, ints), f.const(0, ints))
-                )
-                size.set(size.get() - half)
-            low.set(low.get() + f.select(behind(0), f.const(1, ints), f.const(0, ints)))
-            found = low.get() if result == "i64" else f.trunc(low.get(), vector(result, width))
-            f.store(found, out, i, mask=mask)
+            f.branch(f.wide.compare("ne", 0), lambda: store("i64"), lambda: store("i32"))
 
-        f.vector_loop(f.as_value(count, "i64"), width, some)
+        f.vector_loop(count, width, some)
 
-    if s.each:
+    def rows() -> None:
         with f.loop(f.begin, f.end) as row:
-            find(f.at(f.sequences, row * s.length, ctype), row * s.each, s.each)
-    else:
-        find(f.sequences, f.begin, f.end - f.begin)
+            find(f.at(f.sequences, row * f.length, ctype), row * f.each, f.each)
+
+    f.branch(f.each.compare("ne", 0), rows, lambda: find(f.sequences, f.begin, f.end - f.begin))
     f.ret()
 
 
-def share(s: Search, values: int) -> tuple[int, int]:
-    """The kernel's last arguments."""
-    return (values // s.each, max(1, GRAIN // s.each)) if s.each else (values, GRAIN)
+def _place(f: Function, sequence: SSAValue, x: SSAValue, known: SSAValue, behind: str) -> SSAValue:
+    """The place of each value of a vector: before the elements that compare so with it."""
+    width = target.host().lanes("double")
+    ints, ctype = vector("i64", width), element(x.ctype)
+    how = ("s" if ctype.startswith("i") else "o") + behind
+    low, high = f.var(ints, f.const(0, ints)), f.var(ints, f.splat(f.length, ints))
+    size = f.var("i64", f.length)  # that of the longest stretch from `low` to `high`
+    with f.loop_while() as go_on:
+        go_on(size.get().compare("sgt", 0))
+        first, last = low.get(), high.get()
+        middle = (first + last) >> 1
+        searching = known & first.compare("slt", last)
+        after = gathered(f, sequence, middle, searching, ctype, width).compare(how, x)
+        low.set(f.select(searching & (after ^ f.const(1, known.ctype)), middle + 1, first))
+        high.set(f.select(searching & after, middle, last))
+        size.set(size.get() >> 1)
+    return low.get()
+
+
+_lib = jit.NativeLibrary("search", _build, dict.fromkeys(_CTYPES.values(), "paaaiiiiii"))
+
+
+def native(dtype: str) -> int | None:
+    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    compiled.
+    """
+    function = getattr(_lib, _CTYPES[dtype]) if dtype in _CTYPES else None
+    return None if function is None else jit.address(function)
+
+
+def numbers(length: int, each: int, right: bool, wide: bool, values: int) -> tuple[int, ...]:
+    """The kernel's last arguments for so many values in all."""
+    share = (values // each, max(1, GRAIN // each)) if each else (values, GRAIN)
+    return length, each, int(right), int(wide), *share
+
+
+def places(sequences: np.ndarray, values: np.ndarray, right: bool, kind: Any) -> np.ndarray | None:
+    """The places, int64 or int32 as `kind` says, of values in a vector, or in the last dimension of
+    sequences that have the other dimensions of the values. None where it is not served.
+    """
+    ctype = _BY_DTYPE.get(values.dtype)
+    function = None if ctype is None or not values.size else getattr(_lib, ctype)
+    if function is None or sequences.dtype != values.dtype:
+        return None
+    out = np.empty(values.shape, kind)
+    each = values.shape[-1] if sequences.ndim > 1 else 0
+    function(
+        threads.team(),
+        sequences if sequences.flags.c_contiguous else np.ascontiguousarray(sequences),
+        values if values.flags.c_contiguous else np.ascontiguousarray(values),
+        out,
+        *numbers(sequences.shape[-1], each, right, out.itemsize == 8, values.size),
+    )
+    return out

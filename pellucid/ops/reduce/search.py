@@ -11,7 +11,6 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.meta import MetaArray
-from ...arrays.numpy_extra import comparable
 from ...core import tracing
 from ...core.bind import common_dtype
 from ...core.public import public
@@ -25,6 +24,7 @@ from ...errors import (
     type_name,
     warn_once,
 )
+from ...kernels.ordering import search
 from .. import return_types
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -32,17 +32,61 @@ from ..pointwise.basic import underivable
 
 
 # ---- places in an ordered sequence ------------------------------------------------------------
-def _places(ordered: Any, values: Any, right: bool, kind: Any) -> Any:
-    side = "right" if right else "left"
-    ordered, values = comparable(ordered), comparable(values)
-    if ordered.ndim == 1:
-        return np.asarray(ordered.searchsorted(values, side), kind)
-    n = math.prod(ordered.shape[:-1])
-    rows, wanted = ordered.reshape(n, ordered.shape[-1]), values.reshape(n, values.shape[-1])
-    made = [np.searchsorted(row, w, side) for row, w in zip(rows, wanted, strict=True)]
-    return np.asarray(
-        (np.stack(made) if made else np.zeros(values.shape, np.int64)).reshape(values.shape), kind
+def _places(ordered: Any, values: Any, right: bool, kind: Any, common: Any) -> Any:
+    if ordered.dtype is not common:
+        ordered = ordered.astype(common)
+    if values.dtype is not common:
+        values = values.astype(common)
+    made = search.places(ordered, values, right, kind)
+    return _by_numpy(ordered, values, right).astype(kind) if made is None else made
+
+
+# the dtypes that PyTorch searches, and those that hold their values and are searched instead
+_SEARCHED = {
+    dtypes.BY_NAME[name].numpy: np.dtype(wide)
+    for name, wide in (
+        ("float64", "f8"),
+        ("float32", "f4"),
+        ("float16", "f4"),
+        ("bfloat16", "f4"),
+        ("int64", "i8"),
+        ("int32", "i4"),
+        ("int16", "i4"),
+        ("int8", "i4"),
+        ("uint8", "i4"),
     )
+}
+
+
+def _by_numpy(ordered: Any, values: Any, right: bool) -> Any:
+    """Binary searches side by side, which ask the same elements as the kernel's."""
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, ordered.shape[-1])
+    for _ in range(ordered.shape[-1].bit_length()):
+        middle = (low + high) >> 1
+        searching = low < high
+        at = np.where(searching, middle, 0)
+        found = ordered[at] if ordered.ndim == 1 else np.take_along_axis(ordered, at, -1)
+        after = found > values if right else found >= values
+        low = np.where(searching & ~after, middle + 1, low)
+        high = np.where(searching & after, middle, high)
+    return low
+
+
+def _common(ordered: Tensor, values: Any) -> Any:
+    """The dtype of boundaries and values."""
+    kind = ordered._array.dtype
+    if not (isinstance(values, Tensor) and values._array.dtype is kind):
+        kind = common_dtype((ordered, values)).numpy
+    if kind not in _SEARCHED and (not isinstance(values, Tensor) or values._array.size):
+        name = dtypes.BY_NUMPY[kind].scalar_type_name
+        raise UnsupportedError(f"\"searchsorted_out_cpu\" not implemented for '{name}'")
+    return kind
+
+
+def _number(value: Any, common: Any) -> Any:
+    """The array of a number, which wraps where it is beyond the dtype's range."""
+    return tracing.constant(np.asarray(value).astype(common))
 
 
 def _right(right: bool, side: str | None) -> bool:
@@ -94,7 +138,8 @@ def searchsorted(
         raise ArgumentTypeError(
             f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type_name(input)}"
         )
-    values = tracing.constant(np.asarray(input)) if number else input._array
+    common = _common(sorted_sequence, input)
+    values = _number(input, common) if number else input._array
     _warn_of_copies(("input value", values), ("boundary", ordered))
     if ordered.ndim == 0:
         raise ShapeError(
@@ -130,7 +175,12 @@ def searchsorted(
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
     return make_tensor(
         tracing.effect(
-            _places, ordered, values, _right(right, side), np.int32 if out_int32 else np.int64
+            _places,
+            ordered,
+            values,
+            _right(right, side),
+            np.int32 if out_int32 else np.int64,
+            _SEARCHED.get(common, common),
         )
     )
 
@@ -174,12 +224,20 @@ def bucketize(
         raise ArgumentTypeError(
             f"bucketize(): argument 'input' (position 1) must be Tensor, not {type_name(input)}"
         )
-    values = input._array if isinstance(input, Tensor) else tracing.constant(np.asarray(input))
+    common = _common(boundaries, input)
+    values = input._array if isinstance(input, Tensor) else _number(input, common)
     _warn_of_copies(("input value", values), ("boundary", edges))
     if MetaArray in (type(edges), type(values)):
         return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
     return make_tensor(
-        tracing.effect(_places, edges, values, bool(right), np.int32 if out_int32 else np.int64)
+        tracing.effect(
+            _places,
+            edges,
+            values,
+            bool(right),
+            np.int32 if out_int32 else np.int64,
+            _SEARCHED.get(common, common),
+        )
     )
 
 
