@@ -122,13 +122,19 @@ def _projections(
     e = query.shape[-1]
     if key is value:
         if query is key:
-            return tuple(F.linear(query, weight, bias).chunk(3, -1))
+            return _parts(F.linear(query, weight, bias), 3)
         w_q, w_kv = weight.split([e, 2 * e])
         b_q, b_kv = (None, None) if bias is None else bias.split([e, 2 * e])
-        return (F.linear(query, w_q, b_q), *F.linear(key, w_kv, b_kv).chunk(2, -1))
+        return (F.linear(query, w_q, b_q), *_parts(F.linear(key, w_kv, b_kv), 2))
     weights = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
     return tuple(F.linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases))
+
+
+def _parts(x: Tensor, count: int) -> tuple[Any, ...]:
+    """The parts of a projection one after the other in memory, so that heads are views of them."""
+    apart = x.unflatten(-1, (count, -1)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+    return tuple([apart[k] for k in range(count)])
 
 
 def _separate(
@@ -269,16 +275,16 @@ def multi_head_attention_forward(
         v = T.cat([v, bias_v.repeat(1, batch, 1)])
         added += 1
     bh = batch * num_heads
-    q = q.reshape(rows, bh, size).transpose(0, 1)
+    q = q.view(rows, bh, size).transpose(0, 1)
     k = (
         _static(static_k, bh, size, "k")
         if static_k is not None
-        else k.reshape(k.shape[0], bh, size).transpose(0, 1)
+        else k.view(k.shape[0], bh, size).transpose(0, 1)
     )
     v = (
         _static(static_v, bh, size, "v")
         if static_v is not None
-        else v.reshape(v.shape[0], bh, size).transpose(0, 1)
+        else v.view(v.shape[0], bh, size).transpose(0, 1)
     )
     if add_zero_attn:
         zero = T.zeros((bh, 1, size), dtype=k.dtype, device=k.device)
@@ -313,7 +319,7 @@ def multi_head_attention_forward(
         if dropout > 0.0:
             weights = F.dropout(weights, dropout)
         out = T.bmm(weights, v).transpose(0, 1).reshape(rows * batch, width)
-        out = F.linear(out, out_proj_weight, out_proj_bias).reshape(
+        out = F.linear(out, out_proj_weight, out_proj_bias).view(
             rows, batch, out_proj_weight.shape[0]
         )
         weights = weights.reshape(batch, num_heads, rows, columns)
@@ -326,7 +332,7 @@ def multi_head_attention_forward(
             if mask.shape[0] == 1
             else mask.reshape(batch, num_heads, mask.shape[1], columns)
         )
-    heads = [t.reshape(batch, num_heads, t.shape[1], size) for t in (q, k, v)]
+    heads = [t.view(batch, num_heads, t.shape[1], size) for t in (q, k, v)]
     out = F.scaled_dot_product_attention(*heads, mask, dropout, is_causal)
     out = out.permute(2, 0, 1, 3).reshape(rows * batch, width)
     out = F.linear(out, out_proj_weight, out_proj_bias).reshape(

@@ -59,6 +59,24 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
     return result
 
 
+def in_order_of(result: Tensor, like: Tensor) -> Tensor:
+    """The result with its dimensions in the order in memory that those of `like` have, whose last one
+    is to be the closest; else in rows.
+    """
+    a, b = result._array, like._array
+    if type(a) is not np.ndarray or type(b) is not np.ndarray or not a.size:
+        return result
+    last = b.ndim - 1
+    order = tuple(range(last + 1))
+    if b.strides[last] == b.itemsize and min(b.strides) > 0:
+        order = (*sorted(range(last), key=lambda d: -b.strides[d]), last)
+    rows = a.transpose(order)
+    if not rows.flags.c_contiguous:
+        made = np.ascontiguousarray(rows)
+        _relaid(result, made.transpose([order.index(d) for d in range(last + 1)]))
+    return result
+
+
 def in_rows(result: Tensor) -> Tensor:
     """The result of a layer whose input is neither in rows nor has its channels closest: in rows."""
     a = result._array

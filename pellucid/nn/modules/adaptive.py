@@ -159,7 +159,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             chosen = scores.gather(1, (target.index_select(0, rows) - low).unsqueeze(1)).squeeze(1)
             output = output.index_copy(0, rows, chosen)
             place[rows] = self.shortlist_size + i
-        output = output + head.gather(1, place.unsqueeze(1)).squeeze(1)
+        output = output + head.gather(1, place.unsqueeze(1)).squeeze()
         loss = (-output).mean()
         return _ASMoutput(output if batched else output.squeeze(0), loss)
 

@@ -16,10 +16,12 @@ from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import OperationError
 from ...shapes import normalize_dim
+from .._format import in_order_of
 from .._rules import require_tensor
 from .._samples import Sample
 from .dropout import dropout
@@ -143,6 +145,12 @@ def _onnx_attention(c: Any) -> Any:
     return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c[2])
 
 
+def _shown(node: Any) -> tuple[str, tuple[int, ...]]:
+    """PyTorch's node has no edge to a mask that wants no gradient."""
+    masked = node.inputs[3:] != () and node.inputs[3] is not None
+    return "ScaledDotProductFlashAttentionForCpuBackward0", (0, 1, 2, 3)[: 3 + masked]
+
+
 attention_op = defop(
     "scaled_dot_product_attention",
     "query key value bias?",
@@ -152,6 +160,7 @@ attention_op = defop(
     work=lambda size, query, key, *_: (math.prod(query) + size) * int(key[-2]),
     vjp=_attention_vjp,
     grad_name="ScaledDotProductFlashAttentionForCpu",
+    variant=_shown,
     autocast="lower",
     batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
     onnx=_onnx_attention,
@@ -176,6 +185,11 @@ attention_op = defop(
         ),
     ],
 )
+
+
+def _times(x: Tensor, number: float) -> Tensor:
+    """A product with a number, as PyTorch's own functions have it."""
+    return titled(x * number, "MulBackward1", of=(x,), other=number)
 
 
 @public(namespace="nn.functional")
@@ -263,19 +277,24 @@ def scaled_dot_product_attention(
             (*rows, q._array.shape[-2], k._array.shape[-2]), tuple(bias._array.shape)
         )
     if dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]:
-        return attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
+        out = attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
+        if out.ndim != 4 or q._array.shape != out._array.shape:
+            return out
+        if k is not key and policy is None:  # heads that were repeated
+            out = titled(out, "ScaledDotProductFlashAttentionForCpu", of=(query, key, value))
+        return in_order_of(out, q)
     kind = q._array.dtype
     if kind in HALVES:  # scores of two bytes would be off by more than the weights are apart
         q, k, v = (F.cast(t, dtype=_F32) for t in (q, k, v))
         bias = None if bias is None else F.cast(bias, dtype=_F32)
     root = math.sqrt(abs(factor))
-    scores = F.matmul(q * math.copysign(root, factor), (k * root).transpose(-2, -1))
+    scores = F.matmul(_times(q, math.copysign(root, factor)), _times(k.transpose(-2, -1), root))
     if is_causal:
-        mask = constant(np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool))
-        scores = F.where(wrap(mask), scores, -math.inf)
+        seen = np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool)
+        bias = wrap(constant(np.where(seen, 0, -np.inf).astype(q._array.dtype)))
     if bias is not None:
         scores = scores + bias
-    p = _weights(F, scores)
+    p = titled(_weights(F, scores), "SafeSoftmax", of=(scores,), dim=-1)
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
     made = F.matmul(p, v)

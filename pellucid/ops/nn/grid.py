@@ -20,6 +20,7 @@ from ...core.bind import wrap
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import public
+from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
@@ -76,7 +77,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     base = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1).reshape(-1, n + 1)
     points = wrap(constant(np.broadcast_to(base, (size[0], *base.shape)).copy())).to(t.device)
     grid = F.matmul(points, t.transpose(1, 2))
-    return grid.reshape(size[0], *size[2:], n)
+    made = grid.reshape(size[0], *size[2:], n)
+    return titled(made, "AffineGridGenerator", of=(t,), size=size, align_corners=align_corners)
 
 
 @public(namespace="nn.functional")

@@ -74,8 +74,8 @@ def gumbel_softmax(
     x = require_tensor(logits, "gumbel_softmax", "logits")
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.", UserWarning)
-    noise = F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
-    soft = METHODS["softmax"]((x - noise) / tau, dim)
+    noise = -F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
+    soft = METHODS["softmax"]((x + noise) / tau, dim)
     if not hard:
         return soft
     best = METHODS["argmax"](soft, dim, keepdim=True)

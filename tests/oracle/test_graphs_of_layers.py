@@ -1,0 +1,85 @@
+"""Layers and functions that programs use: their graphs are PyTorch's, and the strides of attention."""
+
+import pytest
+
+import pellucid
+
+torch = pytest.importorskip("torch")
+
+CALLS = """
+nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)[0]
+nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x, need_weights=False)[0]
+nn.MultiheadAttention(8, 2)(x, x, x)[1]
+nn.MultiheadAttention(8, 2, bias=False)(x, x, x, need_weights=False)[0]
+nn.MultiheadAttention(8, 2, dropout=0.1)(x, x, x)[0]
+nn.MultiheadAttention(8, 2, kdim=4, vdim=4)(x, z, z)[0]
+nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True)(x, x, x)[0]
+nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x, attn_mask=seen.logical_not())[0]
+nn.MultiheadAttention(8, 2, batch_first=True)(x, y, y, key_padding_mask=t.tensor([[False] * 3] * 2))[0]
+nn.MultiheadAttention(8, 2, batch_first=True)(x, y, y, average_attn_weights=False)[1]
+nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(x)
+nn.TransformerEncoderLayer(8, 2, 16, 0.0, norm_first=True, activation="gelu")(x)
+nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(x, src_mask=mask, is_causal=True)
+nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)(x, y)
+nn.TransformerDecoderLayer(8, 2, 16, batch_first=True, norm_first=True)(x, y, tgt_mask=mask)
+nn.Transformer(8, 2, 1, 1, 16, batch_first=True)(x, y)
+F.scaled_dot_product_attention(q, q, q)
+F.scaled_dot_product_attention(q, q, q, is_causal=True)
+F.scaled_dot_product_attention(q, q, q, attn_mask=seen)
+F.scaled_dot_product_attention(q, q, q, attn_mask=t.zeros(5, 5))
+F.scaled_dot_product_attention(q, q, q, dropout_p=0.1)
+F.scaled_dot_product_attention(q, q, q, dropout_p=0.1, is_causal=True, scale=-0.5)
+F.scaled_dot_product_attention(q, q[:, :1], q[:, :1], enable_gqa=True)
+F.scaled_dot_product_attention(q.bfloat16(), q.bfloat16(), q.bfloat16())
+nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6])(x[0], t.tensor([0, 4, 7, 9, 1]))[0]
+F.affine_grid(t.rand(1, 2, 3, requires_grad=True), (1, 2, 3, 3), align_corners=False)
+F.gumbel_softmax(x, hard=True)
+"""
+
+
+def text(node, index):
+    if node is None:
+        return "-"
+    if node.name().endswith("AccumulateGrad"):
+        return "x"
+    inside = ", ".join(text(*edge) for edge in node.next_functions)
+    return f"{node.name()}({inside})" + (f".{index}" if index else "")
+
+
+def graph(library, call):
+    library.manual_seed(0)
+    sizes = {"x": (2, 5, 8), "y": (2, 3, 8), "z": (2, 5, 4), "q": (2, 2, 5, 4)}
+    scope = {name: library.rand(size, requires_grad=True) for name, size in sizes.items()}
+    scope |= {"t": library, "nn": library.nn, "F": library.nn.functional}
+    scope["seen"] = library.ones(5, 5, dtype=library.bool).tril()
+    scope["mask"] = library.nn.Transformer.generate_square_subsequent_mask(5)
+    made = eval(call, scope)
+    return text(made.grad_fn, made.output_nr)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS.strip().splitlines())
+def test_graphs_are_pytorchs(call):
+    assert graph(pellucid, call) == graph(torch, call)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 2, 0, 3), (0, 2, 1, 3), (3, 0, 1, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_attention_lies_in_memory_as_its_queries(order, dtype, dropout):
+    def strides(library):
+        base = library.rand(2, 3, 5, 4, dtype=getattr(library, dtype))
+        q = base.permute(order).contiguous().permute([order.index(d) for d in range(4)])
+        kwargs = {"dropout_p": dropout}
+        attention = library.nn.functional.scaled_dot_product_attention
+        return [
+            attention(a, b, b, **kwargs).stride()
+            for a, b in (
+                (q, base),
+                (base, q),
+                (q[:, :, :3], base),
+                (base[:, :1].expand(2, 3, 5, 4), q),
+            )
+        ]
+
+    assert strides(pellucid) == strides(torch)
