@@ -416,7 +416,8 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
     tree, shown = _tree(options.expr), options.expr.strip()
     question = options.question
     # None has no history: the tensor whose gradient it is has one.
-    asked = tree.value if isinstance(tree, ast.Attribute) and tree.attr == "grad" else tree
+    graph = isinstance(tree, ast.Attribute) and tree.attr in ("grad", "grad_fn")
+    asked = tree.value if graph else tree
     failed: Exception | None = None
     for variables, module_variables in scopes:
         try:
@@ -457,6 +458,10 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
                 f"{name} cannot be explained: {error.args[0]}",
                 "ask for a tensor, a module, an optimizer or an exception",
             )
+        if found.cause == "non-leaf" and finished.error is not None:
+            ended = about_error(finished.error, _notes())
+            if ended.cause in ("overwritten", "graph-freed"):  # its backward failed
+                return ended
         if found.file is None and question == "gradient":
             found.file, found.line = _assigned(finished, asked)
         return found

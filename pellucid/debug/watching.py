@@ -22,6 +22,7 @@ from ..core.tape import Node, count
 from ..core.tensor import Tensor
 from .questions.backward import BackwardNotes, Fault, largest_of
 from .questions.finite import GROWN, FiniteNotes, is_finite
+from .questions.places import leads_to
 from .questions.steps import BackwardCall, NotedStep, Steps
 
 # values of at most so many elements are recognized when they come back as another tensor
@@ -57,6 +58,8 @@ class Watch(Steps):
         # where values were made that come from no gradient
         self._made: dict[int, source.Site | None] = {}
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
+        # leaves, by token of what `.data` gave of them
+        self._data: dict[int, weakref.ref[Tensor]] = {}
         # bool masks as numbers, by id of array
         self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         # lines that have set a requires_grad to True
@@ -258,6 +261,12 @@ class Watch(Steps):
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
         if not isinstance(result, Tensor) or result is tensor:
             return
+        of = self._data.get(self.known(tensor) or 0)
+        leaf = tensor if of is None else of()
+        if leaf is not None and leaf._rg and leaf._node is None:
+            facts = self._about(leaf)
+            if "accumulated" not in facts:
+                facts["filled"] = source.capture(3)
         if self.comes_from_gradients(result):
             self._note("op", name, (self._taint(result),), self._taint(tensor))
         if not is_finite(result):
@@ -266,6 +275,8 @@ class Watch(Steps):
 
     def data_taken(self, tensor: Tensor, result: Tensor) -> None:
         if tensor._rg:
+            if tensor._node is None and len(self._data) < 4096:
+                self._data[self.token(result)] = weakref.ref(tensor)
             self._note("detached", "data", (self._taint(tensor),), self._taint(result))
 
     def made(self, tensor: Tensor, sources: list[Tensor]) -> None:
@@ -437,7 +448,8 @@ class Watch(Steps):
 
     def about(self, t: Tensor) -> dict[str, Any]:
         """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero`, `bad`, `none`,
-        `overflow` (Faults), `growth` (a Growth), `requires_grad` (the last value set, and where).
+        `overflow` (Faults), `growth` (a Growth), `requires_grad` (the last value set, and where),
+        `filled` (the site that gave it the values it had at its first gradient).
         """
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
@@ -468,6 +480,14 @@ class Watch(Steps):
         """Where a Python number or a NumPy array left the graph, when it is still what it was then."""
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         return self._digests.get(_digest(array)) if array.dtype.kind in "biuf" else None
+
+    def left_for(self, name: str) -> NotedStep | None:
+        """The last place where a number left the graph that a variable was computed from, by the
+        statements of the program that assign it.
+        """
+        left = [s for s in self._digests.values() if s.kind in ("through-number", "through-numpy")]
+        found = [s for s in left if s.line is not None and leads_to(s.line, name)]
+        return max(found, key=lambda s: s.order, default=None)
 
 
 def _digest(array: Any) -> bytes | None:

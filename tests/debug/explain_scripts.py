@@ -609,8 +609,8 @@ case(
     """
 model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
 with torch.no_grad():
-    model[0].bias.fill_(-100.0)
-loss = model(torch.randn(16, 4)).mean()  # here
+    model[0].bias.fill_(-100.0)  # here
+loss = model(torch.randn(16, 4)).mean()
 loss.backward()
 """,
 )
@@ -639,8 +639,8 @@ layers = []
 for k in range(6):
     layers += [nn.Linear(16, 16), nn.ReLU()]
 model = nn.Sequential(*layers, nn.Linear(16, 1))
-model[4].bias.data.fill_(-30.0)
-h = model(torch.rand(8, 16))  # here
+model[4].bias.data.fill_(-30.0)  # here
+h = model(torch.rand(8, 16))
 h.sum().backward()
 """,
     name="weight behind it",
@@ -765,9 +765,9 @@ class Adapter(nn.Module):
     def __init__(self):
         super().__init__()
         self.down, self.up = nn.Linear(6, 2, bias=False), nn.Linear(2, 6, bias=False)
-        nn.init.zeros_(self.up.weight)
+        nn.init.zeros_(self.up.weight)  # here
     def forward(self, x):
-        return x + self.up(self.down(x))  # here
+        return x + self.up(self.down(x))
 model = Adapter()
 model(torch.randn(4, 6)).pow(2).sum().backward()
 """,
@@ -778,10 +778,10 @@ case(
     """
 model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 1))
 for layer in (model[0], model[2]):
-    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.weight)  # here
 for k in range(2):
     model.zero_grad()
-    loss = (model(torch.randn(5, 3)) - 1).pow(2).mean()  # here
+    loss = (model(torch.randn(5, 3)) - 1).pow(2).mean()
     loss.backward()
 """,
 )
@@ -1650,11 +1650,11 @@ class M(nn.Module):
         self.fc1, self.fc2, self.fc3 = nn.Linear(4, 16), nn.Linear(16, 16), nn.Linear(16, 1)
     def forward(self, x):
         x = F.relu(self.fc1(x))
-        x = F.relu(self.fc2(x))  # here
+        x = F.relu(self.fc2(x))
         return self.fc3(x)
 model = M()
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
-with torch.no_grad(): model.fc2.bias -= 1000
+with torch.no_grad(): model.fc2.bias -= 1000  # here
 for k in range(3):
     opt.zero_grad()
     loss = (model(torch.rand(8, 4)) - 1).pow(2).mean()
@@ -1673,9 +1673,9 @@ class M(nn.Module):
         self.drop = nn.Dropout(0.1)
     def forward(self, x):
         h = torch.relu(self.fc1(x))
-        return self.fc3(self.drop(h))  # here
+        return self.fc3(self.drop(h))
 model = M()
-with torch.no_grad(): model.fc1.bias -= 1000
+with torch.no_grad(): model.fc1.bias -= 1000  # here
 model(torch.rand(8, 4)).mean().backward()
 """,
     name="through dropout",
@@ -1686,8 +1686,8 @@ case(
     """
 net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 2))
 with torch.no_grad():
-    net[1].bias.fill_(-50)
-F.cross_entropy(net(torch.randn(4, 1, 8, 8)), torch.tensor([0, 1, 0, 1])).backward()  # here
+    net[1].bias.fill_(-50)  # here
+F.cross_entropy(net(torch.randn(4, 1, 8, 8)), torch.tensor([0, 1, 0, 1])).backward()
 """,
     name="cnn with bn",
 )
@@ -2320,11 +2320,11 @@ class Mlp(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(a, b) for a, b in zip(sizes, sizes[1:])])
     def forward(self, x):
         for layer in self.layers[:-1]:
-            x = layer(x).relu()  # here
+            x = layer(x).relu()
         return self.layers[-1](x)
 net = Mlp([4, 16, 16, 16, 1])
 with torch.no_grad():
-    net.layers[2].bias.fill_(-1e3)
+    net.layers[2].bias.fill_(-1e3)  # here
 opt = torch.optim.SGD(net.parameters(), lr=1e-3)
 for x in torch.randn(3, 8, 4):
     opt.zero_grad()
@@ -2582,9 +2582,9 @@ case(
 net = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
 with torch.no_grad():
     net[0].weight.zero_()
-    net[0].bias.fill_(-1)
+    net[0].bias.fill_(-1)  # here
 x = torch.randn(8, 3)
-length = (net(x) ** 2).sum(1).sqrt()  # here
+length = (net(x) ** 2).sum(1).sqrt()
 loss = (length - 1).pow(2).mean()
 loss.backward()
 """,
@@ -2666,4 +2666,90 @@ for step in range(40):
     opt.step()  # here
 """,
     name="the parameters have grown",
+)
+
+# ---- where the values began ----------------------------------------------------------------------
+case(
+    "times-zero",
+    "layer.down.grad",
+    """
+class Lora(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base = nn.Linear(6, 4).requires_grad_(False)
+        self.down = nn.Parameter(torch.zeros(2, 6))
+        self.up = nn.Parameter(torch.zeros(4, 2))  # here
+    def forward(self, x):
+        return self.base(x) + 2 * (x @ self.down.T) @ self.up.T
+layer = Lora()
+layer(torch.randn(5, 6)).pow(2).sum().backward()
+""",
+    name="both of a pair",
+)
+case(
+    "dead-relu",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 1, 1))
+for m in net:
+    if isinstance(m, nn.Conv2d):
+        nn.init.normal_(m.weight, std=0.05)
+        nn.init.constant_(m.bias, -4.6)  # here
+net(torch.randn(4, 1, 8, 8)).pow(2).mean().backward()
+""",
+    name="a prior for every layer",
+)
+case(
+    "cancels",
+    "net.weight.grad",
+    """
+class Rounded(nn.Linear):
+    def forward(self, x):
+        q = torch.round(self.weight * 8) / 8
+        w = self.weight + (q - self.weight)  # here
+        return F.linear(x, w, self.bias)
+net = Rounded(4, 2)
+net(torch.randn(5, 4)).pow(2).sum().backward()
+""",
+    name="straight through without detach",
+)
+case(
+    "through-number",
+    "penalty",
+    """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+penalty = 0.0
+for p in net.parameters():
+    penalty += p.abs().sum().item()  # here
+loss = net(torch.randn(5, 4)).mean() + 1e-3 * penalty
+loss.backward()
+""",
+    name="a sum of numbers",
+)
+case(
+    "through-number",
+    "penalty",
+    """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+def l1(model):
+    return sum(p.abs().sum().item() for p in model.parameters())  # here
+penalty = l1(net)
+loss = net(torch.randn(5, 4)).mean() + 1e-3 * penalty
+loss.backward()
+""",
+    name="a function that gives numbers",
+)
+case(
+    "overwritten",
+    "loss",
+    """
+rec = nn.Linear(4, 4)
+state = torch.zeros(2, 4)
+for t in range(3):
+    new = torch.tanh(rec(state))
+    state += new  # here
+loss = state.sum()
+loss.backward()
+""",
+    name="a loss whose backward failed",
 )

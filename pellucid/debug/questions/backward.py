@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ ROUNDING = 1e-5  # the same for sums in which equal terms cancel: what is left o
 
 class Fault(NamedTuple):
     """The place where a gradient became zero, or a value NaN or Inf: `cause` is the slug, `name`
-    the operation.
+    the operation; `leaf` the parameter whose values made it so.
     """
 
     cause: str
@@ -26,6 +27,7 @@ class Fault(NamedTuple):
     site: source.Site | None
     detail: str
     module: str | None = None
+    leaf: weakref.ref[Tensor] | None = None
 
     @property
     def line(self) -> source.Line | None:
@@ -70,10 +72,11 @@ class Growth(NamedTuple):
 class _Arrived:
     """What has reached one node or leaf so far during a backward."""
 
-    __slots__ = ("fault", "growth", "nonzero", "target")
+    __slots__ = ("fault", "growth", "nonzero", "site", "target")
 
     def __init__(self, target: Any) -> None:
         self.target, self.nonzero = target, 0
+        self.site: source.Site | None = None  # of the last that was not zero
         self.fault: Fault | None = None
         self.growth: Growth | None = None
 
@@ -134,6 +137,7 @@ class BackwardNotes:
             fault = self._zero_fault(node, k, g, gi, came, largest, size)
             if fault is None or (size > TINY * largest and size > 0):
                 there.nonzero += 1
+                there.site = node.source
                 if fault is not None and there.fault is None:
                     there.fault = fault
             elif there.fault is None:
@@ -165,15 +169,17 @@ class BackwardNotes:
                 return Fault("hook", node.name(), node.source, detail, module_of(node))
             if came.nonzero:
                 detail = f"{came.nonzero} paths meet in its result, and their gradients cancel"
-                return Fault("cancels", node.name(), node.source, detail, module_of(node))
+                at = node.source if came.fault is None else came.site
+                detail += _besides(came.fault)
+                return Fault("cancels", node.name(), at, detail, module_of(node))
             return came.fault
         exact = size == 0 or size <= TINY * largest  # a NaN that reached it is no measure
         cause, detail = zero_cause(node, k, g, gi, self._masks, exact)
-        return (
-            None
-            if cause is None
-            else Fault(cause, node.name(), node.source, detail, module_of(node))
-        )
+        if cause is None:
+            return None
+        leaf = _begun_so(node, cause, k)
+        held = None if leaf is None else weakref.ref(leaf)
+        return Fault(cause, node.name(), node.source, detail, module_of(node), held)
 
     def _not_finite(self, node: Node, k: int, g: Any, gi: Any, largest: float) -> None:
         came_in = _bad_constant(node)
@@ -250,9 +256,18 @@ class BackwardNotes:
             return
         about["growth"] = there.growth
         about["zero"] = there.fault
-        if there.fault is None and there.nonzero > 1 and size == 0:
+        if there.nonzero > 1 and size == 0:
             detail = f"{there.nonzero} paths lead from the loss to it, and their gradients cancel"
-            about["zero"] = Fault("cancels", "the sum of them", self.site, detail)
+            at = self.site if there.fault is None else there.site
+            detail += _besides(there.fault)
+            about["zero"] = Fault("cancels", "the sum of them", at, detail)
+
+
+def _besides(fault: Fault | None) -> str:
+    """What is to be said of a further path on which nothing arrives."""
+    if fault is None or fault.cause != "through-integer":
+        return ""
+    return f"; a further one goes through {fault.name}, where no gradient flows ({fault.detail})"
 
 
 _LARGE = 1e3
@@ -435,6 +450,45 @@ def zero_cause(
     ):
         return "times-zero", f"the derivative of {name} is zero where its input is zero"
     return "unknown", f"its derivative with respect to argument {k} is zero"
+
+
+def _begun_so(node: Node, cause: str, k: int) -> Tensor | None:
+    """The parameter to which a zero gradient is owed: a factor that is zero, or the bias that keeps
+    a ReLU below zero.
+    """
+    if cause == "times-zero":
+        made = [_moved(e) for i, e in enumerate(node.inputs) if i != k]
+        return next(
+            (t for t in made if t is not None and t._array.size and not t._array.any()), None
+        )
+    relu: Any = node if _is_relu(node) else None
+    for e in node.inputs if cause == "dead-relu" and relu is None else ():
+        relu = relu or _silent_relu(e)
+    before: Any = relu.inputs[0] if relu is not None else None
+    for _ in range(3):  # a norm may stand between
+        before = before.node if type(before) is OutputSlot else before
+        if not isinstance(before, Node):
+            return None
+        leaves = [e for e in before.inputs if isinstance(e, Tensor) and e._rg]
+        bias = [t for t in leaves if t._array.ndim == 1 and t._array.size and t._array.max() < _LOW]
+        if bias:
+            return bias[-1]
+        before = next((e for e in before.inputs if e is not None), None)
+    return None
+
+
+def _moved(edge: Any) -> Tensor | None:
+    """The parameter at the end of an edge, behind operations that only move its values."""
+    for _ in range(8):
+        if isinstance(edge, Tensor):
+            return edge if edge._rg else None
+        if not isinstance(edge, Node) or "passes" not in edge.op.traits and not edge.op.view:
+            return None
+        edge = next((e for e in edge.inputs if e is not None), None)
+    return None
+
+
+_LOW = -0.5  # no layer begins with a bias this far below zero by itself
 
 
 def _speaks_of(node: Node, *words: str) -> bool:

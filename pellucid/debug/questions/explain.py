@@ -101,7 +101,7 @@ def explain(
             )
         notes = current()
         step = (
-            notes.left_as(x)
+            notes.left_as(x) or (notes.left_for(written) if written else None)
             if notes is not None and isinstance(x, (int, float, np.ndarray))
             else None
         )

@@ -56,6 +56,37 @@ def defined_at(t: Tensor) -> Line | None:
     return None
 
 
+def leads_to(line: Line, name: str) -> bool:
+    """Whether a line is part of a statement that assigns a variable, or of a function whose result
+    such a statement uses.
+    """
+    root = tree(line.file)
+    nodes = list(ast.walk(root)) if root is not None else []
+    given = [
+        n
+        for n in nodes
+        if isinstance(n, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        and any(
+            ast.unparse(part) == name
+            for target in (n.targets if isinstance(n, ast.Assign) else [n.target])
+            for part in (target.elts if isinstance(target, ast.Tuple) else [target])
+        )
+    ]
+    if any(n.lineno <= line.line <= (n.end_lineno or 0) for n in given):
+        return True
+    around = [
+        n
+        for n in nodes
+        if isinstance(n, ast.FunctionDef) and n.lineno <= line.line <= (n.end_lineno or 0)
+    ]
+    inner = max(around, key=lambda f: f.lineno, default=None)
+    return inner is not None and any(
+        isinstance(c, ast.Call) and ast.unparse(c.func).split(".")[-1] == inner.name
+        for n in given
+        for c in ast.walk(n)
+    )
+
+
 def is_lost(line: Line) -> bool:
     """Whether the result of a statement goes nowhere: nobody keeps it, or only a variable that is
     never read.

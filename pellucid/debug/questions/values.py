@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core import observe, reverse
 from ...core.primitive import PRIMITIVES
-from ...core.source import describe
+from ...core.source import Line, describe
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
 from ...errors import facts_of
@@ -18,6 +18,7 @@ from ..watching import Watch
 from .backward import CAME_IN, Fault, Growth, largest_of
 from .finite import count_text, is_finite
 from .naming import title
+from .places import defined_at
 from .result import Explanation
 
 WATCH = "call pellucid.debug.watch() before the forward pass and run it again, so that each value's history is recorded"
@@ -64,6 +65,8 @@ _ZERO_TEXT = {
     ),
 }
 
+_DRAWN = "draw so that the parameters stay in the graph: mu + std * torch.randn_like(std), or rsample(); or weight the loss by log_prob(sample)"
+
 
 def about_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
     """What is to be said of a gradient that is there."""
@@ -100,17 +103,35 @@ def _in_module(fault: Fault) -> str:
     return f" (module {fault.module})" if fault.module else ""
 
 
-def _zero(name: str, fault: Fault) -> Explanation:
+def _zero(name: str, fault: Fault, notes: Watch | None) -> Explanation:
     says, fix = _ZERO_TEXT[fault.cause]
+    if fault.cause == "through-integer" and fault.detail.startswith("a drawn sample"):
+        says, fix = "it is cut where a sample is drawn", _DRAWN
+    elif fault.cause == "cancels" and "a further one" in fault.detail:
+        fix = "take the difference out of the graph: x + (x.round() - x).detach()"
     text = f"the gradient of {name} is zero because {says}: {fault.detail}"
     where = f" at {fault.line}" if fault.line else ""
+    begun = _given_at(fault, notes)
+    if begun is not None:
+        what = "its factor was zero" if fault.cause == "times-zero" else "the bias before it was so"
+        text += f"; {what} from the beginning, from {begun}"
+        fix = "give it other values there (nn.init.kaiming_uniform_, nn.init.zeros_ for a bias); of two factors, one may begin with zeros"
     return Explanation(
         fault.cause,
         text,
         fix,
-        fault.line,
+        begun or fault.line,
         [f"in the backward pass it became zero in {fault.name}{where}{_in_module(fault)}"],
     )
+
+
+def _given_at(fault: Fault, notes: Watch | None) -> Line | None:
+    """Where the parameter got its values to which a fault is owed."""
+    leaf = fault.leaf() if fault.leaf is not None else None
+    if leaf is None:
+        return None
+    filled = notes.about(leaf).get("filled") if notes is not None else None
+    return describe(filled) if filled is not None else defined_at(leaf)
 
 
 def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | None) -> Explanation:
@@ -127,7 +148,7 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     if fault is None:
         fault = _replay(t, loss).get("zero")
     if fault is not None:
-        return _zero(name, fault)
+        return _zero(name, fault, notes)
     tiny = _tiny_gradient(t, largest_of(t._grad), name, notes) if notes is not None else None
     if tiny is not None:
         return tiny
