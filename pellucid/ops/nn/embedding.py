@@ -42,7 +42,7 @@ _F32 = np.dtype(np.float32)
 def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
     """Rows of `g` added up at their index."""
     flat, where = g.reshape(index.size, g.shape[-1]), index.reshape(-1)
-    if xp is numpy_cpu and g.dtype is _F32 and config.kernels and flat.size:
+    if xp is numpy_cpu and g.dtype.char in "fd" and config.kernels and flat.size:
         made = kernels.indexing.embedding.scatter_add_rows(flat, where, rows)
         if made is not None:
             return made
