@@ -52,3 +52,27 @@ def test_modules_change_gradients_in_place():
     assert m.weight.grad is grad and grad._version == 1
     m.double()
     assert m.weight.grad is grad and grad.dtype is torch.float64
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "trilinear", "nearest"])
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_two_byte_floats_are_rounded_once(name, mode, compiled):
+    torch.manual_seed(0)
+    shape = (1, 2, 7, 6, 5) if mode == "trilinear" else (2, 3, 11, 13)
+    x = torch.randn(shape).to(getattr(torch, name)).requires_grad_()
+    exact = x.detach().double().requires_grad_()
+
+    def f(x):
+        return torch.nn.functional.interpolate(x, scale_factor=1.7, mode=mode)
+
+    run = torch.compile(f) if compiled else f
+    for _ in range(2):
+        made, want = run(x), f(exact)
+        x.grad = exact.grad = None
+        weights = torch.rand(want.shape).to(x.dtype)
+        (made * weights).sum().backward()
+        (want * weights.double()).sum().backward()
+        assert made.dtype is x.dtype is x.grad.dtype
+        for ours, right in ((made, want), (x.grad, exact.grad)):
+            assert (ours != right.to(x.dtype)).float().mean() < 0.02

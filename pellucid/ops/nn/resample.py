@@ -426,7 +426,9 @@ def interpolate(
             f"Non-empty {x.ndim}D data tensor expected but got a tensor with sizes {list(shape)}"
         )
     _check_kind(x, mode, kind, antialias)
-    result = x
+    # Two-byte floats are rounded once, not after each dimension.
+    half = x._array.dtype in HALVES
+    result = F.cast(x, dtype=np.dtype(np.float32)) if half else x
     fixed = x._array.dtype == np.uint8 and mode in _WIDE
     for d in reversed(range(n)) if fixed else range(n):
         axis = 2 + d
@@ -451,6 +453,8 @@ def interpolate(
         if weight is not None:
             constant(weight)
         result = taps_op.call(result, axis=axis, index=index, weight=weight, size=shape[axis])
+    if half:
+        result = F.cast(result, dtype=x._array.dtype)
     title = f"Upsample{_TITLES[mode]}{n}D" + "Aa" * antialias
     return in_format(
         titled(
