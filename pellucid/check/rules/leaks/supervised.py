@@ -283,10 +283,28 @@ def _draws(node: ast.AST) -> bool:
 
 def _reduces(node: ast.AST) -> bool:
     return any(
-        isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", "")) in _REDUCES
+        isinstance(n, ast.Call)
+        and getattr(n.func, "attr", getattr(n.func, "id", "")) in _REDUCES
+        and not _adds_terms(n)
         or isinstance(n, ast.BinOp) and isinstance(n.op, ast.MatMult)
         for n in ast.walk(node)
     )  # fmt: skip
+
+
+def _adds_terms(call: ast.Call) -> bool:
+    """Whether it is Python's `sum` of a few terms, row by row: `sum(f(k) for k in range(2))`."""
+    if not isinstance(call.func, ast.Name) or call.func.id != "sum" or not call.args:
+        return False
+    given = call.args[0]
+    if isinstance(given, (ast.Tuple, ast.List)):
+        return True
+    return isinstance(given, (ast.GeneratorExp, ast.ListComp)) and all(
+        isinstance(g.iter, (ast.Tuple, ast.List))
+        or isinstance(g.iter, ast.Call)
+        and ast.unparse(g.iter.func) == "range"
+        and all(isinstance(a, ast.Constant) for a in g.iter.args)
+        for g in given.generators
+    )
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
