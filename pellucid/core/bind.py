@@ -20,6 +20,7 @@ from ..arrays import layout, numpy_cpu
 from ..arrays.elsewhere import HOST, NUMBERS, run_on_device, run_on_meta
 from ..arrays.halves import HALVES, converted
 from ..arrays.meta import MetaArray
+from ..arrays.native import native_code_runs
 from ..arrays.numpy_cpu import LEAST_ROWS, address, as_array, by_rows, namespace_of
 from ..errors import ArgumentTypeError, facts_of, foreign, pass_on, type_name
 from ..kernels.views import view_maker
@@ -391,7 +392,7 @@ def forget(views: list[Any]) -> None:
 
 def _first_views(*args: Any) -> Tensor:
     global view_result
-    if next(_count) >= MANY and config.kernels:
+    if config.kernels and next(_count) >= MANY * (1 if native_code_runs() else 4):
         classes = {
             "Tensor": Tensor,
             "Parameter": Parameter,
@@ -402,7 +403,7 @@ def _first_views(*args: Any) -> Tensor:
     return _view_result(*args)
 
 
-MANY = 512  # views from which on native code makes them
+MANY = 512  # views from which on native code makes them, where such code runs already
 _count = itertools.count()
 # `(op, x, r, params)`, and the place among several: the tensor for an array `r` that a view
 # operation made of the array of `x`, recorded when `x` needs a gradient. For callers that have looked

@@ -56,7 +56,7 @@ def view_maker(
         classes: `Tensor`, `Parameter`, `Counter` and `View`.
         longest: the views of views that are one chain at most.
     """
-    if not jit.fastcall_works():
+    if not jit.fastcall_works() or not all(hasattr(ctypes.pythonapi, n) for n in _OF_PYTHON):
         return None
     places: dict[str, int] = {}
     for kind, names in (
@@ -79,12 +79,15 @@ def view_maker(
         "modes": modes,
         **{f"word.{word}": word for word in _WORDS},
     }
+    # Native code is bound to the objects whose addresses its names had when it was loaded.
+    prefix = f"pellucid.views.{len(_kept)}"
     for name, value in objects.items():
-        jit.define(f"pellucid.views.{name}", id(value))
+        jit.define(f"{prefix}.{name}", id(value))
     for name in _OF_PYTHON:
         jit.define_of_python(name)
     _kept.append(objects)
-    made = jit.compile_ir(_text(places, longest), {"view_result": None}, "views")
+    text = _text(places, longest).replace("@pellucid.views.", f"@{prefix}.")
+    made = jit.compile_ir(text, {"view_result": None}, "views")
     return None if made is None else jit.method("view_result", made["view_result"])
 
 

@@ -224,8 +224,18 @@ def test_a_wrong_number_of_arguments_is_refused(made):
         made[0](PRIMITIVES["view"], 3, None, {})
 
 
+def test_each_is_bound_to_its_own_python(made):
+    calls = []
+    other = view_maker(lambda *args: calls.append(args), bind.forget, local, CLASSES, 0)
+    op, x = PRIMITIVES["view"], plain().view(2, 3)
+    made[1].clear()
+    assert other(op, x, x._array, {}) is None  # its chain is too long for this one
+    assert len(calls) == 1 and not made[1]
+    assert isinstance(made[0](op, x, x._array, {}), Tensor)
+
+
 def test_it_is_what_programs_use_after_many_views():
-    needed = bind.MANY + 2
+    needed = 4 * bind.MANY + 2
     x = plain()
     for _ in range(needed):
         x.view(3, 2)

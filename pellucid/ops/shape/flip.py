@@ -119,7 +119,7 @@ def roll(
     return roll_op.call(
         input,
         shifts=steps,
-        dims=tuple(shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes),
+        dims=tuple([shapes.normalize_dim(d, a.ndim, scalar_is_vector=False) for d in axes]),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, shapes
+from ...arrays.native import straight
 from ...core.bind import common_dtype, wrap
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
@@ -37,15 +38,18 @@ def _cat(xp: Any, *tensors: Any, dim: int) -> Any:
         if x.ndim != ndim:  # PyTorch leaves empty vectors out
             tensors = tuple(x for x in tensors if x.shape != (0,))
             break
-    return _joined(xp, tensors, dim)
+    return _joined(xp.concatenate, tensors, dim)
 
 
-def _joined(xp: Any, arrays: Any, dim: int) -> Any:
+_concatenate = straight(np.concatenate)
+
+
+def _joined(concatenate: Any, arrays: Any, dim: int) -> Any:
     """The arrays in one: in rows unless all of them lie in one memory format of images.
 
     NumPy's result takes the order in memory that its operands agree on.
     """
-    made = xp.concatenate(arrays, axis=dim)
+    made = concatenate(arrays, axis=dim)
     if type(made) is not np.ndarray or made.flags.c_contiguous:
         return made
     return made if all(map(has_channels_last, arrays)) else np.ascontiguousarray(made)
@@ -90,7 +94,7 @@ def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
     if type(first) is np.ndarray and not first.flags.c_contiguous and dim < first.ndim:
         shape = shapes.stack_shape([x.shape for x in tensors], dim)
         # in memory as what `cat` gives, of which one dimension becomes two
-        return _joined(xp, tensors, dim).reshape(shape)
+        return _joined(xp.concatenate, tensors, dim).reshape(shape)
     made = _stacked(xp, tensors, dim)
     return np.ascontiguousarray(made) if type(made) is np.ndarray and made.ndim else made
 
@@ -194,7 +198,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
         if recorded:
             return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))
         try:
-            return wrap(_joined(np, arrays, dim))
+            return wrap(_joined(_concatenate, arrays, dim))
         except (TypeError, ValueError):
             pass  # refused below, in PyTorch's words
     given = [x._array.shape for x in tensors_of(tensors, "cat")]

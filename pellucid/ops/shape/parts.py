@@ -181,9 +181,12 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     tensor([1, 3])
     """
     index = index if type(index) is int else as_index(index)
-    a = require_tensor(input, "select")._array
-    dim, index = shapes.select_position(index, a.shape, dim)
-    if is_fast(input):
+    fast = is_fast(input)
+    a = (input if fast else require_tensor(input, "select"))._array
+    shape = a.shape
+    if not (type(dim) is int and 0 <= dim < len(shape) and 0 <= index < shape[dim]):
+        dim, index = shapes.select_position(index, shape, dim)
+    if fast:
         made = a[(*_ALL[:dim], index, ...)]
         return bind.view_result(select_op, input, made, {"dim": dim, "index": index})
     return select_op.call(input, dim=dim, index=index)
@@ -203,15 +206,18 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     >>> torch.narrow(torch.tensor([1, 2, 3, 4]), 0, 1, 2)
     tensor([2, 3])
     """
-    if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
-        raise OperationError("start must be an 0-dim integral Tensor.")
-    if isinstance(start, Tensor) and tracing.tracer():
-        start = start.item()
-    start = start if type(start) is int else as_index(start)
-    a = require_tensor(input, "narrow")._array
+    if type(start) is not int:
+        if isinstance(start, Tensor):
+            if start._array.ndim or start._array.dtype.kind not in "iu":
+                raise OperationError("start must be an 0-dim integral Tensor.")
+            if tracing.tracer():
+                start = start.item()
+        start = as_index(start)
+    fast = is_fast(input)
+    a = (input if fast else require_tensor(input, "narrow"))._array
     dim, first = shapes.narrow_range(a.shape, dim, start, length)
     where = {"dim": dim, "start": first, "end": first + length, "step": 1}
-    if is_fast(input):
+    if fast:
         made = a[(*_ALL[:dim], slice(first, first + length))]
         return bind.view_result(slice_op, input, made, where)
     return slice_op.call(input, **where)

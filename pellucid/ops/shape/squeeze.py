@@ -89,7 +89,8 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     >>> torch.squeeze(torch.ones(1, 3, 1), 0).shape
     torch.Size([3, 1])
     """
-    a = require_tensor(input, "squeeze")._array
+    fast = is_fast(input)
+    a = (input if fast else require_tensor(input, "squeeze"))._array
     shape, several = a.shape, False
     if dim is None:
         wanted: Iterable[int] = range(len(shape))
@@ -98,7 +99,7 @@ def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     else:
         wanted = (shapes.normalize_dim(as_index(dim), len(shape)),)
     dims = tuple([d for d in wanted if shape and shape[d] == 1])
-    if is_fast(input):
+    if fast:
         result = bind.view_result(squeeze_op, input, a.squeeze(dims), {"dims": dims})
     else:
         result = squeeze_op.call(input, dims=dims)
@@ -123,13 +124,14 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     >>> torch.unsqueeze(torch.tensor([1, 2]), 1).shape
     torch.Size([2, 1])
     """
-    a = require_tensor(input, "unsqueeze")._array
+    fast = is_fast(input)
+    a = (input if fast else require_tensor(input, "unsqueeze"))._array
     place = dim + a.ndim + 1 if dim < 0 else dim
     if not 0 <= place <= a.ndim:
         raise DimensionError(
             f"Dimension out of range (expected to be in range of [{-a.ndim - 1}, {a.ndim}], but got {dim})"
         )
-    if type(a) is ndarray and a.flags.c_contiguous and is_fast(input):
+    if fast and a.flags.c_contiguous:
         return bind.view_result(
             unsqueeze_op, input, a.reshape((*a.shape[:place], 1, *a.shape[place:])), {"dim": place}
         )

@@ -156,8 +156,9 @@ def t(input: Tensor) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
-    ndim = require_tensor(input, "t")._array.ndim
-    if ndim == 2 and is_fast(input):
+    fast = is_fast(input)
+    ndim = (input if fast else require_tensor(input, "t"))._array.ndim
+    if fast and ndim == 2:
         return bind.view_result(t_op, input, input._array.T, {"dim0": 0, "dim1": 1})
     if ndim > 2:
         raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D")

@@ -139,19 +139,24 @@ unsafe_view_op = defop(
 )
 
 
+def _in_order(a: ndarray, shape: Any, name: str, argument: str = "size") -> ndarray:
+    """The view of an array in C order; `shape` is looked at where NumPy objects."""
+    try:
+        return a.reshape(shape)
+    except (ValueError, TypeError):
+        return a.reshape(shapes.infer_size(sizes_of(shape, name, argument), a.size))
+
+
 def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     """View or copy of known shape (one size may be -1)."""
     a = x._array
     fast = is_fast(x)
     if fast and a.flags.c_contiguous:
-        try:
-            r = a.reshape(shape)
-        except ValueError:
-            r = a.reshape(shapes.infer_size(shape, a.size))
-        if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
+        r = _in_order(a, shape, "reshape", "shape")
+        if (made := r.shape) != shape and -1 not in shape:  # NumPy takes any negative size for -1
             shapes.infer_size(shape, a.size)
-        return bind.view_result(view_op, x, r, {"shape": r.shape})
-    shape = shapes.infer_size(tuple(shape), a.size)
+        return bind.view_result(view_op, x, r, {"shape": made})
+    shape = shapes.infer_size(sizes_of(shape, "reshape", "shape"), a.size)
     strides = shapes.view_strides(a.shape, a.strides, shape)
     if strides is not None:
         r = _by_numpy(a, shape) if fast else None
@@ -220,29 +225,22 @@ def view(self: Tensor, *shape: Any, **named: Any) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    if not isinstance(self, Tensor):
-        require_tensor(self, "view", "self")
     if named:
         shape = (keyword(named, "view", "size", "dtype"),)
-    if len(shape) == 1:
+    if len(shape) == 1 and type(shape[0]) is not int:
         only = shape[0]
-        if type(only) is not int:
-            if dtypes.is_dtype(only):
-                return _view_dtype(self, dtypes.check_dtype(only, "view") or self.dtype)
-            shape = sizes_of(shape, "view")
-    a = self._array
+        if dtypes.is_dtype(only):
+            require_tensor(self, "view", "self")
+            return _view_dtype(self, dtypes.check_dtype(only, "view") or self.dtype)
+        shape = sizes_of(shape, "view")
     if is_fast(self):
-        if a.flags.c_contiguous:
-            try:
-                r = a.reshape(shape)
-            except (ValueError, TypeError):
-                r = a.reshape(shapes.infer_size(sizes_of(shape, "view"), a.size))
-        else:
-            r = _by_numpy(a, shape)
+        a = self._array
+        r = _in_order(a, shape, "view") if a.flags.c_contiguous else _by_numpy(a, shape)
         if r is not None:
-            if r.shape != shape and -1 not in shape:  # NumPy takes any negative size for -1
+            if (made := r.shape) != shape and -1 not in shape:
                 shapes.infer_size(shape, a.size)
-            return bind.view_result(view_op, self, r, {"shape": r.shape})
+            return bind.view_result(view_op, self, r, {"shape": made})
+    a = require_tensor(self, "view", "self")._array
     if not shape and a.size != 1:
         raise ShapeError(f"shape '[]' is invalid for input of size {a.size}")
     return _strict_view(self, shapes.infer_size(sizes_of(shape, "view"), a.size))
@@ -288,7 +286,7 @@ def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """
     if named:
         shape = (keyword(named, "reshape", "shape"),)
-    if len(shape) != 1 or type(shape[0]) is not int:
+    if len(shape) == 1 and type(shape[0]) is not int:
         shape = sizes_of(shape, "reshape", "shape")
     if not isinstance(input, Tensor):
         require_tensor(input, "reshape")
