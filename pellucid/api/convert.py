@@ -11,9 +11,16 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from .. import dtypes, shapes
-from ..arrays.layout import laid_alike
+from ..arrays.layout import laid_alike, own_memory
 from ..arrays.meta import MetaArray
-from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
+from ..arrays.numpy_cpu import (
+    NAMESPACES,
+    address,
+    lend,
+    namespace_of,
+    owner,
+    with_known_dtype,
+)
 from ..arrays.sparse.array import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general
@@ -98,8 +105,8 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """
     if is_written_directly(self) and is_direct(other):
         a, b = self._array, other._array
-        if a.shape == b.shape and a.dtype is b.dtype and not np.may_share_memory(a, b):
-            np.copyto(a, b)
+        if a.shape == b.shape and a.dtype is b.dtype and own_memory(a, b):
+            a[...] = b
             bump(self, "copy_")
             return self
     if isinstance(other, (int, float, complex, np.number, np.bool_)):

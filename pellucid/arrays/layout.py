@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from .meta import MetaArray
+from .native import straight
 from .numpy_cpu import strided
 
 Strides = Sequence[int]
@@ -163,3 +165,14 @@ def laid_alike(array: Any, kind: Any) -> Any:
         return empty(array.shape, strides, kind)
     kind = np.dtype(kind)
     return MetaArray(array.shape, kind, tuple([s * kind.itemsize for s in strides]))
+
+
+_may_share_memory = straight(np.may_share_memory)
+
+
+def own_memory(a: ndarray, b: ndarray) -> bool:
+    """Whether two arrays share no memory: what owns theirs is not the same array."""
+    x, y = a.base, b.base
+    x, y = a if x is None else x, b if y is None else y
+    known = x is not y and type(x) is ndarray is type(y) and x.base is None is y.base
+    return known or not _may_share_memory(a, b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,6 +105,14 @@ class _Ufuncs:
 
 
 ufuncs = _Ufuncs()
+
+
+def straight(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's past what asks its arguments whether they take it over: arrays of
+    NumPy's do not.
+    """
+    found: Callable[..., Any] = getattr(function, "_implementation", function)
+    return found
 
 
 @functools.cache
@@ -219,43 +228,72 @@ class Quick(dict[str, Any]):
 class Planned(Quick):
     """Functions for few numbers in order that `prepare(shape, dtype, *params)` makes once for each
     shape and parameters of an operation; None where it makes none. With `widens` those of float32
-    serve two-byte floats.
+    serve two-byte floats. `plans` are those of a dtype, which callers look up themselves.
     """
 
-    __slots__ = ()
+    __slots__ = ("plans",)
 
     def __init__(self, prepare: Callable[..., Any], widens: bool) -> None:
         super().__init__("")
-        self.update({char: _planned(prepare, np.dtype(char)) for char in "fd"})
+        self.plans = {kind: Plans(prepare, kind) for kind in REAL}
         if widens:
-            self.update({kind.char: _in_float32(self["f"], kind) for kind in HALVES})
+            floats = self.plans[_F32]
+
+            def in_float32(shape: Any, kind: Any, *params: Any) -> Any:
+                plan = floats.of((shape, *params))
+                return plan and _in_float32(plan, kind)
+
+            self.plans |= {kind: Plans(in_float32, kind) for kind in HALVES}
+        self.update({kind.char: plans.run for kind, plans in self.plans.items()})
 
     def asked(self, char: str) -> Any:
         self[char] = None
         return None
 
 
-def _planned(prepare: Callable[..., Any], kind: np.dtype[Any]) -> Callable[..., Any]:
-    plans: dict[Any, Any] = {}
+class Plans(dict[Any, Any]):
+    """What `prepare(shape, dtype, *params)` makes, by shape and parameters; False where it makes
+    nothing. They compute arrays in order.
+    """
 
-    def run(x: np.ndarray, *params: Any) -> Any:
-        key = (x.shape, *params)
-        try:
-            plan = plans.get(key, run)
-        except TypeError:  # a list
-            return None
-        if plan is run:
+    __slots__ = ("kind", "prepare")
+
+    def __init__(self, prepare: Callable[..., Any], kind: np.dtype[Any]) -> None:
+        self.prepare, self.kind = prepare, kind
+
+    def of(self, key: tuple[Any, ...]) -> Any:
+        """The plan for a shape and parameters, made now where there is code."""
+        plan = self.get(key)
+        if plan is None:
             if sparing[0] or not native_code_runs():
                 return None
-            if len(plans) > 1000:
-                plans.clear()
-            plan = prepare(x.shape, kind, *params) if 0 < x.size <= LARGEST else None
-            plans[key] = plan
-        if plan is None or x.dtype is not kind or not x.flags.carray:
-            return None
-        return plan(x)
+            if len(self) > 1000:
+                self.clear()
+            few = 0 < math.prod(key[0]) <= LARGEST
+            plan = self[key] = few and self.prepare(key[0], self.kind, *key[1:]) or False
+        return plan
 
-    return run
+    def run(self, x: np.ndarray, *params: Any) -> Any:
+        """What the plan for an array makes of it; None where there is none."""
+        try:
+            plan = self.of((x.shape, *params))
+        except TypeError:  # a list
+            return None
+        return plan(x) if plan and x.dtype is self.kind and x.flags.carray else None
+
+
+FEW = 256  # elements in whose reductions NumPy is busy with other things most of the time
+
+
+def of_few(name: str) -> Any:
+    """What prepares a reduction of few elements, as `native.Planned` takes it."""
+
+    def prepare(shape: Any, kind: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if math.prod(shape) > FEW:
+            return None
+        return kernels.pointwise.few.function(name, shape, kind, dim, keepdim)
+
+    return prepare
 
 
 class Widened(Quick):

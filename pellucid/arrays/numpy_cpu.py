@@ -23,8 +23,8 @@ from ..kernels.matmul.blas import SHARED_PRODUCT
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .halves import HALVES, multiplied, narrowed, widened
 from .meta import MetaArray
+from .native import FEW, REAL, Planned, kernels, native_code_runs, of_few, sparing, ufuncs
 from .native import LEAST_ROWS as LEAST_ROWS
-from .native import REAL, kernels, native_code_runs, sparing, ufuncs
 from .native import by_rows as by_rows
 from .numpy_extra import *  # noqa: F403
 from .numpy_fast import *  # noqa: F403
@@ -151,7 +151,7 @@ def _add(
     """
     size = x.size
     if size <= _BUFFERED:
-        made = _few("sum", x, axis, keepdims) if size <= _FEW and dtype is out is None else None
+        made = _few("sum", x, axis, keepdims) if size <= FEW and dtype is out is None else None
         if made is not None:
             return made
         made = _reduce(x, axis, dtype, out, keepdims)
@@ -202,7 +202,6 @@ def _no_kernels_yet(name: str, x: Any, axis: Any, keepdims: bool) -> None:
 _few: Any = _no_kernels_yet
 _asked = [0]  # how often it was called
 _OFTEN = 8192
-_FEW = 256  # elements in whose reductions NumPy is busy with other things most of the time
 # Elements of an array with gaps that NumPy gathers and adds up pairwise, before it adds such sums
 # one by one.
 _GATHERED = 8192
@@ -263,14 +262,14 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if type(made) is not ndarray:
         return made / kind.type(n)
     # NumPy takes most of a microsecond for an array and a number.
-    if kind is _F32 and not made.ndim and 0 < n <= _FEW:
+    if kind is _F32 and not made.ndim and 0 < n <= FEW:
         return np.array(made.item() / n, kind)  # a quotient of floats, rounded twice, is the same
     return _divide(made, np.array(n, kind), made)
 
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `sum`, NaN counted as 0."""
-    if axis is None and type(x) is ndarray and x.size <= _FEW and x.dtype is _F32:
+    if axis is None and type(x) is ndarray and x.size <= FEW and x.dtype is _F32:
         total = _add(x, None, None, None, keepdims)
         if total.item() == total.item():  # nothing is missing
             return total
@@ -286,7 +285,7 @@ def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `np.prod`, but float16 and bfloat16 are multiplied in float32, and integers give int64."""
-    made = (_few if x.size <= _FEW else _by_kernel)("prod", x, axis, keepdims)
+    made = (_few if x.size <= FEW else _by_kernel)("prod", x, axis, keepdims)
     if made is not None:
         return made
     kind = x.dtype
@@ -308,7 +307,7 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """By a kernel along rows, which NumPy takes one after the other."""
     kind = x.dtype
-    if x.size <= _FEW and kind.itemsize > 2:
+    if x.size <= FEW and kind.itemsize > 2:
         made = _few(name[1:], x, axis, keepdims)
         if made is not None:
             return made
@@ -323,6 +322,9 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
             return made
     made = plain(x, axis, None, None, keepdims)
     return made if x.flags.c_contiguous else in_order(made)
+
+
+vars(max)["quick"], vars(min)["quick"] = (Planned(of_few(name), False) for name in ("max", "min"))
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -362,10 +364,10 @@ def euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
-    """(variance, mean) by a kernel, of float32 in order whose count is above the correction; None
-    for everything else.
+    """(variance, mean) by a kernel, of more than few float32 in order whose count is above the
+    correction; None for everything else.
     """
-    run = _kernels_for(x)
+    run = _kernels_for(x) if x.size > FEW else None
     return None if run is None else run.var(x, axis, correction, keepdims)
 
 
@@ -401,7 +403,7 @@ def matmul(a: Any, b: Any) -> Any:
     one matrix is one product.
     """
     kind = a.dtype
-    made = by_dot(a, b) if a.size <= _FEW >= b.size else None
+    made = by_dot(a, b) if a.size <= FEW >= b.size else None
     if made is not None:
         return made
     if b.ndim == 2 and a.ndim > 2 and a.size:

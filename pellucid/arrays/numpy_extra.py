@@ -513,7 +513,7 @@ def pow(x: Any, y: Any) -> Any:
 def _no_roots(x: Any, y: Any, made: Any) -> Any:
     """A power, also where NumPy took roots: it does in a row of one and the same exponent."""
     half = y == 0.5
-    if half.any() and (special := half & ((x == 0) | (x == -np.inf))).any():
+    if np.count_nonzero(half) and (special := half & ((x == 0) | (x == -np.inf))).any():
         return np.where(special, abs(x), made)
     return made
 
@@ -567,20 +567,20 @@ def trunc_divide(x: Any, y: Any) -> Any:
 @_export
 def remainder(x: Any, y: Any) -> Any:
     """x - y * floor(x / y), with the sign of y."""
-    _refuse_division("remainder", x, y)
     return _divided("remainder", x, y)
 
 
 @_export
 def fmod(x: Any, y: Any) -> Any:
     """x - y * trunc(x / y), with the sign of x."""
-    _refuse_division("fmod", x, y)
     return _divided("fmod", x, y)
 
 
 def _divided(name: str, x: Any, y: Any) -> Any:
     """NumPy's function; many floats by a kernel, which has the same bits."""
     function = getattr(np, name)
+    if type(x) is not ndarray or x.dtype.kind != "f":
+        _refuse_division(name, x, y)
     if type(x) is not ndarray or x.size < _LARGE:
         return function(x, y)
     halves = type(y) is ndarray and y.dtype is x.dtype and x.dtype in SERVED()

@@ -13,7 +13,17 @@ from numpy import ndarray
 from .. import config
 from ..ir.formula import FORMULAS, Formula
 from .halves import narrowed, widened
-from .native import HALVES, SERVED, SMALL, activation, fused, kernels, native_code_runs, ufuncs
+from .native import (
+    HALVES,
+    SERVED,
+    SMALL,
+    activation,
+    fused,
+    kernels,
+    native_code_runs,
+    straight,
+    ufuncs,
+)
 
 __all__ = [
     "clip_numbers",
@@ -108,10 +118,13 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     )
 
 
+_where = straight(np.where)
+
+
 def where(condition: Any, x: Any, y: Any) -> Any:
     """As `np.where`; many elements are chosen in vector registers."""
     if condition.size < _LARGE:
-        return np.where(condition, x, y)
+        return _where(condition, x, y)
     if condition.dtype.kind == "b" and config.kernels:
         kind = getattr(x if type(x) is ndarray else y, "dtype", None)
         if kind == _C64 and getattr(x, "dtype", None) == kind == getattr(y, "dtype", None):

@@ -14,7 +14,7 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, NoneType
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .. import config
 from ..arrays import numpy_cpu
 from ..arrays.formulas import LARGEST, quick_of
 from ..arrays.layout import laid
+from ..arrays.native import Planned
 from ..arrays.numpy_cpu import as_array
 from ..arrays.sparse.array import SparseArray
 from ..errors import pass_on
@@ -229,6 +230,14 @@ _QUICK = """            _run = _quick.get(a0.dtype.char, _quick)
             _r = _run({arguments}) if _run and _config.kernels else None
             if _r is None:
                 """
+# The same where that is planned for a shape and parameters.
+_PLANNED = """            _made = _plans.get(a0.dtype)
+            _run = _made.get((a0.shape, {parameters})) if _made is not None else False
+            if _run is None:
+                _run = _made.of((a0.shape, {parameters}))
+            _r = _run(a0) if _run and a0.flags.carray and _config.kernels else None
+            if _r is None:
+                """
 _RECORDED = """
         if ({any}) and _local.grad{floating}:
             _record = _recorders.get(({all}))
@@ -271,7 +280,7 @@ def make_caller(
         else tuple([f"x{k}" for k in range(count)])
     )
     quick = quick_of(op.name, op.forward, op.numpy_forward)
-    looks = (
+    looks: tuple[Any, ...] = (
         words,
         names,
         "" if by_name else "_xp, ",
@@ -280,7 +289,7 @@ def make_caller(
         op.outputs,
         op.aux,
         op.vjp is not None,
-        quick is not None,
+        type(quick),
         op.lies,
     )
     # Names that no parameter has.
@@ -290,6 +299,7 @@ def make_caller(
         "_general": general,
         "_config": config,
         "_quick": quick,
+        "_plans": getattr(quick, "plans", None),
         "_most": LARGEST,
         "_forward": op.numpy_forward if by_name else op.forward,
         "_xp": numpy_cpu,
@@ -324,7 +334,7 @@ def _caller_code(
     outputs: int,
     aux: bool,
     graph: bool,
-    quick: bool,
+    quick: type,
     lies: tuple[int, ...] | None,
 ) -> CodeType:
     """Code that operations share which look the same from outside."""
@@ -366,7 +376,7 @@ def _caller_code(
         [f"{a} is not None and not {a}.flags.c_contiguous" for a in looked]
         + [last] * (len(lies or ()) > 1)
     )
-    indent, every = " " * (16 if quick else 12), "".join(f"a{k}, " for k in lies or ())
+    indent, every = " " * (12 if quick is NoneType else 16), "".join(f"a{k}, " for k in lies or ())
     order = f"\n{indent}if {mixed}:\n{indent}    _r = _laid(_r, ({every}))"
     if promote == "float":
         results.append("        if _r.dtype is not k0:\n            break")
@@ -394,9 +404,11 @@ def _caller_code(
         forward=xp
         + "".join(f"a{k}, " for k in range(count))
         + ", ".join(f"{n}={n}" for n in names),
-        quick=_QUICK.format(arguments=", ".join([*[f"a{k}" for k in range(count)], *names]))
-        if quick
-        else " " * 12,
+        quick=" " * 12
+        if quick is NoneType
+        else _PLANNED.format(parameters="".join(f"{name}, " for name in names))
+        if quick is Planned
+        else _QUICK.format(arguments=", ".join([*[f"a{k}" for k in range(count)], *names])),
         order=order if lies is not None else "",
         results="\n".join(results),
         xs=xs,

@@ -33,7 +33,7 @@ from . import observe, source, tracing
 from .bind import OPERANDS, record
 from .display import examples, overwritten, packing, refusals
 from .display.gone import UNSHARED, references
-from .display.outdated import outdate, reattaches, refusal
+from .display.outdated import outdate, outdate_all, reattaches, refusal
 from .interpret import owner, thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import TENSORS, defop
@@ -41,9 +41,9 @@ from .tape import joined
 from .tensor import (
     FAST_TYPES,
     OutputSlot,
+    Parameter,
     Tensor,
     View,
-    count_write,
     hand_out_copies,
     make_tensor,
     version_of,
@@ -169,8 +169,9 @@ def is_written_directly(t: Any) -> bool:
     """True for a plain tensor in order with data that wants no gradient and is no view, while
     nobody watches: a write to it is a write to its memory and a count.
     """
+    kind = type(t)
     return (
-        type(t) in FAST_TYPES
+        (kind is Tensor or kind is Parameter)
         and not state.slow
         and t._view is None is t._x
         and (t._ver is None or t._ver.borrowers is None)
@@ -240,7 +241,9 @@ def bump(t: Tensor, name: str) -> None:
     beside the tensor: a node that kept the value, or a view. Nobody else asks for it.
     """
     version = t._ver or version_of(t)
-    count_write(version)
+    version.count += 1
+    if version.restricted is not None:
+        outdate_all(version)
     version.writer = (name, source.capture(4) if references(version) > UNSHARED else None)
 
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
+# `packed(kind, (values, indices))`: as `kind(values, indices)`, at half the cost.
+packed: Any = tuple.__new__
+
 
 def make(name: str, fields: str) -> Any:
     """A tuple type with these fields (space-separated) that prints as PyTorch's does."""

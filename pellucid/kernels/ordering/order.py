@@ -15,7 +15,7 @@ equals whose order is to be PyTorch's is arranged once more, as `unstable` does 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -529,3 +529,28 @@ def sort(
 def _results(x: np.ndarray, dim: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     shape = (*x.shape[:dim], k, *x.shape[dim + 1 :])
     return np.empty(shape, x.dtype), np.empty(shape, np.int64)
+
+
+def few(
+    shape: tuple[int, ...], dtype: np.dtype[Any], dim: int, k: int, largest: bool, how: str
+) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
+    """`first` of few elements in order, for arrays of a shape; None where it is not served."""
+    n = shape[dim]
+    if not 0 < k <= n or k > MOST:
+        return None
+    kernel = getattr(_lib, f"{'largest' if largest else 'smallest'}.{_NAMES[dtype]}")
+    if kernel is None:
+        return None
+    shorter, size = (*shape[:dim], k, *shape[dim + 1 :]), 4 * dtype.itemsize * n
+    sizes = numbers(n, k, math.prod(shape[dim + 1 :]), largest, False, how)
+    last = math.prod(shape) // n, GRAIN // n or 1
+
+    def run(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, index = np.empty(shorter, dtype), np.empty(shorter, _WHOLE)
+        kernel(0, x, values, index, *sizes, np.empty(size, _BYTE), *last)
+        return values, index
+
+    return run
+
+
+_WHOLE, _BYTE = np.dtype(np.int64), np.dtype(np.uint8)

@@ -13,8 +13,9 @@ there. The median of a line with a NaN is its first NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -194,3 +195,31 @@ def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, n
         threads.team(), np.ascontiguousarray(x), values, index, room, *numbers(x.shape, dim, way, k)
     )
     return values, index
+
+
+def few(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    dim: int,
+    way: str,
+    short: tuple[int, ...],
+    k: int = 1,
+) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
+    """`select` of few elements in order, for arrays of a shape, with results of the shape `short`;
+    None where it is not served.
+    """
+    ctype = _CTYPES.get(name_of(dtype))
+    function = None if ctype is None else getattr(_lib, ctype[0])
+    if function is None or way == "mode" and shape[dim] > FEW:
+        return None
+    size, last = scratch(shape[dim], dtype.itemsize, 1), numbers(shape, dim, way, k)
+
+    def run(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, index = np.empty(short, dtype), np.empty(short, _WHOLE)
+        function(0, x, values, index, np.empty(size, _BYTE), *last)
+        return values, index
+
+    return run
+
+
+_WHOLE, _BYTE = np.dtype(np.int64), np.dtype(np.uint8)

@@ -1,4 +1,5 @@
-"""Sums, products, maxima and minima of few elements, the same numbers as NumPy's bit for bit.
+"""Sums, products, maxima, minima and variances of few elements, the same numbers as NumPy's bit for
+bit.
 
 NumPy takes most of a microsecond around the loop of such a reduction. A sum along the axis that is
 closest in memory is added as NumPy adds up to 128 terms: in eight partial sums, which are added in
@@ -9,28 +10,31 @@ pairs, and the terms that are left one by one. All others go from the first elem
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import config
-from ...llvm.emit import Function, Module, SSAValue, lanes, vector
+from ...llvm.emit import Function, Module, SSAValue, element, lanes, vector
 from ...llvm.jit import NativeLibrary
 from .reduce import Axes, arranged
 
-__all__ = ["reduced"]
+__all__ = ["function", "norm", "reduced", "spread"]
 
 _ndarray = np.ndarray
 
 LONGEST = 128  # terms that NumPy adds without halving them first
 _LANES = 8
 _REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
-_NAMES = ("sum", "prod", "max", "min")
+_NAMES = ("sum", "mean", "prod", "max", "min", "norm", "taxicab")
+_SUMS = ("sum", "mean", "norm", "taxicab")
+_SPREADS = ("var", "std")
 
 
 def _step(f: Function, name: str, old: SSAValue, new: SSAValue) -> SSAValue:
     """What is left of two numbers, or of the lanes of two vectors; NaN stays."""
-    if name == "sum":
+    if name in _SUMS:
         return old + new
     if name == "prod":
         return old * new
@@ -46,25 +50,97 @@ def _pairs(f: Function, v: SSAValue) -> SSAValue:
     return f.fold(v, lambda a, b: a + b)
 
 
+def _added(f: Function, length: SSAValue, at: Callable[[SSAValue, str], SSAValue]) -> SSAValue:
+    """The sum of a row in double: `at(i, kind)` gives the numbers from `i` on, one or several."""
+    kind = vector("double", _LANES)
+    total, begin = f.var("double", at(f.const(0, "i64"), "double")), f.var("i64", 1)
+    with f.when(length.compare("sge", _LANES)):
+        whole = length - length % _LANES
+        parts = f.var(kind, at(f.const(0, "i64"), kind))
+        with f.loop(_LANES, whole, _LANES) as i:
+            parts.set(parts.get() + at(i, kind))
+        total.set(_pairs(f, parts.get()))
+        begin.set(whole)
+    with f.loop(begin.get(), length) as i:
+        total.set(total.get() + at(i, "double"))
+    return total.get()
+
+
+def _spread(f: Function, real: str, rows: bool, root: bool) -> None:
+    """The sums of squared distances from the mean, divided by `left`; of columns one by one."""
+
+    def store(squares: SSAValue, where: SSAValue) -> None:
+        made = squares / f.left
+        f.store(f.trunc(f.sqrt(made) if root else made, real), f.out, where)
+
+    count = f.to_float(f.length, "double")
+    with f.loop(0, f.outer) as block:
+        if rows:
+            x = f.at(f.x, block * f.length, real)
+
+            def number(i: SSAValue, kind: str) -> SSAValue:
+                return f.extend(
+                    f.load(real if kind == "double" else vector(real, _LANES), x, i), kind
+                )
+
+            mean = _added(f, f.length, number) / count
+
+            def square(i: SSAValue, kind: str) -> SSAValue:
+                away = number(i, kind) - f.splat(mean, kind)
+                return away * away
+
+            store(_added(f, f.length, square), block)
+        else:
+            with f.loop(0, f.inner) as column:
+                x = f.at(f.x, block * f.length * f.inner + column, real)
+                total = f.var("double", f.extend(f.load(real, x, 0), "double"))
+                with f.loop(1, f.length) as i:
+                    total.set(total.get() + f.extend(f.load(real, x, i * f.inner), "double"))
+                mean = total.get() / count
+                away = f.extend(f.load(real, x, 0), "double") - mean
+                total.set(away * away)
+                with f.loop(1, f.length) as i:
+                    away = f.extend(f.load(real, x, i * f.inner), "double") - mean
+                    total.set(total.get() + away * away)
+                store(total.get(), block * f.inner + column)
+
+
+def _term(f: Function, name: str, x: SSAValue) -> SSAValue:
+    """What a reduction takes of a number."""
+    return x * x if name == "norm" else f.fabs(x) if name == "taxicab" else x
+
+
 def _rows(f: Function, name: str, real: str) -> None:
     kind = vector(real, _LANES)
+
+    def load(kind: str, x: SSAValue, i: SSAValue | int) -> SSAValue:
+        return _term(f, name, f.load(kind, x, i))
+
     total, begin = f.var(real), f.var("i64")
     with f.loop(0, f.outer) as row:
         x = f.at(f.x, row * f.length, real)
-        total.set(f.load(real, x, 0))
+        total.set(load(real, x, 0))
         begin.set(1)
-        if name == "sum":
+        if name in _SUMS:
             with f.when(f.length.compare("sge", _LANES)):
                 whole = f.length - f.length % _LANES
-                parts = f.var(kind, f.load(kind, x, 0))
+                parts = f.var(kind, load(kind, x, 0))
                 with f.loop(_LANES, whole, _LANES) as i:
-                    parts.set(parts.get() + f.load(kind, x, i))
+                    parts.set(parts.get() + load(kind, x, i))
                 total.set(_pairs(f, parts.get()))
                 begin.set(whole)
         with f.loop(begin.get(), f.length) as i:
-            total.set(_step(f, name, total.get(), f.load(real, x, i)))
-        made = total.get()
-        f.store(made + 0.0 if name == "sum" else made, f.out, row)  # of -0.0 alone the sum is 0.0
+            total.set(_step(f, name, total.get(), load(real, x, i)))
+        f.store(_last(f, name, total.get()), f.out, row)
+
+
+def _last(f: Function, name: str, made: SSAValue) -> SSAValue:
+    if name == "norm":
+        return f.sqrt(made)
+    made = made + 0.0 if name in ("sum", "mean") else made  # of -0.0 alone the sum is 0.0
+    if name == "mean":
+        return made / f.splat(f.to_float(f.length, element(made.ctype)), made.ctype)
+    return made
 
 
 def _columns(f: Function, name: str, real: str) -> None:
@@ -74,20 +150,23 @@ def _columns(f: Function, name: str, real: str) -> None:
         with f.loop(0, f.inner, _LANES) as column:
             mask = f.tail_mask(f.inner - column, _LANES)
             x = f.at(f.x, block * f.length * f.inner + column, real)
-            first = f.load(kind, x, 0, mask=mask)
-            best.set(first + 0.0 if name == "sum" else first)
+            best.set(_term(f, name, f.load(kind, x, 0, mask=mask)))
             with f.loop(1, f.length) as row:
-                v = f.load(kind, x, row * f.inner, mask=mask)
+                v = _term(f, name, f.load(kind, x, row * f.inner, mask=mask))
                 best.set(_step(f, name, best.get(), v))
-            f.store(best.get(), f.out, block * f.inner + column, mask=mask)
+            f.store(_last(f, name, best.get()), f.out, block * f.inner + column, mask=mask)
 
 
 def _build(symbol: str) -> str:
     name, real, way = symbol.split(".")
     module = Module(real)
     sizes = {"outer": "i64", "length": "i64", "inner": "i64"}
-    f = module.function(symbol, x="ptr", out="ptr", **sizes)
-    (_rows if way == "rows" else _columns)(f, name, real)
+    if name in _SPREADS:
+        f = module.function(symbol, x="ptr", out="ptr", **sizes, left="double")
+        _spread(f, real, way == "rows", name == "std")
+    else:
+        f = module.function(symbol, x="ptr", out="ptr", **sizes)
+        (_rows if way == "rows" else _columns)(f, name, real)
     f.ret()
     return module.text()
 
@@ -96,8 +175,8 @@ _library = NativeLibrary(
     "reductions of few elements",
     _build,
     {
-        f"{n}.{real}.{w}": "aniii"
-        for n in _NAMES
+        f"{n}.{real}.{w}": "aniiid" if n in _SPREADS else "aniii"
+        for n in (*_NAMES, *_SPREADS)
         for real in _REALS.values()
         for w in ("rows", "columns")
     },
@@ -134,3 +213,47 @@ def reduced(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray 
     kernel, like, outer, length, inner = plan
     made: np.ndarray = kernel(x, like, outer, length, inner)
     return made
+
+
+def spread(
+    name: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    axis: Axes,
+    correction: float,
+    keepdims: bool,
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The variance ("var") or its root ("std") of few elements in order, for arrays of a shape: what
+    NumPy computes in float64, rounded once; None where there is no kernel.
+    """
+    plan = _plan(name, dtype, shape, axis, keepdims)
+    if plan is None:
+        return None
+    kernel, like, outer, length, inner = plan
+    left = float(length - correction)
+    return (lambda x: kernel(x, like, outer, length, inner, left)) if left > 0 else None
+
+
+def function(
+    name: str, shape: tuple[int, ...], dtype: np.dtype[Any], axis: Axes, keepdims: bool
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """A reduction of few elements in order, for arrays of a shape; None where there is no kernel."""
+    plan = _plan(name, dtype, shape, axis, keepdims)
+    if plan is None:
+        return None
+    kernel, like, outer, length, inner = plan
+    return lambda x: kernel(x, like, outer, length, inner)
+
+
+def norm(
+    shape: tuple[int, ...], dtype: np.dtype[Any], axis: Axes, order: float, keepdims: bool
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The root of the sum of squares (order 2), or the sum of absolute values (1), of few elements
+    in order, for arrays of a shape; None where there is no kernel.
+    """
+    if order not in (1, 2):
+        return None
+    name = "norm" if order == 2 else "taxicab"
+    plan = _plan(name, dtype, shape, axis, keepdims)
+    # the square of a single element might overflow
+    return None if plan is None or plan[3] == 1 else function(name, shape, dtype, axis, keepdims)

@@ -506,7 +506,7 @@ def _index(xp: Any, x: Any, *indices: Any, spec: tuple[bool, ...]) -> Any:
             return x.take(only, axis=len(spec) - 1)
         if only.dtype.kind == "b" and only.ndim == 1 and x.flags.c_contiguous:
             return x.compress(only, len(spec) - 1)  # NumPy's index by a mask is slow behind a slice
-    r = x[numpy_index(indices, spec)]
+    r = x[numpy_index(indices, spec) if False in spec else indices]
     return r if type(r) is not ndarray or r.flags.c_contiguous else xp.ascontiguousarray(r)
 
 

@@ -403,14 +403,13 @@ def trace(input: Tensor) -> Tensor:
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)
     """
-    if require_tensor(input, "trace")._array.ndim != 2:
-        raise ShapeError(
-            "trace: expected a matrix, but got tensor with dim " + str(input._array.ndim)
-        )
-    if input.dtype is dtypes.bool_:
+    a = require_tensor(input, "trace")._array
+    if a.ndim != 2:
+        raise ShapeError("trace: expected a matrix, but got tensor with dim " + str(a.ndim))
+    if a.dtype.kind == "b":
         raise UnsupportedError("\"trace\" not implemented for 'Bool'")
     if is_direct(input):
-        return wrap(np.asarray(numpy_cpu.sum(input._array.diagonal().copy())))
+        return wrap(np.asarray(numpy_cpu.sum(a.diagonal().copy())))
     total = F.diagonal(input, offset=0, dim1=0, dim2=1).sum()
     return titled(total, "Trace", of=(input,))
 

@@ -11,7 +11,7 @@ from ... import config
 from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels
-from ...core.bind import make_operators
+from ...core.bind import make_operators, wrap
 from ...core.display.packing import only_saves
 from ...core.interpret import playing, thread
 from ...core.modes import local, state
@@ -36,7 +36,7 @@ from ...shapes import (
     normalize_dim,
 )
 from .._overloads import former
-from .._rules import before_writing, low_precision, require_tensor
+from .._rules import before_writing, is_direct, low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
 from ._nodes import BMM, last_name, nodes
 
@@ -447,10 +447,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0], [5.0, 6.0]]))
     tensor([11., 17.])
     """
-    a, b = (
-        require_tensor(input, "inner")._array.shape,
-        require_tensor(other, "inner", "other", 2)._array.shape,
-    )
+    a = require_tensor(input, "inner")._array.shape
+    b = require_tensor(other, "inner", "other", 2)._array.shape
     if not a or not b:
         return input * other
     if a[-1] != b[-1]:
@@ -488,7 +486,10 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     ):
         if v._array.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v._array.ndim}-D")
-    return input.reshape((input._array.size, 1)) * vec2
+    a, b = input._array, vec2._array
+    if a.dtype is b.dtype and a.dtype.kind == "f" and is_direct(input) and is_direct(vec2):
+        return wrap(a[:, None] * b)
+    return F.reshape(input, shape=(a.size, 1)) * vec2
 
 
 # ---- beta * input + alpha * product -----------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.layout import own_memory
 from ...arrays.native import ufuncs
 from ...core.bind import number_array
 from ...core.inplace import bump
@@ -17,13 +18,6 @@ from ...core.tensor import FAST_TYPES, Tensor
 
 _INT64 = np.dtype(np.int64)
 _SHARED = 1 << 16  # elements from which several threads share a ufunc
-
-
-def _is_apart(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays are known to share no memory: what owns theirs is not the same array."""
-    x, y = a.base, b.base
-    x, y = a if x is None else x, b if y is None else y
-    return x is not y and type(x) is np.ndarray is type(y) and x.base is None is y.base
 
 
 def direct_form(
@@ -83,7 +77,7 @@ def direct_form(
                     kind in FAST_TYPES
                     and other._array.dtype is a.dtype
                     and not (other._rg and local.grad)
-                    and (_is_apart(a, other._array) or not np.may_share_memory(a, other._array))
+                    and own_memory(a, other._array)
                 ):
                     put(a, other._array, a)
                     bump(self, name)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays.formulas import planned
+from ...arrays.native import of_few
 from ...core.display.refusals import Asked
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
@@ -88,7 +90,10 @@ sum_op = defop(
     "input",
     reduces="sum",
     expand=_expand_sum,
-    forward=lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
+    forward=planned(
+        of_few("sum"),
+        lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
+    ),
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
     jvp="linear",
@@ -156,7 +161,9 @@ mean_op = defop(
     "mean",
     "input",
     reduces="mean",
-    forward=lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
+    forward=planned(
+        of_few("mean"), lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim)
+    ),
     aval=reduced_aval,
     vjp={
         "input": lambda F, g, input_shape, dim, keepdim: spread(
@@ -413,7 +420,7 @@ prod_op = defop(
     "prod",
     "input",
     reduces="prod",
-    forward=_prod,
+    forward=planned(of_few("prod"), _prod),
     aval=_sum_aval,
     vjp={"input": _prod_grad},
     batch=_batch_sums,
@@ -514,7 +521,7 @@ amax_op = defop(
     "amax",
     "input",
     reduces="max",
-    forward=lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim),
+    forward=planned(of_few("max"), lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim)),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
     batch="dims",
@@ -525,7 +532,7 @@ amin_op = defop(
     "amin",
     "input",
     reduces="min",
-    forward=lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim),
+    forward=planned(of_few("min"), lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim)),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
     batch="dims",

@@ -9,8 +9,9 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays import numpy_cpu
+from ...arrays.formulas import planned
 from ...arrays.halves import converted
-from ...arrays.native import kernels
+from ...arrays.native import FEW, kernels
 from ...arrays.sparse import array as sparse_array
 from ...core import tracing
 from ...core.modes import local
@@ -31,7 +32,7 @@ from ...errors import (
     warn_once,
 )
 from ...shapes import broadcast_shapes, normalize_dim, reduce_shape
-from .._rules import aged, full_precision, library, require_tensor, values
+from .._rules import aged, full_precision, is_plain, library, require_tensor, values
 from .._samples import cases
 from ..linalg._linalg import double_or_float, linalg, matrices, singular, square
 from ._reduction import as_dtype, count, dims_of, listed, restore, slope_tangent
@@ -65,6 +66,11 @@ def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any
         made = xp.power(xp.sum(xp.power(size, p), dim, None, None, keepdim), 1 / p)
     made = xp.asarray(made)
     return made if made.dtype is real else made.astype(real, copy=False)
+
+
+def _norm_of_few(shape: Any, kind: Any, ord: float, dim: Any, keepdim: bool) -> Any:
+    few = math.prod(shape) <= FEW
+    return kernels.pointwise.few.norm(shape, kind, dim, ord, keepdim) if few else None
 
 
 def _vector_norm_grad(
@@ -183,7 +189,7 @@ defop(
     "vector_norm",
     "input",
     expand=_expand_vector_norm,
-    forward=_vector_norm,
+    forward=planned(_norm_of_few, _vector_norm),
     vjp={"input": _vector_norm_grad},
     jvp=_vector_norm_tangent,
     grad_name="LinalgVectorNorm",
@@ -437,6 +443,10 @@ def torch_norm(
         if p != "fro":
             raise OperationError(f"linalg.matrix_norm: Order {p} not supported.")
         p = 2
+    if is_plain(input):
+        return vector_norm_of(
+            "linalg.vector_norm", input, 2 if p is None else p, dim, keepdim, dtype
+        )
     return FUNCTIONS["linalg"]["vector_norm"](
         input, 2 if p is None else p, dim, keepdim, dtype=dtype
     )

@@ -291,7 +291,8 @@ def cummax(input: Tensor, dim: int) -> Any:
     >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), dim=0).values
     tensor([1., 3., 3.])
     """
-    return _cummax(*cummax_op.call(input, dim=_real_dim(input, "cummax", dim)))
+    dim = _real_dim(input, "cummax", dim)
+    return return_types.packed(_cummax, cummax_op.call(input, dim=dim))
 
 
 @public(methods="=", out="expected scalar_type {wanted} but found {given}")
@@ -310,7 +311,8 @@ def cummin(input: Tensor, dim: int) -> Any:
     >>> torch.cummin(torch.tensor([2.0, 3.0, 1.0]), dim=0).values
     tensor([2., 2., 1.])
     """
-    return _cummin(*cummin_op.call(input, dim=_real_dim(input, "cummin", dim)))
+    dim = _real_dim(input, "cummin", dim)
+    return return_types.packed(_cummin, cummin_op.call(input, dim=dim))
 
 
 # ---- running log-sum-exp ----------------------------------------------------------------------

@@ -4,13 +4,14 @@ gradient goes to what was chosen.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ... import config, dtypes
 from ...arrays import numpy_fast
-from ...arrays.formulas import numbered
+from ...arrays.formulas import numbered, planned
 from ...arrays.halves import HALVES, narrowed, widened
 from ...arrays.native import kernels
 from ...arrays.numpy_cpu import in_order
@@ -150,7 +151,20 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
         values = take_few(x, index, dim)
         return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
-    numbered(forward, "dim", "keepdim", *given)
+    def few(shape: Any, kind: Any, dim: int, keepdim: bool, k: int = 1) -> Any:
+        one = name == "kthvalue"
+        way, short = "kth" if one else name, (*shape[:dim], *shape[dim + 1 :])
+        longer = kept(shape, dim)
+        short = longer if keepdim else short
+        run = shape and kernels.ordering.select.few(shape, kind, dim, way, short, k)
+
+        def chosen(x: Any) -> Any:
+            made = run(x)
+            return made if _alone(x, made[0].reshape(longer)) else None
+
+        return run and (chosen if one else run)
+
+    planned(few, numbered(forward, "dim", "keepdim", *given))
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name,
@@ -235,15 +249,15 @@ def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params:
     number = everyday_dim(input, dim)
     if number < 0:
         number = _checked_dim(name, input, dim)
-    values, indices = op.call(input, dim=number, keepdim=bool(keepdim), **params)
-    return _RESULTS[name](values, indices)
+    made = op.call(input, dim=number, keepdim=bool(keepdim), **params)
+    return return_types.packed(_RESULTS[name], made)
 
 
 def _real_only(input: Any, name: str, kernel: str) -> None:
     """Refuse complex numbers, which have no order, in the words of PyTorch's kernel (a whole
     sentence, or its name).
     """
-    if require_tensor(input, name).dtype.is_complex:
+    if require_tensor(input, name)._array.dtype.kind == "c":
         if " " in kernel:
             raise DtypeError(kernel)
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
@@ -255,7 +269,8 @@ def _extreme(
     if other is None:
         number = everyday_dim(input, dim)
         if number >= 0:
-            return _RESULTS[name](*op.call(input, dim=number, keepdim=bool(keepdim)))
+            made = op.call(input, dim=number, keepdim=bool(keepdim))
+            return return_types.packed(_RESULTS[name], made)
         if (
             dim is None
             and isinstance(input, Tensor)
@@ -514,8 +529,16 @@ def _median_of_all(xp: Any, x: Any, ignore_nan: bool) -> Any:
     return flat[_median_index(flat, 0, ignore_nan)].reshape(())
 
 
-median_all_op = whole("median", forward=lambda xp, x: _median_of_all(xp, x, False), host=True)
-nanmedian_all_op = whole("nanmedian", forward=lambda xp, x: _median_of_all(xp, x, True), host=True)
+def _median_rule(name: str) -> Any:
+    def few(shape: Any, kind: Any) -> Any:
+        run = kernels.ordering.select.few((math.prod(shape),), kind, 0, name, ())
+        return run and (lambda x: run(x)[0])
+
+    return planned(few, lambda xp, x: _median_of_all(xp, x, name == "nanmedian"))
+
+
+median_all_op = whole("median", forward=_median_rule("median"), host=True)
+nanmedian_all_op = whole("nanmedian", forward=_median_rule("nanmedian"), host=True)
 
 
 def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Any:
@@ -523,7 +546,7 @@ def _median(op: Any, whole_op: Any, name: str, input: Any, dim: Any, keepdim: bo
     if dim is not None and not (isinstance(input, Tensor) and input._array.size):
         _checked_dim(name, input, dim)
     _real_only(input, name, kernel)
-    if input.dtype is dtypes.bool_:
+    if input._array.dtype.kind == "b":
         raise UnsupportedError(f"\"{kernel}\" not implemented for 'Bool'")
     if dim is not None:
         return _along(op, name, input, dim, keepdim)

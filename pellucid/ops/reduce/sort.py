@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays.formulas import planned
+from ...arrays.native import kernels
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -90,6 +92,11 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool, how: str) -> Any:
     return ordered(xp, x, dim, k, largest, how)
 
 
+def _few_of_top(shape: Any, kind: Any, k: int, dim: int, largest: bool, how: str) -> Any:
+    serves = how == "top" and shape
+    return kernels.ordering.order.few(shape, kind, dim, k, largest, how) if serves else None
+
+
 def _topk_aval(x: Any, *, k: int, dim: int, largest: bool, how: str) -> Any:
     shape = (*x[0][:dim], k, *x[0][dim + 1 :]) if x[0] else ()
     return [(shape, x[1]), (shape, np.dtype(np.int64))]
@@ -110,7 +117,7 @@ def _onnx_topk(c: Any) -> Any:
 defop(
     "topk",
     "input",
-    forward=_topk,
+    forward=planned(_few_of_top, _topk),
     host=True,
     outputs=2,
     vjp={"input": _order_grad},
@@ -175,7 +182,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool | 
     made = F.sort(input, dim=_dim(input, "sort", dim), descending=bool(descending), how=how)
     if stable is not None and type(made[0]._node) is OutputSlot:
         made[0]._node.node.__class__ = named_type("SortBackward1")
-    return _sorted(*made)
+    return return_types.packed(_sorted, made)
 
 
 @public(methods="=", out="same")
@@ -248,7 +255,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if input.dtype is dtypes.bool_:
         raise DtypeError("topk does not support bool dtypes on CPU")
     how = "top" if sorted else "top unordered"
-    return _top(*F.topk(input, k=int(k), dim=number, largest=bool(largest), how=how))
+    made = F.topk(input, k=int(k), dim=number, largest=bool(largest), how=how)
+    return return_types.packed(_top, made)
 
 
 # ---- distinct elements (no gradient) ----------------------------------------------------------

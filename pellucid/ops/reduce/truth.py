@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.halves import HALVES, nonzero_bits
+from ...arrays.native import FEW, straight
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -19,21 +20,29 @@ from .._samples import cases
 from ._reduction import Dims, dims_of, listed, numpy_names
 from .basic import OVER_DIMS, reduced_aval
 
+_counted = straight(np.count_nonzero)
+
 
 def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if x.itemsize == 2 and x.dtype in HALVES and type(x) is np.ndarray:
         x = nonzero_bits(x)
-    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
-        # the first False: a quarter of the cost, and the rest is not looked at
-        return x.item(x.argmin())
+    if dim is None and not keepdim and x.size and type(x) is np.ndarray:
+        if x.dtype.kind == "b":
+            # the first False: a quarter of the cost, and the rest is not looked at
+            return x.item(x.argmin())
+        if x.size <= FEW:
+            return _counted(x) == x.size
     return xp.all(x, dim, keepdims=keepdim)
 
 
 def _any(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
     if x.itemsize == 2 and x.dtype in HALVES and type(x) is np.ndarray:
         x = nonzero_bits(x)
-    if dim is None and not keepdim and x.dtype.kind == "b" and x.size and type(x) is np.ndarray:
-        return x.item(x.argmax())
+    if dim is None and not keepdim and x.size and type(x) is np.ndarray:
+        if x.dtype.kind == "b":
+            return x.item(x.argmax())
+        if x.size <= FEW:
+            return _counted(x) > 0
     return xp.any(x, dim, keepdims=keepdim)
 
 
@@ -169,7 +178,7 @@ def _count_nonzero(xp: Any, x: Any, *, dim: Any) -> Any:
         if x.dtype in HALVES:
             return np.count_nonzero(nonzero_bits(x))
         if x.dtype.kind in "biufc":
-            return np.count_nonzero(x if x.size < 4096 or x.dtype.kind == "b" else x != 0)
+            return _counted(x if x.size < 4096 or x.dtype.kind == "b" else x != 0)
     return xp.sum(x != 0, dim, np.int64)
 
 

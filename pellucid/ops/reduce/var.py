@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import numpy_cpu
+from ...arrays.formulas import planned
+from ...arrays.native import FEW, kernels
 from ...core import tracing
 from ...core.bind import wrap
 from ...core.display.refusals import Asked
@@ -49,6 +51,17 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
                 made = made / real(0)
     made = xp.sqrt(made) if root else made
     return made if kind.kind == "c" else made.astype(kind, copy=False)
+
+
+def _few(name: str) -> Any:
+    """What makes the function for few elements, which has the bits of the rule."""
+
+    def prepare(shape: Any, kind: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+        if math.prod(shape) > FEW:
+            return None
+        return kernels.pointwise.few.spread(name, shape, kind, dim, correction, keepdim)
+
+    return prepare
 
 
 _ONE_VALUE = "one value has no standard deviation: pass `unbiased=False` or use more values"
@@ -120,7 +133,7 @@ defop(
     "var",
     "input",
     expand=_expand_var,
-    forward=_var,
+    forward=planned(_few("var"), _var),
     vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (
         reduced_aval(x, dim=dim, keepdim=keepdim)[0],
@@ -169,7 +182,7 @@ defop(
     "std",
     "input",
     expand=_expand_var,
-    forward=_std,
+    forward=planned(_few("std"), _std),
     vjp={"input": _std_grad},
     jvp=_std_tangent,
     aval=lambda x, dim, correction, keepdim: (
@@ -292,12 +305,22 @@ def std(
 
 def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
     """An operation (spread, mean), which PyTorch's graph shows as one node."""
+    alone = _few(name)
+
+    def few(shape: Any, kind: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+        spread = alone(shape, kind, dim, correction, keepdim)
+        mean = spread and kernels.pointwise.few.function("mean", shape, kind, dim, keepdim)
+        return mean and (lambda x: (spread(x), mean(x)))
+
     one = defop(
         f"{name}_mean",
         "input",
-        forward=lambda xp, x, *, dim, correction, keepdim: (
-            forward(xp, x, dim=dim, correction=correction, keepdim=keepdim),
-            xp.mean(x, dim, keepdim),
+        forward=planned(
+            few,
+            lambda xp, x, *, dim, correction, keepdim: (
+                forward(xp, x, dim=dim, correction=correction, keepdim=keepdim),
+                xp.mean(x, dim, keepdim),
+            ),
         ),
         vjp={"input": gradient},
         aval=lambda x, dim, correction, keepdim: [
@@ -370,7 +393,8 @@ def var_mean(
     (tensor(1.), tensor(2.))
     """
     dims, correction = _spread_arguments("var_mean", input, dim, unbiased, correction)
-    if is_direct(input) and count(input._array.shape, dims) > correction:
+    few = input._array.size <= FEW
+    if not few and is_direct(input) and count(input._array.shape, dims) > correction:
         made = numpy_cpu.variance(input._array, dims, correction, keepdim)
         if made is not None and _well_held(made[0]):
             return wrap(made[0]), wrap(made[1])

@@ -79,3 +79,48 @@ def test_products_of_few_elements_are_those_of_matmul():
             for kind in (np.float32, np.float64):
                 left, right = x.astype(kind), y.astype(kind)
                 assert np.asarray(xp.matmul(left, right)).tobytes() == (left @ right).tobytes()
+
+
+def _spread(x, axis, correction, keepdims, root):
+    """The variance as NumPy computes it in float64, rounded once."""
+    wide, n = x.astype(np.float64), x.size if axis is None else x.shape[axis]
+    away = wide - np.asarray(np.add.reduce(wide, axis, None, None, True)) / np.float64(n)
+    made = np.add.reduce(away * away, axis, None, None, keepdims) / np.float64(n - correction)
+    return np.asarray(np.sqrt(made) if root else made).astype(x.dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["var", "std"])
+def test_spreads_have_the_bits_of_numpy_in_double(name, dtype):
+    served = 0
+    for shape, correction, keepdims in itertools.product(SHAPES, (0, 1, 1.5), (False, True)):
+        for axis in (None, *range(len(shape))):
+            made = few.spread(name, shape, np.dtype(dtype), axis, correction, keepdims)
+            if made is None:
+                continue
+            for x in _values(shape, dtype):
+                wanted = _spread(x, axis, correction, keepdims, name == "std")
+                got = made(x)
+                assert got.shape == wanted.shape and got.dtype == wanted.dtype
+                np.testing.assert_array_equal(got, wanted)
+                served += 1
+    assert served > 500 or not config.kernels
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_norms_and_means_have_the_bits_of_numpy(dtype):
+    rules = {
+        "norm": lambda x, *a: np.sqrt(np.add.reduce(x * x, *a)),
+        "taxicab": lambda x, *a: np.add.reduce(abs(x), *a),
+        "mean": lambda x, *a: np.add.reduce(x, *a),
+    }
+    for (name, rule), shape in itertools.product(rules.items(), SHAPES):
+        for axis in (None, *range(len(shape))):
+            made = few.function(name, shape, np.dtype(dtype), axis, False)
+            if made is None:
+                continue
+            for x in _values(shape, dtype):
+                wanted = np.asarray(rule(x, axis, None, None, False), dtype)
+                if name == "mean":
+                    wanted = wanted / dtype(x.size if axis is None else x.shape[axis])
+                np.testing.assert_array_equal(made(x), wanted)

@@ -219,8 +219,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     tensor([0.6931])
     """
     x = require_floating(input, "softplus_cpu")
-    kind = dtypes.float64 if x.dtype is dtypes.float64 else dtypes.float32
-    numbers = {
-        name: fitting(float(v), kind) for name, v in (("beta", beta), ("threshold", threshold))
-    }
-    return softplus_op.call(x, **numbers)
+    kind = dtypes.float64 if x._array.dtype.char == "d" else dtypes.float32
+    return softplus_op.call(
+        x, beta=fitting(float(beta), kind), threshold=fitting(float(threshold), kind)
+    )
