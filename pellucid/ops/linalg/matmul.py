@@ -480,14 +480,13 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     tensor([[3., 4.],
             [6., 8.]])
     """
-    for name, v in (
-        ("self", require_tensor(input, "outer")),
-        ("vec2", require_tensor(vec2, "outer", "vec2", 2)),
-    ):
-        if v._array.ndim != 1:
-            raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v._array.ndim}-D")
-    a, b = input._array, vec2._array
-    if a.dtype is b.dtype and a.dtype.kind == "f" and is_direct(input) and is_direct(vec2):
+    a = require_tensor(input, "outer")._array
+    b = require_tensor(vec2, "outer", "vec2", 2)._array
+    for name, v in (("self", a), ("vec2", b)):
+        if v.ndim != 1:
+            raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v.ndim}-D")
+    few = a.dtype is b.dtype and a.dtype.kind == "f" and a.size + b.size < numpy_cpu.LEAST_ROWS
+    if few and is_direct(input) and is_direct(vec2):
         return wrap(a[:, None] * b)
     return F.reshape(input, shape=(a.size, 1)) * vec2
 
