@@ -393,13 +393,21 @@ def forget(views: list[Any]) -> None:
 def _first_views(*args: Any) -> Tensor:
     global view_result
     if config.kernels and next(_count) >= MANY * (1 if native_code_runs() else 4):
-        classes = {
-            "Tensor": Tensor,
-            "Parameter": Parameter,
-            "Counter": VersionCounter,
-            "View": View,
-        }
-        view_result = view_maker(_view_result, forget, local, classes, LONG_CHAIN) or _view_result
+        view_result = (
+            view_maker(
+                _view_result,
+                forget,
+                local,
+                {
+                    "Tensor": Tensor,
+                    "Parameter": Parameter,
+                    "Counter": VersionCounter,
+                    "View": View,
+                },
+                LONG_CHAIN,
+            )
+            or _view_result
+        )
     return _view_result(*args)
 
 

@@ -41,7 +41,6 @@ from .tape import joined
 from .tensor import (
     FAST_TYPES,
     OutputSlot,
-    Parameter,
     Tensor,
     View,
     hand_out_copies,
@@ -169,9 +168,8 @@ def is_written_directly(t: Any) -> bool:
     """True for a plain tensor in order with data that wants no gradient and is no view, while
     nobody watches: a write to it is a write to its memory and a count.
     """
-    kind = type(t)
     return (
-        (kind is Tensor or kind is Parameter)
+        type(t) in FAST_TYPES
         and not state.slow
         and t._view is None is t._x
         and (t._ver is None or t._ver.borrowers is None)
