@@ -14,7 +14,7 @@ import numpy as np
 from .._pytree import tree_flatten, tree_map, tree_unflatten
 from ..api import transforms
 from ..core.bind import wrap
-from ..core.modes import enable_grad, local, no_grad
+from ..core.modes import enable_grad, inference_mode, local, no_grad
 from ..core.primitive import TENSORS as F
 from ..core.tape import walk
 from ..core.tensor import Tensor, set_requires_grad
@@ -39,7 +39,7 @@ def _fresh(x: Any, outer: bool) -> Tensor:
         with enable_grad():
             return F.alias(x)
     with no_grad():
-        y: Tensor = F.alias(x)
+        y: Tensor = wrap(x._array) if x.is_inference() else F.alias(x)
     y._view = None
     set_requires_grad(y, True, "only Tensors of floating point dtype")
     return y
@@ -142,6 +142,25 @@ def _recorded() -> Iterator[None]:
         local.transforms -= 1
 
 
+def _normal(x: Any) -> Any:
+    """A tensor of inference mode as one that has a place in graphs, in the same memory."""
+    return wrap(x._array) if type(x) is Tensor and x.is_inference() else x
+
+
+def _past_inference(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A transform that inference mode around it does not reach into: it needs graphs."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not local.inference:
+            return function(*args, **kwargs)
+        with inference_mode(False), no_grad():
+            args, kwargs = tree_map(_normal, (args, kwargs))
+            return function(*args, **kwargs)
+
+    return call
+
+
 # ---- reverse mode ----------------------------------------------------------------------------
 def grad_and_value(
     func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False
@@ -154,6 +173,7 @@ def grad_and_value(
     """
 
     @functools.wraps(func)
+    @_past_inference
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         outer = local.grad
         numbers = _check_argnums(argnums, len(args))
@@ -210,6 +230,7 @@ def grad(
     return wrapper
 
 
+@_past_inference
 def _vjp(
     func: Callable[..., Any], args: tuple[Any, ...], argnums: ArgNums | None, has_aux: bool
 ) -> Any:
@@ -298,6 +319,7 @@ def jvp(
     return _jvp(func, primals, tangents, None, strict, has_aux)
 
 
+@_past_inference
 def _jvp(
     func: Callable[..., Any],
     primals: Any,
@@ -431,6 +453,7 @@ def jacrev(
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
+    @_past_inference
     def wrapper(*args: Any) -> Any:
         numbers = _check_argnums(argnums, len(args))
         _refuse_complex("jacrev", tree_flatten(args)[0], "inputs")
@@ -475,6 +498,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
+    @_past_inference
     def wrapper(*args: Any) -> Any:
         numbers = _check_argnums(argnums, len(args))
         _refuse_complex("jacfwd", tree_flatten(args)[0], "inputs")

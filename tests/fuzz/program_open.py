@@ -46,11 +46,18 @@ REASONS = {
     "under vmap PyTorch counts dimensions that a sample has not": (
         "accepted IndexError Dimension out of range",
     ),
-    "of one element along a dimension the step to a next one counts in PyTorch: the same elements overlap in part": (
+    "of one element along a dimension the step to a next one counts in PyTorch, so that the same elements overlap in part": (
         "accepted RuntimeError unsupported operation some",
     ),
+    "views to which a write to their base gave a gradient are leaves in PyTorch until somebody asks": (
+        "accepted RuntimeError a leaf Variable",
+    ),
+    "autograd.grad() takes the gradients of samples under vmap": (
+        "accepted RuntimeError element of tensors",
+        "error class RuntimeError element of tensors",
+    ),
 }
-LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED, STEP = REASONS
+LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED, STEP, STALE, SAMPLES = REASONS
 RAISED = (HALF, OUTSIDE)  # met where the function raises
 
 
@@ -129,10 +136,18 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
 
     def same(a: Any, b: Any, exact: bool = False) -> str | None:
         arrays = all(hasattr(x, "strides") for x in (a, b))
-        alike = arrays and a.shape == b.shape and numpy_cpu.address(a) == numpy_cpu.address(b)
-        return STEP if alike and a.strides != b.strides else None
+        alike = arrays and numpy_cpu.address(a) == numpy_cpu.address(b)
+        return STEP if alike and numpy_cpu._steps(a) == numpy_cpu._steps(b) else None
 
     yield numpy_cpu, "overlaps", same
+    inplace = importlib.import_module("pellucid.core.inplace")
+    yield inplace, "reattach", lambda view: None if view._rg else STALE
+    transforms = importlib.import_module("pellucid.api.transforms")
+
+    def mapped(outputs: Any, *more: Any) -> str | None:
+        return SAMPLES if any(transforms.level_of(x) for x in outputs) else None
+
+    yield transforms, "_differentiate", mapped
     for name in ("logical_not_", "logical_and_", "logical_or_", "logical_xor_"):
         yield tensor.Tensor, name, lambda x, *others: LOGICAL if x.requires_grad else None
     yield importlib.import_module("pellucid.api.gradients"), "set_requires_grad", late

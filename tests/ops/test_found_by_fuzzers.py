@@ -254,7 +254,9 @@ def test_elements_are_not_written_over_what_is_read():
     x = torch.arange(2)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         x[[-1, 0]] = x[:1]
-    x[[-1, 0]] = x[1]
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x[[-1, 0]] = x[1]
+    x[[-1, 0]] = x[1].clone()
     assert x.tolist() == [1, 1]
 
 
@@ -433,3 +435,45 @@ def test_nothing_is_detached_in_place_in_inference_mode():
     with torch.inference_mode():
         assert x.detach_() is x and y.detach_() is y and y[:1].detach_().shape == (1,)
     assert x.requires_grad and y.requires_grad and not y.is_leaf
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_number_out_of_the_memory_that_positions_write_to_is_refused(grad):
+    def made():
+        x = torch.arange(3.0, requires_grad=grad)
+        return x * 1
+
+    zeros = torch.tensor([0, 0])
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x = made()
+        x[zeros] = x[1]
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x = made()
+        x.index_put_((zeros,), x[1], accumulate=True)
+    x = made()
+    x[torch.tensor([True, False, True])] = x[1]  # one value for all, read before
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_transforms_see_past_inference_mode():
+    func = torch.func
+    x = torch.arange(3.0)
+    sines = lambda t: t.sin().sum()
+    calls = (
+        lambda x: func.grad(sines)(x),
+        lambda x: func.grad_and_value(sines)(x),
+        lambda x: func.vjp(torch.sin, x)[1](x),
+        lambda x: func.vjp(lambda t: t[1:], x)[1](x[1:]),
+        lambda x: func.jvp(torch.sin, (x,), (x,)),
+        lambda x: func.jacrev(lambda t: t[1:] * t.sum())(x),
+        lambda x: func.jacfwd(lambda t: t[1:] * t.sum())(x),
+        lambda x: func.hessian(sines)(x),
+        lambda x: func.vmap(func.grad(torch.sin))(x),
+        lambda x: func.jacfwd(func.grad(sines))(x),
+    )
+    for call in calls:
+        wanted = call(x)
+        with torch.inference_mode():
+            for given in (x, x.clone()):
+                made = call(given)
+                torch.testing.assert_close(made, wanted)

@@ -341,8 +341,9 @@ def put_(
     a = x._array
     check_writable(x, name)
     tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
-    # the one value of a fill is read once, before anything is written
-    if name != "masked_scatter_" and values._array.ndim:
+    # the one value of a fill by a mask is read once, before anything is written
+    masked = len(tensors) == 1 and tensors[0]._array.dtype.kind == "b" and not accumulate
+    if name != "masked_scatter_" and (values._array.ndim or not masked):
         check_read(x, (values, *tensors), exact=True)
     if type(a) is ndarray and np.may_share_memory(a, values._array):
         values = F.clone(values)
