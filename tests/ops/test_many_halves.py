@@ -155,3 +155,15 @@ def test_casts_draws_and_largest_elements(kind):
         made, expected = rows.max(dim), rows.float().max(dim)
         torch.testing.assert_close(made.values.float(), expected.values, equal_nan=True)
         assert torch.equal(made.indices, expected.indices)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_a_gated_unit_is_rounded_once(name):
+    torch.manual_seed(0)
+    x = torch.randn(300, 8).to(getattr(torch, name))
+    exact = torch.nn.functional.glu(x.double()).to(x.dtype)
+    for f in (torch.nn.functional.glu, torch.compile(torch.nn.functional.glu)):
+        for _ in range(2):
+            made = f(x)
+            assert made.dtype is x.dtype
+            assert torch.equal(made, exact)

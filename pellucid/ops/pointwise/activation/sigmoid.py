@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ....arrays.halves import HALVES
+from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import titled
 from ....core.tensor import Tensor
@@ -139,4 +141,9 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise OperationError(f"Halving dimension must be even, but dimension {dim} is size {size}")
     require_floating(x, "glu_cpu")
     first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)
-    return titled(first * second.sigmoid(), "Glu", of=(x,), dim=dim)
+    if x._array.dtype not in HALVES:
+        made = first * second.sigmoid()
+    else:  # rounded once
+        wide = [F.cast(part, dtype=np.dtype(np.float32)) for part in (first, second)]
+        made = F.cast(wide[0] * wide[1].sigmoid(), dtype=x._array.dtype)
+    return titled(made, "Glu", of=(x,), dim=dim)
