@@ -74,3 +74,29 @@ def test_instance_norm_takes_statistics_of_any_type(kind, statistics, inputs):
         )
     for a, b in zip(*found, strict=True):
         assert a[-1] == b[-1] and a[:-1] == pytest.approx(b[:-1], abs=1e-3)
+
+
+OFTEN = {
+    "linalg.solve": ("e(2), o(2, 2)", "o(2), 'text'"),
+    "linalg.lstsq": ("o(3, 2), o(3, 2)", "o(2), 1.5"),
+    "masked_scatter": ("o(2), o(2) > 0, o(2)", "o(3), o(2) > 0, 'text'"),
+    "ormqr": ("o(2, 2), o(2), o(2, 2)", "o(2), [0], o(2, 2)"),
+    "rnn_tanh_cell": ("o(2, 2), o(2, 2), o(2, 2), o(2, 2)", "o(2), 'text', o(2, 2), o(2, 2)"),
+    "mm": ("o(2, 3), o(3, 2)", "o(2, 3), o(2, 3)"),
+}
+
+
+@pytest.mark.parametrize("path", OFTEN)
+def test_classes_come_before_values_in_functions_that_are_called_often(path):
+    def told(library):
+        function = library
+        for part in path.split("."):
+            function = getattr(function, part)
+        good, bad = OFTEN[path]
+        for _ in range(40):
+            eval(f"f({good})", {"f": function, "o": library.ones, "e": library.eye})
+        with pytest.raises((TypeError, RuntimeError)) as caught:
+            eval(f"f({bad})", {"f": function, "o": library.ones, "e": library.eye})
+        return type(caught.value).__name__, str(caught.value)
+
+    assert told(pellucid) == told(torch)
