@@ -485,16 +485,6 @@ def of_arguments(
     return told
 
 
-def _of_classes(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """What PyTorch says of the classes of arguments, which it reads before it looks at values; functions
-    that are called often read them only when something failed.
-    """
-    given = (*args, *kwargs.values())
-    firsts = (value[0] for value in given if type(value) in (list, tuple) and value)
-    plain = all(type(v).__module__ in _PLAIN_MODULES for v in (*given, *firsts))
-    return refuse(path, args, kwargs)[0] if plain and refuse is not None else None
-
-
 def admit(calls: Any, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuse a call of a public function whose arguments PyTorch does not take.
 
@@ -598,11 +588,9 @@ def retried(
         if fit is not None and isinstance(error, _NOT_OF_VALUES):
             again = fit(calls.path, args, kwargs)
         if again is None:
-            told = (
-                None if isinstance(error, _NOT_OF_VALUES) else _of_classes(calls.path, args, kwargs)
-            )
-            if told is not None:
-                raise ArgumentTypeError(told) from None
+            if not isinstance(error, _NOT_OF_VALUES):
+                # classes come before values; in a call that is made often nobody looked at them
+                admit(type(calls)(calls.path), (), args, kwargs)
             raise of_arguments(error, calls.path, args, kwargs)
     finally:
         del error  # its traceback has this frame: what the frames hold would live until collected
