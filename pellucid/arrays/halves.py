@@ -48,8 +48,10 @@ def _conversion(source: Any, wanted: Any) -> Any:
 
 
 def converted(x: Any, kind: Any) -> Any:
-    """`x.astype(kind)`, always a new array."""
+    """`x.astype(kind)`, always a new array, which lies in memory as the result of an operation."""
     source = x.dtype
+    if type(x) is np.ndarray and 0 in x.strides and x.size:
+        x = _filled(x)
     if (source in HALVES or kind in HALVES) and x.size > FEW and type(x) is np.ndarray:
         if kind == _BF16 and source == _F64:  # as NumPy's conversion, which goes through float32
             x, source = x.astype(_F32), _F32
@@ -63,6 +65,16 @@ def converted(x: Any, kind: Any) -> Any:
     if kind == _E4M3 and source != kind:  # it has no infinity: what is too large is the largest
         x = np.clip(x.astype(_F32), -448, 448)
     return x.astype(kind)
+
+
+def _filled(x: np.ndarray) -> np.ndarray:
+    """An expanded array with elements of its own. NumPy's copy takes steps of 0 for the smallest
+    ones, and lays those dimensions innermost; its iterator leaves them where they are.
+    """
+    operands = ("readonly",), ("writeonly", "allocate")
+    made: np.ndarray = np.nditer((x, None), op_flags=operands).operands[1]
+    made[...] = x
+    return made
 
 
 def nonzero_bits(x: np.ndarray) -> Any:

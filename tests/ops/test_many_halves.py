@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid.arrays.halves import converted
 
 F = torch.nn.functional
 
@@ -167,3 +168,24 @@ def test_a_gated_unit_is_rounded_once(name):
             made = f(x)
             assert made.dtype is x.dtype
             assert torch.equal(made, exact)
+
+
+@pytest.mark.parametrize("kind", (torch.bfloat16, torch.float16, torch.float32, torch.bool))
+def test_results_of_expanded_tensors_lie_as_pytorchs(kind):
+    one = torch.tensor([[0.0, 1.0, -2.0, 3.0, 5.0]]).to(kind)
+    tests = [torch.isreal, torch.signbit, torch.isposinf, torch.isneginf, torch.isnan]
+    calls = [torch.relu, torch.erf, torch.rsqrt, F.gelu, F.silu, F.hardswish, torch.sinc]
+    for x, strides in (
+        (one.expand(4, 5), (5, 1)),
+        (one.t().expand(5, 4), (4, 1)),
+        (one.expand(3, 5).t(), (3, 1)),
+        (one[:, None].expand(2, 3, 5), (15, 5, 1)),
+        (one.expand(60, 5), (5, 1)),
+    ):
+        for f in tests + (calls if kind.is_floating_point else []):
+            made, alone = f(x), f(x.contiguous())
+            assert made.stride() == strides, f
+            assert torch.equal(made.nan_to_num(), alone.nan_to_num()), f
+        # as an operation without a public function of its own has it
+        if kind.is_floating_point:
+            assert converted(x._array, np.dtype("f4")).strides == tuple(4 * s for s in strides)

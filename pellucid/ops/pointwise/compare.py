@@ -194,16 +194,14 @@ def _predicate(
 
 
 def _isreal(xp: Any, x: Any) -> Any:
-    return xp.equal(x.imag, 0) if x.dtype.kind == "c" else xp.ones_like(x, dtype=bool)
+    return xp.equal(x.imag, 0) if x.dtype.kind == "c" else xp.logical_or(x, True)
 
 
 def _infinite(name: str, sign: int) -> Any:
     def forward(xp: Any, x: Any) -> Any:
         if x.dtype.kind == "c":
             raise DtypeError(f"{name} does not support complex inputs.")
-        return (
-            xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.zeros_like(x, dtype=bool)
-        )
+        return xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.logical_and(x, False)
 
     return forward
 
@@ -267,7 +265,7 @@ def _signbit(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         raise UnsupportedError("signbit is not implemented for complex tensors.")
     if x.dtype.kind == "b":
-        return xp.zeros_like(x)
+        return xp.logical_and(x, False)
     return xp.signbit(x) if x.dtype.kind in "fV" else xp.less(x, 0)
 
 
