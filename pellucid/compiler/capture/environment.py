@@ -34,10 +34,10 @@ from ...core.tensor import Tensor
 from ...nn.modules._hooks import global_hooks
 from ...nn.modules._tables import HOOKS, MEMBERS
 from ...nn.modules.module import Module
-from ...optim.optimizer import HOOK_TABLES, Optimizer
+from ...optim.optimizer import HOOK_TABLES, Optimizer, _global_post_hooks, _global_pre_hooks
 from ..trace.arrays import bounds, memory_of
 from ..trace.watch import OWN, is_ours, module_of
-from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks
+from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks, hooks_of
 from .structure import members
 from .witness import GLOBAL, OPTION, Witness, loaded
 
@@ -347,6 +347,8 @@ class CapturedEnvironment:
                 self.gradients.append((weakref.ref(found), t))
         if t._rg and id(t) not in self.given:
             self._edges[self._at].append(Edge(None, TensorHooks(t, path), None))
+            for hook in hooks_of(t):
+                self._reach(hook, f"a hook on {path}")
         if t._view is not None:
             self._reach(t._view.base, f"{path}._base")
 
@@ -360,10 +362,10 @@ class CapturedEnvironment:
                 for k, v in list(value.items()):
                     self._slot("item", value, k, v, f"{path}.{k}")
             elif name in HOOKS:
-                if "state_dict" not in name:
-                    self._guard("keys", value, None, [*value], f"{path}.{name}")
-                    for hook in list(value.values()):
-                        self._reach(hook, f"{path}.{name}")
+                called = next((w for w in ("load_state_dict", "state_dict") if w in name), None)
+                self._guard("keys", value, None, [*value], f"{path}.{name}", name=called)
+                for hook in list(value.values()):
+                    self._reach(hook, f"{path}.{name}", called)
             else:
                 self._slot("attr", m, name, value, f"{path}.{name}", name)
         self._guard("keys", m.__dict__, None, [*m.__dict__], path)
@@ -533,7 +535,9 @@ class CapturedEnvironment:
         self._guard("attr", o, "state", o.state, f"{path}.state", True)
         self._state(o, path)
         for hooks in ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks"):
-            self._length(getattr(o, hooks), f"{path}.{hooks}")
+            self._reach(getattr(o, hooks), f"{path}.{hooks}")
+        for table in (_global_pre_hooks, _global_post_hooks):
+            self._reach(table, "hooks of all optimizers")
 
     def _state(self, o: Optimizer, path: str) -> None:
         start = len(self._edges[self._at])
