@@ -20,7 +20,7 @@ from numpy import ndarray
 from ..arrays import numpy_cpu
 from ..arrays.numpy_cpu import as_array, namespace_of
 from ..errors import GraphError, OperationError, returned_nothing
-from ..shapes import broadcast_shapes
+from ..shapes import broadcast_shapes, check_inplace_shape
 from . import observe, source
 from .bind import wrap
 from .callers import tensor_of
@@ -418,7 +418,8 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         try:
             held._array += g
         except ValueError:  # the leaf's data has another shape since
-            broadcast_shapes(held._array.shape, g.shape)
+            shape = held._array.shape
+            check_inplace_shape(shape, broadcast_shapes(shape, g.shape))
             raise
     if extra is not None:
         if isinstance(posted, Tensor):

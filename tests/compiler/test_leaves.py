@@ -300,3 +300,38 @@ def test_gradients_with_a_graph_keep_it_when_another_backward_adds_to_them():
             warnings.simplefilter("ignore")
             step(torch.ones(2))
         assert p.grad.grad_fn is not None
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ((1, 2), (3, 2), "output with shape [1, 2] doesn't match the broadcast shape [3, 2]"),
+        ((), (2,), "output with shape [] doesn't match the broadcast shape [2]"),
+        ((2, 2), (3, 2), "The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0"),
+        ((3, 2), (1, 2), None),
+        ((3, 2), (2,), None),
+    ],
+)  # fmt: skip
+def test_a_gradient_that_meets_one_of_another_shape(first, second, said, compiled):
+    p = torch.nn.Parameter(torch.zeros(first))
+
+    def step():
+        p.sum().backward()
+
+    called = torch.compile(step) if compiled else step
+
+    def run(data):
+        p.data = data
+        called()
+
+    run(torch.ones(first))
+    if said is None:
+        run(torch.ones(second))
+        assert p.grad.tolist() == torch.full(first, 2.0).tolist()
+        return
+    with pytest.raises(RuntimeError) as caught:
+        run(torch.ones(second))
+    assert str(caught.value) == said
+    assert p.grad.tolist() == torch.ones(first).tolist()

@@ -179,9 +179,14 @@ class TracedBackwardPass(BackwardPass):
         held = leaf._grad
         if held is None:
             leaf._grad = (make_tensor if local.inference else wrap)(self.own(g, leaf._array))
-        elif held._rg or held._array.dtype != g.dtype or held.is_inference():
+        elif (
+            held._rg
+            or held._array.dtype != g.dtype
+            or held._array.shape != g.shape
+            or held.is_inference()
+        ):
             self.tracer.refuse(
-                "a gradient is accumulated into one that requires grad, of another dtype, or of inference mode"
+                "a gradient is accumulated into one that requires grad, of another dtype or shape, or of inference mode"
             )
             accumulate(leaf, g, False)
             return
