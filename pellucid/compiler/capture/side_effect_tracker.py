@@ -118,6 +118,11 @@ class WatchedList:
     def take(self) -> None:
         """Put the list back, with what was appended."""
         proxy, real = self.proxy, self.place.holder
+        # functions in C, such as `heapq.heappush`, change a list past its methods
+        wanted = [*map(id, real), *map(id, proxy.added)]
+        if getattr(real, "maxlen", None) is not None:
+            wanted = wanted[max(len(wanted) - real.maxlen, 0) :]
+        proxy.looked |= [*map(id, kind_iter(proxy))] != wanted
         for p in self.places:
             if p.now() is proxy:
                 p.set(real)

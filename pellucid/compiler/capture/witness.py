@@ -102,10 +102,24 @@ _OF_THE_SYSTEM = {
     "kill": "sends a signal",
 }
 _SYSTEM_MODULES = ("posix", "nt", "_socket", "_posixsubprocess")
+# Functions in C of the standard library that change what is not theirs.
+_OF_THE_LIBRARY = {
+    "start_new_thread": ("starts a thread", "_thread"),
+    "start_joinable_thread": ("starts a thread", "_thread"),
+    "dump": ("writes to a file", "_pickle"),
+    "load": ("reads a file", "_pickle"),
+    **dict.fromkeys(("writerow", "writerows"), ("writes to a file", "_csv")),
+    **dict.fromkeys(("put", "put_nowait", "get", "get_nowait"), ("uses a queue", "_queue")),
+    **dict.fromkeys(
+        ("setrecursionlimit", "setswitchinterval", "settrace", "setprofile"),
+        ("changes the interpreter", "sys"),
+    ),
+}
 # What a call of such a name does, and the modules whose function of that name it is.
 _IMPURE = {
     **{name: (what, _IMPURE_MODULES) for name, what in IMPURE.items()},
     **{name: (what, _SYSTEM_MODULES) for name, what in _OF_THE_SYSTEM.items()},
+    **{name: (what, (module,)) for name, (what, module) in _OF_THE_LIBRARY.items()},
 }
 
 # With one of these, code reads attributes that it does not name; with one of those, unless the name
