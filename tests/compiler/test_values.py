@@ -8,6 +8,7 @@ import datetime
 import json
 import math
 import operator
+import statistics
 import struct
 import types
 import warnings
@@ -277,3 +278,36 @@ def test_an_error_of_the_users_is_raised_once_and_as_it_is():
     with pytest.raises(TypeError, match=r"object of type 'float' has no len\(\)"):
         torch.compile(step)(FLOATS[0])
     assert len(calls) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly", "ignore:.*stays in Python")
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda n: type(n) is float,
+        lambda n: type(n) in (int, float),
+        lambda n: {float: "a"}.get(type(n), "b"),
+        lambda n: type(n)(3),
+        lambda n: type(n) is float,
+        lambda n: (isinstance(n, float), type(n).__name__),
+        lambda n: statistics.mean([n, n]),
+        lambda n: statistics.stdev([n, n]),
+        lambda n: list(map(type, [n])),
+    ],
+)
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_type_of_a_number_that_is_read(ask, whole):
+    x, found = torch.arange(3.0), []
+
+    def step(k):
+        total = (x * k).sum()
+        n = int(total) if whole else total.item()
+        found.append(ask(n))
+        return x * k
+
+    run = torch.compile(step)
+    for k in (1.0, 2.0, 3.0, 2.0):
+        torch.testing.assert_close(run(k), x * k)
+    want = [ask(3 * int(k) if whole else 3 * k) for k in (1.0, 2.0, 3.0, 2.0)]
+    assert found == want
+    assert [*map(type, found)] == [*map(type, want)]

@@ -36,10 +36,10 @@ from ...nn.modules._tables import HOOKS, MEMBERS
 from ...nn.modules.module import Module
 from ...optim.optimizer import HOOK_TABLES, Optimizer, _global_post_hooks, _global_pre_hooks
 from ..trace.arrays import bounds, memory_of
-from ..trace.watch import OWN, is_ours, module_of
+from ..trace.watch import OWN, is_ours, is_own, module_of
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks, hooks_of
 from .structure import members
-from .witness import GLOBAL, OPTION, Witness, loaded
+from .witness import GLOBAL, OPTION, Witness, compares_types, loaded
 
 LIMIT = 50_000  # objects looked at
 ARGUMENTS = -1  # where the arguments hang, which may be others at each call
@@ -634,6 +634,10 @@ class CapturedEnvironment:
             for name, value in names.items()
             if isinstance(value, types.ModuleType)
         }
+
+    def compares_types(self) -> bool:
+        """Whether some of the user's code may compare types, for which a watched number is none."""
+        return any(compares_types(code) for code, _ in self._codes if not is_own(code.co_filename))
 
     def words(self) -> set[str]:
         """The names of attributes that objects other than tensors have."""

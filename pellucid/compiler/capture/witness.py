@@ -199,6 +199,26 @@ def makes_names(code: CodeType) -> bool:
     )
 
 
+@functools.lru_cache(maxsize=512)
+def compares_types(code: CodeType) -> bool:
+    """Whether code does more with `type(x)` than to show its name.
+
+    >>> compares_types((lambda x: type(x) is float).__code__)
+    True
+    >>> compares_types((lambda x: type(x).__name__).__code__)
+    False
+    """
+    skipped = ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")
+    rest = [i for i in dis.get_instructions(code) if i.opname not in skipped]
+    for k, i in enumerate(rest):
+        if i.opname in _LOADS and i.argval == "type":
+            operand, call, then = (*rest[k + 1 : k + 4], i, i, i)[:3]
+            named = operand.argval == "self" or then.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            if not (call.opname.startswith("CALL") and named):
+                return True
+    return False
+
+
 def _names_a_constant(rest: list[dis.Instruction]) -> bool:
     """Whether the instructions after the load of `getattr` load operands, the second of them a
     string, and call it with them.

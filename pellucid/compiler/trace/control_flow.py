@@ -74,7 +74,7 @@ class ControlFlow(Recording):
         if made is None:
             self.refuse("the step reads a tensor's value as a number")
             return value
-        return made
+        return made.observe() if self.compares_types() else made
 
     def number_given(self, value: Any) -> Any:
         """A number among the arguments, which may be another one at each call, watched."""

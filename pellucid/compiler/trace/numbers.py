@@ -38,6 +38,15 @@ class Read:
         __rpow__: ClassVar[Callable[..., Any]]
         __rdivmod__: ClassVar[Callable[..., Any]]
 
+    def __new__(cls, plain: Any, *parts: Any) -> Any:
+        if parts:
+            return object.__new__(cls)
+        # `type(x)(other)`, as in the module statistics
+        tracer = tracing.tracer()
+        if tracer is not None:
+            tracer.refuse("the step makes numbers of the type of one that it reads from a tensor")
+        return float(plain)
+
     def __init__(
         self,
         plain: Any,

@@ -90,6 +90,7 @@ class Tracer(ControlFlow, Events, Communication):
         self.resolve = environment.name_of
         # the array of a tensor into whose memory another array looks
         self.holder = environment.holder_of
+        self.compares_types = environment.compares_types
         # whether a value that decides something, which splits the program, is refused
         self.whole = whole
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
