@@ -40,6 +40,7 @@ class Recording:
     begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]
     changed: Callable[[], bool]
     changes: Any
+    compares_types: Callable[[], bool]
     cleared: set[int]
     computed: list[NumberInput]
     count: int
