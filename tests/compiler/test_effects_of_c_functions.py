@@ -2,6 +2,7 @@
 compiled step, or the step is not compiled.
 """
 
+import copy
 import csv
 import heapq
 import io
@@ -99,3 +100,31 @@ def test_a_full_deque_still_takes_what_a_compiled_step_appends():
         run(torch.full((2,), float(k)))
     assert [v.item() for v in losses] == [10.0, 12.0, 14.0]
     assert sum(version.hits for version in run.versions) > 3
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda log, few: (type(log) is list, type(few) is deque),
+        lambda log, few: (log.__class__ is list, few.__class__.__name__),
+        lambda log, few: pickle.loads(pickle.dumps((log, few))),
+        lambda log, few: (isinstance(log, list), [*log], list(reversed(few))),
+        lambda log, few: copy.deepcopy((log, few)),
+    ],
+)
+def test_a_list_that_grows_is_a_list(ask):
+    found = []
+    for compiled in (False, True):
+        log, few, seen, x = [], deque(maxlen=3), [], torch.arange(3.0)
+
+        def step(k, log=log, few=few, seen=seen, x=x):
+            log.append(k)
+            few.append(k)
+            seen.append(ask(log, few))
+            return x * k
+
+        run = torch.compile(step) if compiled else step
+        for k in range(6):
+            run(float(k))
+        found.append((seen, log, few))
+    assert repr(found[0]) == repr(found[1])

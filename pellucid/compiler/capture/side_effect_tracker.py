@@ -90,11 +90,23 @@ def _log(kind: type) -> type:
         for name in dir(kind)
         if name not in free and callable(getattr(kind, name))
     }
-    return type(
-        kind.__name__,
-        (kind,),
-        body | {"__init__": init, "append": append, "extend": extend, "__iadd__": iadd},
-    )
+
+    def reduce(self: Any, protocol: Any = None) -> Any:
+        """A plain one in a pickle."""
+        self.looked = True
+        held = [*kind_iter(self)]
+        return kind, ((held, self.maxlen) if kind is deque else (held,))  # type: ignore[attr-defined]
+
+    methods = {
+        "__init__": init,
+        "__class__": property(lambda self: kind),
+        "__reduce_ex__": reduce,
+        "__reduce__": reduce,
+        "append": append,
+        "extend": extend,
+        "__iadd__": iadd,
+    }
+    return type(kind.__name__, (kind,), body | methods)
 
 
 LOGS: dict[type, Any] = {list: _log(list), deque: _log(deque)}
@@ -346,6 +358,8 @@ class SideEffectTracker:
             if g.kind == "len" and type(g.holder) in LOGS and isinstance(g.holder, (list, deque)):
                 if key in self.inputs:
                     continue
+                if self.environment.compares_types():  # for which a watched list is none
+                    self._refuse(g, witness, "in code that compares types")
                 found.append(Growing(g.holder, g.path))
                 continue
             now = g.now()
