@@ -95,7 +95,7 @@ def _log(kind: type) -> type:
         """A plain one in a pickle."""
         self.looked = True
         held = [*kind_iter(self)]
-        return kind, ((held, self.maxlen) if kind is deque else (held,))  # type: ignore[attr-defined]
+        return kind, ((held, self.maxlen) if kind is deque else (held,))
 
     methods = {
         "__init__": init,

@@ -95,6 +95,7 @@ class _Tracing(Leaving):
             self.function, self.args, self.kwargs, self.places, self.logs
         )
         tracer = self.tracer = Tracer(environment, whole)
+        tracer.compares_types = environment.compares_types
         leaves = {id(t): t for t in environment.found}
         leaves.update((id(t), t) for t in tensors)
         earlier = tracer.earlier = Earlier(leaves, environment)

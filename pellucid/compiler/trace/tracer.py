@@ -90,7 +90,6 @@ class Tracer(ControlFlow, Events, Communication):
         self.resolve = environment.name_of
         # the array of a tensor into whose memory another array looks
         self.holder = environment.holder_of
-        self.compares_types = environment.compares_types
         # whether a value that decides something, which splits the program, is refused
         self.whole = whole
         self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
@@ -105,6 +104,8 @@ class Tracer(ControlFlow, Events, Communication):
         self.began = 0  # nodes recorded before this number belong to the caller's graph
         # whether the call has changed what it can reach in Python
         self.changed: Callable[[], bool] = lambda: False
+        # whether code that the call can reach compares types
+        self.compares_types: Callable[[], bool] = lambda: False
         # whether those are not gone through: else a backward that comes to one is refused
         self.outside = False
         self.contents: dict[Buffer, ndarray] = {}  # of constants
