@@ -336,3 +336,61 @@ def test_a_gradient_that_a_result_keeps_comes_with_it():
             y = compiled(torch.ones(3, requires_grad=True))
             assert y.grad is not None and y.retains_grad is (f is retained)
             assert f is given or kept["y"] is y
+
+
+class TaggedList(list):
+    def __init__(self, *items):
+        list.__init__(self, items)
+        self.tag = 1
+
+
+class OfSize(dict):
+    def __init__(self, size):
+        self.size = size
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda y: TaggedList(y, 1),
+        lambda y: (lambda held: (held.update(a=y), held)[1])(OfSize(5)),
+        lambda y: (y, collections.Counter("aab")),
+        lambda y: collections.Counter({"loss": 2}),
+        lambda y: (lambda held: (held["a"].append(y), held)[1])(collections.defaultdict(list)),
+        lambda y: collections.OrderedDict([("z", y), ("a", 1)]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*stays in Python")
+@pytest.mark.parametrize("where", ["returned", "appended"])
+def test_containers_whose_constructors_take_other_things(make, where):
+    found = []
+    for compiled in (False, True):
+        kept = []
+
+        def step(x, kept=kept):
+            made = make(x * 2)
+            if where == "returned":
+                return made
+            kept.append(made)
+            return x
+
+        run = torch.compile(step) if compiled else step
+        results = [run(torch.full((2,), k)) for k in (1.0, 2.0, 3.0, 4.0)]
+        every = results if where == "returned" else kept
+        found.append([(repr(v), type(v), getattr(v, "__dict__", None)) for v in every])
+        for value in every:
+            if isinstance(value, collections.defaultdict):
+                assert value["none"] == []
+    assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("kind", [type("Held", (dict,), {}), type("Held", (list,), {})])
+def test_a_container_with_a_tensor_as_attribute(kind):
+    def step(x):
+        made = kind()
+        made.loss = x.sum()
+        return made
+
+    run = torch.compile(step)
+    assert [run(torch.full((3,), k)).loss.item() for k in (1.0, 2.0, 3.0)] == [3.0, 6.0, 9.0]

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import gc
 import itertools
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Container, Iterator
 from types import CellType, SimpleNamespace
 from typing import Any
@@ -55,6 +56,16 @@ def with_members(value: Any, held: dict[str, Any]) -> Any:
     return made
 
 
+def _holds_more(value: Any) -> bool:
+    """Whether a container's attributes hold more than plain values: they are not gone through."""
+    held = getattr(value, "__dict__", None)
+    return (
+        bool(held)
+        and fields_of(class_of(value)) is None
+        and any(type(v) not in PLAIN for v in vars(value).values())
+    )
+
+
 def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None = None) -> Any:
     """A hashable description of a nested argument or result; its tensors are appended to `found`.
 
@@ -73,6 +84,8 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
                 return ("again", k)
         found.append(value)
         return ("tensor", len(found) - 1)
+    if isinstance(value, (tuple, list, dict)) and _holds_more(value):
+        return ("object", Same(value))
     if isinstance(value, tuple):
         return (type(value), *[flatten(v, found, new) for v in value])
     if isinstance(value, list):
@@ -263,6 +276,18 @@ def _of_records(kind: type) -> bool:
     )
 
 
+def _same_kind(value: Any) -> Any:
+    """An empty list or dictionary of the class of `value`, with its attributes; its constructor may
+    take other things than the items.
+    """
+    made: Any = type(value).__new__(type(value))
+    if isinstance(value, defaultdict):
+        made.default_factory = value.default_factory
+    if hasattr(value, "__dict__"):
+        made.__dict__.update(vars(value))
+    return made
+
+
 def rebuild(
     value: Any,
     place: Callable[[Any], Any],
@@ -286,13 +311,23 @@ def rebuild(
         parts = [rebuild(v, place, new, kept) for v in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, list):
-        return [rebuild(v, place, new, kept) for v in value]
+        parts = [rebuild(v, place, new, kept) for v in value]
+        if type(value) is list:
+            return parts
+        made = _same_kind(value)
+        list.extend(made, parts)
+        return made
     if isinstance(value, dict):
         names = fields_of(class_of(value))
         held = {k: rebuild(v, place, new, kept) for k, v in value.items()}
         # results of transformers are both: their classes take fields by name faster than pairs
-        named = names is not None and held.keys() <= set(names)
-        return type(value)(**held) if named else type(value)(held.items())
+        if names is not None and held.keys() <= set(names):
+            return type(value)(**held)
+        if type(value) is dict or isinstance(value, OrderedDict):
+            return type(value)(held.items())
+        made = _same_kind(value)
+        dict.update(made, held)
+        return made
     if (own := members(value)) is not None:
         return with_members(value, {name: rebuild(v, place, new, kept) for name, v in own.items()})
     if new is not None and new(value):
