@@ -280,7 +280,8 @@ def _same_kind(value: Any) -> Any:
     """An empty list or dictionary of the class of `value`, with its attributes; its constructor may
     take other things than the items.
     """
-    made: Any = type(value).__new__(type(value))
+    kind: Any = type(value)
+    made = kind.__new__(kind)
     if isinstance(value, defaultdict):
         made.default_factory = value.default_factory
     if hasattr(value, "__dict__"):
