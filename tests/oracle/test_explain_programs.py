@@ -26,6 +26,7 @@ MISSING = {
     "set-to-none",
 }
 ZERO = {"dead-relu", "saturation", "masked", "times-zero", "cancels", "hook"}
+FAILING = {"overwritten-a loss whose backward failed"}  # asked about after the error
 ZEROED = {"through-integer-round", "set-to-none-to zero"}  # zeros in place of None
 
 
@@ -55,12 +56,17 @@ def test_the_symptom(name):
     if expression is None:
         assert error is not None
         return
+    if name in FAILING:
+        assert isinstance(error, RuntimeError)
+        return
     assert error is None, error
     try:
         value = value_of(expression, names)
     except NameError:
         pytest.skip("the variable is a function's")
     except AttributeError:  # a Python number has no gradient either
+        value = None
+    if isinstance(value, float):  # a Python number has no gradient either
         value = None
     if cause in MISSING and name not in ZEROED:
         assert value is None
