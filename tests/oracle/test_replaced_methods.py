@@ -186,5 +186,6 @@ def test_layers(layer, shapes):
         m.manual_seed(0)
         made = eval(f"m.nn.{layer}", {"m": m})
         inputs = [m.tensor([1, 2]) if s is None else m.rand(s, requires_grad=True) for s in shapes]
-        names.append(seen(m, [lambda made=made, inputs=inputs: made(*inputs)]))
+        calls = [lambda made=made, inputs=inputs: made(*inputs)]
+        names.append(seen_on_pytorch(calls) if m is torch else seen(m, calls))
     assert_no_more_is_seen(*names)
