@@ -311,3 +311,60 @@ def test_the_type_of_a_number_that_is_read(ask, whole):
     want = [ask(3 * int(k) if whole else 3 * k) for k in (1.0, 2.0, 3.0, 2.0)]
     assert found == want
     assert [*map(type, found)] == [*map(type, want)]
+
+
+class Kinds:
+    """Methods that compare types, of which a step calls one, or none."""
+
+    def __init__(self):
+        self.found = []
+
+    def direct(self, n):
+        self.found.append(type(n) is float)
+
+    def through(self, n):
+        self.direct(n)
+
+    def plain(self, n):
+        self.found.append(n > 5)
+
+
+@pytest.mark.filterwarnings("ignore:.*stays in Python")
+@pytest.mark.parametrize("name", ["direct", "through", "plain"])
+def test_the_type_of_a_number_in_a_method(name):
+    x, kinds = torch.arange(3.0), Kinds()
+
+    def direct(k):
+        y = x * k
+        kinds.direct(y.sum().item())
+        return y
+
+    def through(k):
+        y = x * k
+        kinds.through(y.sum().item())
+        return y
+
+    def plain(k):
+        y = x * k
+        kinds.plain(y.sum().item())
+        return y
+
+    run = torch.compile({"direct": direct, "through": through, "plain": plain}[name])
+    for k in (1.0, 2.0, 3.0):
+        run(k)
+    assert kinds.found == ([False, True, True] if name == "plain" else [True] * 3)
+
+
+def test_a_method_that_no_code_names_does_not_count():
+    x, kinds = torch.arange(3.0), Kinds()
+
+    class Step:
+        def unused(self, n):
+            return type(n) is float
+
+        def step(self, k):
+            return (x * k).sum().item(), kinds is None
+
+    run = torch.compile(Step().step)
+    assert [run(k)[0] for k in (1.0, 2.0, 3.0)] == [3.0, 6.0, 9.0]
+    assert run.versions

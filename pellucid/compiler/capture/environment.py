@@ -116,6 +116,7 @@ class CapturedEnvironment:
         # on attributes that code which ran stores to, and does not read
         self.stored: list[Guard] = []
         self._at = 0  # the object whose surroundings are being written down
+        self._entry = _name(function).rpartition(".")[2]  # the function's own name
         self._reach(function, _name(function))
         self._at = ARGUMENTS
         for k, a in enumerate(args):
@@ -636,8 +637,19 @@ class CapturedEnvironment:
         }
 
     def compares_types(self) -> bool:
-        """Whether some of the user's code may compare types, for which a watched number is none."""
-        return any(compares_types(code) for code, _ in self._codes if not is_own(code.co_filename))
+        """Whether some of the user's code may compare types, for which a watched number is none: the
+        function itself, functions that it can reach, and their methods that some of these name.
+        """
+        rest = {code for code, _ in self._codes if not is_own(code.co_filename)}
+        names, called = {self._entry}, rest if any(map(compares_types, rest)) else set()
+        while called:
+            called = {code for code in rest if _called_as(code) in (None, *names)}
+            if any(map(compares_types, called)):
+                return True
+            rest -= called
+            for code in called:
+                names.update(code.co_names, [c for c in code.co_consts if type(c) is str])
+        return False
 
     def words(self) -> set[str]:
         """The names of attributes that objects other than tensors have."""
@@ -698,6 +710,17 @@ class CapturedEnvironment:
             if id(code) in used:
                 wanted.setdefault(id(names), (names, set()))[1].update(loaded(code) - names.keys())
         return [Absent(g, frozenset(n), "the globals") for g, n in wanted.values() if n]
+
+
+def _called_as(code: types.CodeType) -> str | None:
+    """The name by which code calls a method of a class; None for functions, which others may hold,
+    and for methods that are called without their names.
+    """
+    owner, _, name = code.co_qualname.rpartition(".")
+    if name in ("__init__", "__new__", "__post_init__"):
+        return owner.rpartition(".")[2]
+    unnamed = name.startswith("__") or name == "forward"
+    return None if unnamed or not owner or owner.endswith("<locals>") else name
 
 
 def _begun(
