@@ -13,14 +13,7 @@ import numpy as np
 from .. import dtypes, shapes
 from ..arrays.layout import laid_alike, own_memory
 from ..arrays.meta import MetaArray
-from ..arrays.numpy_cpu import (
-    NAMESPACES,
-    address,
-    lend,
-    namespace_of,
-    owner,
-    with_known_dtype,
-)
+from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
 from ..arrays.sparse.array import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general

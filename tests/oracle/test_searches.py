@@ -28,6 +28,15 @@ def test_two_dtypes(first, second):
     assert told(pellucid, f) == told(torch, f)
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_whole_numbers_are_rounded_to_two_bytes(name):
+    def f(m):
+        edges = m.tensor([256.0, 258.0, 2048.0, 2050.0]).to(getattr(m, name))
+        return m.searchsorted(edges, m.tensor([257, 2049, 2051, 4097]))
+
+    assert told(pellucid, f) == told(torch, f)
+
+
 @pytest.mark.parametrize("number", [1, 1.5, True, -1, 2**40, 1e9])
 @pytest.mark.parametrize("name", NAMES.split())
 def test_numbers(name, number):

@@ -175,6 +175,12 @@ def loaded(code: CodeType) -> frozenset[str]:
     return frozenset([i.argval for i in dis.get_instructions(code) if i.opname in _LOADS])
 
 
+def _steps(code: CodeType) -> list[dis.Instruction]:
+    """The instructions that do something, which stand next to each other in every Python."""
+    skipped = ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")
+    return [i for i in dis.get_instructions(code) if i.opname not in skipped]
+
+
 @functools.lru_cache(maxsize=512)
 def makes_names(code: CodeType) -> bool:
     """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not
@@ -189,11 +195,7 @@ def makes_names(code: CodeType) -> bool:
         return True
     if _BY_NAME.isdisjoint((*code.co_names, *code.co_freevars)):
         return False
-    rest = [
-        i
-        for i in dis.get_instructions(code)
-        if i.opname not in ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")
-    ]
+    rest = _steps(code)
     return any(
         i.argval in _BY_NAME and not _names_a_constant(rest[k + 1 :]) for k, i in enumerate(rest)
     )
@@ -208,8 +210,7 @@ def compares_types(code: CodeType) -> bool:
     >>> compares_types((lambda x: type(x).__name__).__code__)
     False
     """
-    skipped = ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")
-    rest = [i for i in dis.get_instructions(code) if i.opname not in skipped]
+    rest = _steps(code)
     for k, i in enumerate(rest):
         if i.opname in _LOADS and i.argval == "type":
             operand, call, then = (*rest[k + 1 : k + 4], i, i, i)[:3]

@@ -33,10 +33,7 @@ from ..pointwise.basic import underivable
 
 # ---- places in an ordered sequence ------------------------------------------------------------
 def _places(ordered: Any, values: Any, right: bool, kind: Any, common: Any) -> Any:
-    if ordered.dtype is not common:
-        ordered = ordered.astype(common)
-    if values.dtype is not common:
-        values = values.astype(common)
+    ordered, values = _compared(ordered, common), _compared(values, common)
     made = search.places(ordered, values, right, kind)
     return _by_numpy(ordered, values, right).astype(kind) if made is None else made
 
@@ -56,6 +53,13 @@ _SEARCHED = {
         ("uint8", "i4"),
     )
 }
+
+
+def _compared(x: Any, common: Any) -> Any:
+    """An array in the dtype in which it is searched, rounded to the common one."""
+    wide = _SEARCHED.get(common, common)
+    x = x if x.dtype is common else x.astype(common)
+    return x if wide is common else x.astype(wide)
 
 
 def _by_numpy(ordered: Any, values: Any, right: bool) -> Any:
@@ -171,18 +175,15 @@ def searchsorted(
                 f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.scalar_type_name}"
             )
         ordered = tracing.effect(_in_order, ordered, order)
+    return _found(ordered, values, _right(right, side), out_int32, common)
+
+
+def _found(ordered: Any, values: Any, right: bool, out_int32: bool, common: Any) -> Tensor:
+    """The places of values among boundaries; where one is without data, so are they."""
+    kind = np.int32 if out_int32 else np.int64
     if MetaArray in (type(ordered), type(values)):
-        return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
-    return make_tensor(
-        tracing.effect(
-            _places,
-            ordered,
-            values,
-            _right(right, side),
-            np.int32 if out_int32 else np.int64,
-            _SEARCHED.get(common, common),
-        )
-    )
+        return make_tensor(MetaArray(values.shape, kind))
+    return make_tensor(tracing.effect(_places, ordered, values, right, kind, common))
 
 
 def _warn_of_copies(*named: tuple[str, Any]) -> None:
@@ -227,18 +228,7 @@ def bucketize(
     common = _common(boundaries, input)
     values = input._array if isinstance(input, Tensor) else _number(input, common)
     _warn_of_copies(("input value", values), ("boundary", edges))
-    if MetaArray in (type(edges), type(values)):
-        return make_tensor(MetaArray(values.shape, np.int32 if out_int32 else np.int64))
-    return make_tensor(
-        tracing.effect(
-            _places,
-            edges,
-            values,
-            bool(right),
-            np.int32 if out_int32 else np.int64,
-            _SEARCHED.get(common, common),
-        )
-    )
+    return _found(edges, values, bool(right), out_int32, common)
 
 
 @public(out="same")
