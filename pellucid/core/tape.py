@@ -89,6 +89,7 @@ class Node:
     next_functions: tuple[tuple[Any, int], ...]
     # which inputs are shown: those that PyTorch's node has an edge for
     places: Callable[[], tuple[int, ...]]
+    seen: Callable[[Any], tuple[Any, Node]]
     shown: Callable[[Any], tuple[list[Any], list[int]]]
 
     # ---- reading -----------------------------------------------------------------------------
@@ -135,10 +136,6 @@ class Node:
         self.saved, self.versions = tuple(saved), tuple(versions)
         self.total = sum([v.count for v in versions])
         self.extra()["packed"] = True
-
-    def needs(self) -> tuple[bool, ...]:
-        """Which arguments want a gradient."""
-        return tuple(edge is not None for edge in self.inputs)
 
 
 _node_types: dict[str, type] = {}

@@ -167,7 +167,7 @@ class Tensor(metaclass=TensorMeta):
         """The graph node that made this tensor; None for a leaf."""
         node = self._node.node if type(self._node) is OutputSlot else self._node
         if node is not None and node.op.variant is not None:
-            node.name()  # gives it its type
+            self._node, node = node.seen(self._node)
         return node
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays.numpy_cpu import namespace_of
 from ..core.modes import state
+from ..core.tape import titled
 from ..core.tensor import Parameter, Tensor, make_tensor
 from ..errors import (
     ArgumentTypeError,
@@ -209,7 +210,13 @@ def pack_padded_sequence(
     counts = (sizes > np.arange(sizes[0])[:, None]).sum(1).astype(np.int64)
     at = _places(counts, batch)
     flat = steps.reshape(steps.shape[0] * batch, *steps.shape[2:])
-    data = flat.index_select(0, _beside(input, at))
+    data = titled(
+        flat.index_select(0, _beside(input, at)),
+        "PackPaddedSequence",
+        of=(input,),
+        batch_size=list(map(int, counts)),
+        batch_first=bool(batch_first),
+    )
     return PackedSequence(data, make_tensor(counts), sorted_indices, None)
 
 

@@ -22,11 +22,7 @@ _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 class _Network:
     """What `RNNBase` needs of itself to run."""
 
-    _layers, _direction, _packed_direction = (
-        RNNBase._layers,
-        RNNBase._direction,
-        RNNBase._packed_direction,
-    )
+    _layers, _direction = RNNBase._layers, RNNBase._direction
 
     def __init__(
         self,

@@ -34,6 +34,33 @@ F.scaled_dot_product_attention(q.bfloat16(), q.bfloat16(), q.bfloat16())
 nn.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6])(x[0], t.tensor([0, 4, 7, 9, 1]))[0]
 F.affine_grid(t.rand(1, 2, 3, requires_grad=True), (1, 2, 3, 3), align_corners=False)
 F.gumbel_softmax(x, hard=True)
+F.scaled_dot_product_attention(x, x, x)
+F.scaled_dot_product_attention(q, q, q[..., :2], is_causal=True)
+F.scaled_dot_product_attention(q, q, q, attn_mask=t.zeros(5, 5, requires_grad=True))
+F.cross_entropy(x[0], t.tensor([0, 4, 7, 3, 1]), label_smoothing=0.1)
+nn.RMSNorm(8)(x)
+nn.RNN(8, 4)(y)[0]
+nn.RNN(8, 4, bias=False, bidirectional=True)(y)[1]
+nn.GRU(8, 4, 2)(y)[1]
+nn.GRU(8, 4, batch_first=True)(y)[0]
+nn.GRU(8, 4)(y[0])[0]
+nn.GRU(8, 4)(nn.utils.rnn.pack_padded_sequence(y, [2, 2, 1]))[1]
+nn.RNN(8, 4, bidirectional=True)(nn.utils.rnn.pack_padded_sequence(y, [2, 1, 1]))[1]
+nn.LSTM(8, 4, 2, batch_first=True, bidirectional=True)(y)[0]
+nn.LSTM(8, 4).double()(y.double())[1][1]
+nn.LSTM(8, 4)(nn.utils.rnn.pack_padded_sequence(y, [2, 2, 1]))[0].data
+nn.LSTM(8, 4, proj_size=2)(y)[0]
+nn.GRUCell(8, 4)(y[0])
+nn.LSTMCell(8, 4, bias=False)(y[0])[0]
+nn.LSTMCell(8, 4)(y[0])[1]
+nn.RNNCell(8, 4, nonlinearity="relu")(y[0])
+t.einsum("bij,bkj->bik", x, y)
+t.einsum("bij,kj->bki", x, y[0].detach())
+t.einsum("bij,kj->kbi", x, y[0])
+t.einsum("bhid,bhjd->bhij", q, q)
+t.einsum("bi,bj->bij", x[0], y[0, :1].expand(5, 8))
+t.tensordot(x, y, dims=([2], [2]))
+t.inner(x, y)
 """
 
 
@@ -61,6 +88,60 @@ def graph(library, call):
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_graphs_are_pytorchs(call):
     assert graph(pellucid, call) == graph(torch, call)
+
+
+LOOKED_AT = """
+nn.GRU(8, 4, 2, bidirectional=True)(x)
+nn.RNN(8, 4)(x)
+nn.LSTM(8, 4).double()(x.double())[1]
+nn.LSTMCell(8, 4)(x[0])
+nn.GRUCell(8, 4)(x[0])
+nn.GRU(8, 4)(nn.utils.rnn.pack_padded_sequence(x, [5, 3], batch_first=True))[1:]
+F.scaled_dot_product_attention(x, x, x)
+nn.RMSNorm(8)(x)
+t.special.ndtr(x)
+t.einsum("bij,bkj->ikb", x, y)
+t.einsum("bi,bj->ijb", x[0], y[0, :1].expand(5, 8))
+"""
+
+
+@pytest.mark.parametrize("retained", [False, True])
+@pytest.mark.parametrize("call", LOOKED_AT.strip().splitlines())
+def test_gradients_are_the_same_for_those_who_look(call, retained):
+    def gradients(look):
+        pellucid.manual_seed(0)
+        x, y = (pellucid.rand(2, n, 8, requires_grad=True) for n in (5, 3))
+        scope = {"x": x, "y": y, "t": pellucid, "nn": pellucid.nn, "F": pellucid.nn.functional}
+        made = eval(call, scope)
+        made = made if isinstance(made, tuple) else (made,)
+        # one use before somebody looks, and one after
+        total = sum(t.pow(2).sum() for t in made)
+        if look:
+            for t in made:
+                text(t.grad_fn, t.output_nr)
+        total = total + sum((t**3).sum() for t in made)
+        total.backward(retain_graph=retained)
+        if retained:
+            total.backward()
+        return [t.grad for t in (x, y) if t.grad is not None]
+
+    for a, b in zip(gradients(False), gradients(True), strict=True):
+        pellucid.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_overwritten_arguments_are_seen_after_a_look():
+    x = pellucid.rand(2, 5, 8, requires_grad=True)
+    base = x * 1
+    made = pellucid.nn.functional.rms_norm(base, (8,))
+    text(made.grad_fn, 0)
+    base.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        made.sum().backward()
+
+
+def test_a_product_of_a_constant_is_looked_at_twice():
+    node = pellucid.nn.Linear(3, 2, bias=False)(pellucid.rand(2, 3)).grad_fn
+    assert node.next_functions[0] == node.next_functions[0] == (None, 0)
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 2, 0, 3), (0, 2, 1, 3), (3, 0, 1, 2)])

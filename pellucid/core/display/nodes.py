@@ -30,6 +30,7 @@ from ..tape import (
 )
 from ..tensor import OutputSlot, Tensor, collects, version_of
 from ..transforms.arranging import arrange
+from ..transforms.unfolding import in_front, is_front
 from . import kept
 from .words import face
 
@@ -57,6 +58,14 @@ def _name(self: Node) -> str:
 _IN_A_NAMESPACE = ("CopyBackwards", "CopySlices", "NotImplemented")
 
 
+def _seen(self: Node, edge: Any) -> tuple[Any, Node]:
+    """The edge to one of the results, as it is shown, and its node."""
+    if type(edge) is OutputSlot:
+        edge = in_front(edge)
+    node = edge.node if type(edge) is OutputSlot else edge
+    return edge, fully_named(node)
+
+
 def _places(self: Node) -> tuple[int, ...]:
     """The positions of the inputs that the node shows."""
     return face(self)[1]
@@ -72,6 +81,8 @@ def _shown(self: Node, g: Any) -> tuple[list[Any], list[int]]:
 def _next_functions(self: Node) -> tuple[tuple[Any, int], ...]:
     """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
     arrange(self)
+    if is_front(self):  # what is behind it is gone
+        self = self.inputs[0].node
     edges = self.inputs
     return tuple([_as_function(edges[k] if k < len(edges) else None) for k in _places(self)])
 
@@ -231,7 +242,8 @@ def _as_function(edge: Any) -> tuple[Any, int]:
     if isinstance(edge, Node):
         return (fully_named(edge), 0)
     if type(edge) is OutputSlot:
-        return (fully_named(edge.node), edge.index)
+        edge, node = edge.node.seen(edge)
+        return (node, edge.index if type(edge) is OutputSlot else 0)
     return (accumulator(edge) if collects(edge) else None, 0)
 
 
@@ -384,6 +396,7 @@ _attach(
     {
         "name": _name,
         "places": _places,
+        "seen": _seen,
         "shown": _shown,
         "next_functions": property(_next_functions),
         "metadata": property(_metadata),

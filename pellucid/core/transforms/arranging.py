@@ -14,19 +14,23 @@ from ..primitive import PRIMITIVES, BackwardPlan, Primitive
 from ..reverse import BackwardPass
 from ..tape import Node, named_type, value_at
 from ..tensor import OutputSlot
-
-# what stays with a node that goes on as another one: of its result, and of who holds it
-_OUTER = {"tensor_hooks", "pre_hooks", "post_hooks", "metadata", "module", "role"}
+from .unfolding import OUTER, Unfolding, is_front, uncover
 
 
 def arrange(node: Node) -> None:
     """Give a node the edges that PyTorch's has."""
     if local.run is not None:  # a backward is under way
         return
+    if is_front(node):
+        uncover(node, arrange)
+    if type(node.op.nodes) is Unfolding:
+        node.op.nodes.arrange(node, arrange)
     of = node.ext.pop("of", None) if node.ext else None
-    if of is not None:
+    if of is not None and callable(of[1]):
+        of[1](node, of[0])
+    elif of is not None:
         _one_for_several(node, *of)
-    elif node.op.nodes is not None and node.saved is not None:
+    elif callable(node.op.nodes) and node.saved is not None:
         node.op.nodes(node)
     elif node.op.name == "copy_slices":
         _one_write(node)
@@ -166,6 +170,6 @@ def moved_before(node: Node) -> Node:
             setattr(made, slot, getattr(node, slot))
     made.seq = node.seq - 0.125
     ext = node.ext or {}
-    made.ext = {k: v for k, v in ext.items() if k not in _OUTER or k == "role"} or None
-    node.ext = {k: v for k, v in ext.items() if k in _OUTER} or None
+    made.ext = {k: v for k, v in ext.items() if k not in OUTER or k == "role"} or None
+    node.ext = {k: v for k, v in ext.items() if k in OUTER} or None
     return made

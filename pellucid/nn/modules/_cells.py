@@ -17,33 +17,6 @@ from .module import Module
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
-def rnn_step(mode: str, gates: Tensor, state: Any, weights: Any) -> Any:
-    """The state after one time step: (h,) or (h, c).
-
-    Args:
-        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
-        gates: the input's part of the gates, (B, gates * hidden), its bias included.
-        state: the state before.
-        weights: (w_hh, b_hh or None, w_hr or None).
-    """
-    w_hh, b_hh, w_hr = weights
-    h = state[0]
-    from_h = F.linear(h, w_hh, b_hh)
-    if mode == "LSTM":
-        i, f, g, o = (gates + from_h).chunk(4, 1)
-        c = T.sigmoid(f) * state[1] + T.sigmoid(i) * T.tanh(g)
-        h = T.sigmoid(o) * T.tanh(c)
-        return (h if w_hr is None else F.linear(h, w_hr)), c
-    if mode == "GRU":
-        r_x, z_x, n_x = gates.chunk(3, 1)
-        r_h, z_h, n_h = from_h.chunk(3, 1)
-        r, z = T.sigmoid(r_x + r_h), T.sigmoid(z_x + z_h)
-        n = T.tanh(n_x + r * n_h)
-        return ((h - n) * z + n,)
-    both = gates + from_h
-    return (T.tanh(both) if mode == "RNN_TANH" else F.relu(both),)
-
-
 class RNNCellBase(Module):
     """One time step; see RNNCell, LSTMCell and GRUCell.
 
@@ -133,7 +106,9 @@ class RNNCellBase(Module):
         made = nn_rnn.step(mode, x, given, weights)
         if made is None:
             gates = F.linear(x, self.weight_ih, self.bias_ih)
-            made = rnn_step(mode, gates, tuple(given), (self.weight_hh, self.bias_hh, None))
+            made = nn_rnn.step_of_gates(
+                mode, gates, tuple(given), (self.weight_hh, self.bias_hh, None)
+            )
         return made if batched else tuple(s.squeeze(0) for s in made)
 
 

@@ -20,7 +20,7 @@ from .. import init
 from .._functions import T
 from .._packing import PackedSequence, checked_sizes
 from ..parameter import Parameter
-from ._cells import _GATES, rnn_step
+from ._cells import _GATES
 from ._cells import GRUCell as GRUCell
 from ._cells import LSTMCell as LSTMCell
 from ._cells import RNNCell as RNNCell
@@ -301,48 +301,7 @@ class RNNBase(Module):
                 return made
         weights = (own["weight_hh"], own.get("bias_hh"), own.get("weight_hr"))
         gates = F.linear(data, own["weight_ih"], own.get("bias_ih"))  # all time steps at once
-        if sizes is not None:
-            return self._packed_direction(gates, state, weights, sizes, reverse)
-        outs = []
-        current = tuple(state)
-        steps = gates.unbind(0)
-        for step in reversed(steps) if reverse else steps:
-            current = rnn_step(self.mode, step, current, weights)
-            outs.append(current[0])
-        if reverse:
-            outs.reverse()
-        return T.stack(outs), current
-
-    def _packed_direction(
-        self, gates: Any, state: list[Any], weights: Any, sizes: list[int], reverse: bool
-    ) -> tuple[Any, Any]:
-        """The same for packed sequences: the batch shrinks (or, backwards, grows) from step to
-        step.
-        """
-        parts = gates.split(sizes)
-        outs = []
-        if not reverse:
-            current = tuple(state)
-            ended: list[Any] = []
-            for n, part in zip(sizes, parts):
-                before = current[0].shape[0]
-                if n < before:
-                    ended.append(tuple(s[n:] for s in current))
-                    current = tuple(s[:n] for s in current)
-                current = rnn_step(self.mode, part, current, weights)
-                outs.append(current[0])
-            ended.append(current)
-            ended.reverse()
-            return T.cat(outs), tuple(T.cat(group) for group in zip(*ended))
-        current = tuple(s[: sizes[-1]] for s in state)
-        for n, part in zip(reversed(sizes), reversed(parts)):
-            before = current[0].shape[0]
-            if n > before:
-                current = tuple(T.cat([c, s[before:n]]) for c, s in zip(current, state))
-            current = rnn_step(self.mode, part, current, weights)
-            outs.append(current[0])
-        outs.reverse()
-        return T.cat(outs), current
+        return nn_rnn.composed(self.mode, gates, state, weights, reverse, sizes)
 
 
 def _check_arguments(

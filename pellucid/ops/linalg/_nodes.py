@@ -14,6 +14,7 @@ from ...core.transforms.arranging import become, moved_before, node_before
 from ...shapes import broadcast_shapes, matmul_shape, view_strides
 
 BMM = named_type("BmmBackward0")  # of a product that was asked for by that name
+_MM = named_type("MmBackward0")
 
 
 def last_name(node: Any) -> str:
@@ -98,12 +99,14 @@ def _folds(x: _Operand, y: _Operand) -> bool:
 
 def nodes(node: Any) -> tuple[Any, ...]:
     """The nodes of PyTorch's: a product of two matrices or of two stacks, and views around it."""
+    if type(node) in (BMM, _MM):  # in order already
+        return (node,)
     kept = dict(zip(node.plan.entries, node.saved, strict=True))
     if any(k == "in" and type(v) is not np.ndarray for (k, _), v in kept.items()):
         return (node,)  # of another library, or packed, and then in order already
     x, y = (_Operand(node, k, kept) for k in (0, 1))
     nx, ny, shape = len(x.shape), len(y.shape), node.shape
-    if type(node) is BMM or ny <= 2 and nx <= 2 and (nx, ny) != (1, 2):
+    if ny <= 2 and nx <= 2 and (nx, ny) != (1, 2):
         return (node,)
     steps: list[
         tuple[str, tuple[int, ...], dict[str, Any]]

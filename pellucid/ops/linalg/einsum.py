@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
-from ...core.public import public
+from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError, OperationError, ShapeError, type_name
@@ -19,6 +19,7 @@ from ...shapes import broadcast_shapes, normalize_dims
 from .._rules import checked_tensors, require_tensor
 from ..shape._sizes import is_fast
 from ..shape.view import unsafe_view_op
+from ._einsum_nodes import arranged_as
 
 # Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that
 # `...` stands for.
@@ -269,9 +270,9 @@ def _rank(wanted: list[int]) -> Any:
 @functools.lru_cache(1024)
 def _one_product(
     equation: str, x: tuple[int, ...], y: tuple[int, ...]
-) -> tuple[_Product, list[int]] | None:
-    """The matrix product that an equation of operands of these shapes is, and the order of its
-    dimensions in the result; None where there is more to do.
+) -> tuple[_Product, list[int], tuple[list[int], list[int], list[int]]] | None:
+    """The matrix product that an equation of operands of these shapes is, the order of its
+    dimensions in the result, and the labels of operands and result; None where there is more to do.
     """
     inputs, output = _from_string(equation, 2)
     (a, b), covered = _expand_ellipsis(inputs, [len(x), len(y)])
@@ -288,7 +289,8 @@ def _one_product(
         ):
             return None
     plan, made = _planned(a, b, [x, y], set(wanted), _rank(wanted))
-    return None if plan is None else (plan, [made.index(label) for label in wanted])
+    every = (a, b, wanted)
+    return None if plan is None else (plan, [made.index(label) for label in wanted], every)
 
 
 def _pair(
@@ -403,7 +405,10 @@ def einsum(*args: Any) -> Tensor:
             known = _one_product(equation, x._array.shape, y._array.shape)
             if known is not None:
                 made = _ordered(known[0].of(x, y), known[1])
-                return made.view(made._array.shape)
+                made = made.view(made._array.shape)
+                if made._rg:
+                    arranged_as(made, x, y, known[2])
+                return made
         inputs, output = _from_string(equation, len(operands))
     checked_tensors(operands, 1)
     if not operands:
@@ -421,6 +426,7 @@ def einsum(*args: Any) -> Tensor:
         return _summed(
             operands[0].permute([terms[0].index(label) for label in every]), every, set(wanted)
         )[0]
+    given, labelled = operands, terms
     if not contracted:  # a product of the aligned operands, no view of anything
         operands, terms = (
             [_aligned(x, labels, wanted) for x, labels in zip(operands, terms, strict=True)],
@@ -443,6 +449,8 @@ def einsum(*args: Any) -> Tensor:
         terms.append(labels)
     x, labels = operands[0], terms[0]
     if not contracted:
+        if x._rg and len(given) == 2:
+            arranged_as(x, given[0], given[1], (labelled[0], labelled[1], wanted))
         return x
     x, labels = _summed(x, labels, set(wanted))
     missing = [label for label in wanted if label not in labels]
@@ -496,9 +504,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but first has size {sa[i]} in dim {first} and second has size {sb[j]} in dim "
                 f"{second}"
             )
-    left, right = list(range(len(sa))), list(range(100, 100 + len(sb)))
-    for i, j in zip(da, db, strict=True):
-        right[j] = i
     # A contracted dimension of size 1 is broadcast against the other's.
     for i, j in zip(da, db, strict=True):
         if sa[i] != sb[j]:
@@ -508,27 +513,28 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 a = a.sum(i, keepdim=True, dtype=a.dtype)
     if a.dtype is not b.dtype:
         raise OperationError("both inputs should have same dtype")
-    sizes = {
-        label: n
-        for labels, x in ((left, a), (right, b))
-        for label, n in zip(labels, x._array.shape, strict=True)
-    }
-    keep = {label for k, label in enumerate(left) if k not in da} | {
-        label for k, label in enumerate(right) if k not in db
-    }
-    wanted = [label for label in left + right if label in keep]
+    rest_a, rest_b = (
+        [k for k in range(n) if k not in d] for n, d in ((len(sa), da), (len(sb), db))
+    )
+    shape = tuple([sa[k] for k in rest_a] + [sb[k] for k in rest_b])
     policy = thread.stack.autocast
     if policy is not None:
-        if prod(sizes[label] for label in wanted) == 1:
+        if prod(shape) == 1:
             # no product of matrices: it keeps its precision
-            terms = _ordered(a, [*[k for k in range(len(sa)) if k not in da], *da]).reshape(-1)
-            terms = terms * _ordered(b, [*[k for k in range(len(sb)) if k not in db], *db]).reshape(
-                -1
-            )
-            return terms.sum().reshape([1] * len(wanted))
+            terms = _ordered(a, [*rest_a, *da]).reshape(-1)
+            terms = terms * _ordered(b, [*rest_b, *db]).reshape(-1)
+            return terms.sum().reshape([1] * len(shape))
         a, b = policy.narrow(a), policy.narrow(b)
-    made, labels = _pair(a, left, b, right, keep, sizes)
-    return _arranged(made, labels, wanted)
+    x, y = a.permute([*rest_a, *da]), b.permute([*db, *rest_b])
+    depth = prod(a._array.shape[k] for k in da)
+    if prod(shape) == 1 and depth > 1 and max(x._array.ndim, y._array.ndim) > 1:
+        return (x.squeeze() * y.squeeze()).sum().view(shape)
+    if prod(shape) == 1:
+        x, y = (t if t._array.ndim == 1 else t.reshape((depth,)) for t in (x, y))
+        return FUNCTIONS["torch"]["dot"](x, y).view(shape)
+    x = x.reshape((prod(sa[k] for k in rest_a), depth))
+    y = y.reshape((depth, prod(sb[k] for k in rest_b)))
+    return F.matmul(x, y).view(shape)
 
 
 @public(methods="=", out=True)

@@ -17,7 +17,7 @@ from ...core.interpret import playing, thread
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import METHODS, public
+from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tape import named_type, titled
 from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
@@ -457,11 +457,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         )
     if input.dtype is not other.dtype:
         raise DtypeError("both inputs should have same dtype")
-    if len(a) == len(b) == 1:
-        return _dot(input, other)
-    k = a[-1]
-    rows, columns = input.reshape((prod(a[:-1]), k)), other.reshape((prod(b[:-1]), k))
-    return matmul_op.call(rows, columns.mT).reshape((*a[:-1], *b[:-1]))
+    return FUNCTIONS["torch"]["tensordot"](input, other, ([-1], [-1]))
 
 
 @public(methods="=", out=True)

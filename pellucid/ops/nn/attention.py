@@ -12,13 +12,15 @@ from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels
 from ...core.bind import wrap
+from ...core.display.packing import hooked
 from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
-from ...core.tape import titled
+from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...core.transforms.unfolding import Unfolding
 from ...errors import OperationError
 from ...shapes import normalize_dim
 from .._format import in_order_of
@@ -145,10 +147,50 @@ def _onnx_attention(c: Any) -> Any:
     return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c[2])
 
 
-def _shown(node: Any) -> tuple[str, tuple[int, ...]]:
-    """PyTorch's node has no edge to a mask that wants no gradient."""
-    masked = node.inputs[3:] != () and node.inputs[3] is not None
-    return "ScaledDotProductFlashAttentionForCpuBackward0", (0, 1, 2, 3)[: 3 + masked]
+def _in_one(q: Any, made: Any, learned_mask: bool) -> bool:
+    """Whether PyTorch has one node for attention of queries of shape `q`."""
+    return len(made) == 4 and q[-1] == made[-1] and not learned_mask
+
+
+def _shown(node: Any) -> Any:
+    """PyTorch's name for the node; it has no edge to a mask that wants no gradient."""
+    if node.inputs[0] is not None:
+        q = value_at(node.inputs[0])[0]
+    else:
+        kept = dict(zip(node.plan.entries, node.saved or (), strict=False)).get(("in", 0))
+        q = getattr(kept, "shape", node.shape)
+    if _in_one(q, node.shape, node.inputs[3:] != () and node.inputs[3] is not None):
+        return "ScaledDotProductFlashAttentionForCpuBackward0", (0, 1, 2)
+    return "MmBackward0" if len(node.shape) == 2 else "UnsafeViewBackward0"
+
+
+def _by_products(
+    q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, dropout_p: float = 0.0
+) -> Any:
+    """Attention by operations, as PyTorch has it where it has no kernel."""
+    kind = q._array.dtype
+    if kind in HALVES:  # scores of two bytes would be off by more than the weights are apart
+        q, k, v = (F.cast(t, dtype=_F32) for t in (q, k, v))
+        bias = None if bias is None else F.cast(bias, dtype=_F32)
+    root = math.sqrt(abs(scale))
+    scores = F.matmul(_times(q, math.copysign(root, scale)), _times(k.transpose(-2, -1), root))
+    if causal:
+        seen = np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool)
+        bias = wrap(constant(np.where(seen, 0, -np.inf).astype(q._array.dtype)))
+    if bias is not None:
+        scores = scores + bias
+    p = titled(_weights(F, scores), "SafeSoftmax", of=(scores,), dim=-1)
+    if dropout_p > 0.0:
+        p = dropout(p, dropout_p, True)
+    made = F.matmul(p, v)
+    return F.cast(made, dtype=kind) if kind in HALVES else made
+
+
+def _unfolded(q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
+    made = (*q._array.shape[:-1], v._array.shape[-1])
+    if _in_one(q._array.shape, made, bias is not None and bias._rg):
+        return None
+    return _by_products(q, k, v, bias, causal=causal, scale=scale)
 
 
 attention_op = defop(
@@ -161,6 +203,7 @@ attention_op = defop(
     vjp=_attention_vjp,
     grad_name="ScaledDotProductFlashAttentionForCpu",
     variant=_shown,
+    nodes=Unfolding(_unfolded),
     autocast="lower",
     batch=lambda b: None if b[3] is not None else b.call(*b.whole()),
     onnx=_onnx_attention,
@@ -276,26 +319,17 @@ def scaled_dot_product_attention(
         shapes.broadcast_shapes(
             (*rows, q._array.shape[-2], k._array.shape[-2]), tuple(bias._array.shape)
         )
-    if dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]:
+    one = dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]
+    if one and hooked():  # who see PyTorch's operations
+        made = (*q._array.shape[:-1], v._array.shape[-1])
+        one = _in_one(q._array.shape, made, bias is not None and bias._rg)
+    if one:
         out = attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
         if out.ndim != 4 or q._array.shape != out._array.shape:
             return out
         if k is not key and policy is None:  # heads that were repeated
             out = titled(out, "ScaledDotProductFlashAttentionForCpu", of=(query, key, value))
         return in_order_of(out, q)
-    kind = q._array.dtype
-    if kind in HALVES:  # scores of two bytes would be off by more than the weights are apart
-        q, k, v = (F.cast(t, dtype=_F32) for t in (q, k, v))
-        bias = None if bias is None else F.cast(bias, dtype=_F32)
-    root = math.sqrt(abs(factor))
-    scores = F.matmul(_times(q, math.copysign(root, factor)), _times(k.transpose(-2, -1), root))
-    if is_causal:
-        seen = np.tri(q._array.shape[-2], k._array.shape[-2], 0, dtype=bool)
-        bias = wrap(constant(np.where(seen, 0, -np.inf).astype(q._array.dtype)))
-    if bias is not None:
-        scores = scores + bias
-    p = titled(_weights(F, scores), "SafeSoftmax", of=(scores,), dim=-1)
-    if dropout_p > 0.0:
-        p = dropout(p, dropout_p, True)
-    made = F.matmul(p, v)
-    return F.cast(made, dtype=kind) if kind in HALVES else made
+    return _by_products(
+        q, k, v, bias, causal=is_causal, scale=float(factor), dropout_p=float(dropout_p)
+    )

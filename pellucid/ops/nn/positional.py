@@ -15,7 +15,7 @@ from ...arrays.halves import HALVES
 from ...core.inplace import inplace_form
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
-from ...core.tape import titled
+from ...core.tape import named_type, titled
 from ...core.tensor import Tensor
 from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
@@ -636,6 +636,15 @@ def _check_cell(
                 )
 
 
+def gates_of(x: Any, count: int) -> tuple[Any, ...]:
+    """The parts of gates that are stacked; the node has the name of what PyTorch splits with."""
+    parts: tuple[Any, ...] = x.chunk(count, -1)
+    node = getattr(getattr(parts[0], "_node", None), "node", None)
+    if node is not None:
+        node.__class__ = named_type("UnsafeSplitBackward0")
+    return parts
+
+
 @public()
 def lstm_cell(
     input: Tensor,
@@ -660,8 +669,8 @@ def lstm_cell(
     if len(hx) != 2:
         raise OperationError("lstm_cell expects two hidden states")
     _check_cell(4, input, hx, w_ih, w_hh)
-    gates: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx[0], w_hh, b_hh)
-    i, f, g, o = gates.chunk(4, -1)
+    from_x, from_h = nn_linear.linear(input, w_ih, b_ih), nn_linear.linear(hx[0], w_hh, b_hh)
+    i, f, g, o = gates_of(from_h + from_x, 4)
     c = F.sigmoid(f) * hx[1] + F.sigmoid(i) * F.tanh(g)
     return F.sigmoid(o) * F.tanh(c), c
 
@@ -679,10 +688,10 @@ def gru_cell(
     tensor([[0.5000, 0.5000]])
     """
     _check_cell(3, input, [hx], w_ih, w_hh, late=True)
-    r_x, z_x, n_x = nn_linear.linear(input, w_ih, b_ih).chunk(3, -1)
-    r_h, z_h, n_h = nn_linear.linear(hx, w_hh, b_hh).chunk(3, -1)
-    z = F.sigmoid(z_x + z_h)
-    new = F.tanh(n_x + F.sigmoid(r_x + r_h) * n_h)
+    r_x, z_x, n_x = gates_of(nn_linear.linear(input, w_ih, b_ih), 3)
+    r_h, z_h, n_h = gates_of(nn_linear.linear(hx, w_hh, b_hh), 3)
+    z = F.sigmoid(z_h + z_x)
+    new = F.tanh(n_x + n_h * F.sigmoid(r_h + r_x))
     return (hx - new) * z + new
 
 
@@ -698,7 +707,8 @@ def rnn_tanh_cell(
     tensor([[0.7616]])
     """
     _check_cell(1, input, [hx], w_ih, w_hh)
-    return F.tanh(nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh))
+    from_x, from_h = nn_linear.linear(input, w_ih, b_ih), nn_linear.linear(hx, w_hh, b_hh)
+    return F.tanh(from_h + from_x)
 
 
 @public()
@@ -713,7 +723,8 @@ def rnn_relu_cell(
     tensor([[2.]])
     """
     _check_cell(1, input, [hx], w_ih, w_hh)
-    total: Any = nn_linear.linear(input, w_ih, b_ih) + nn_linear.linear(hx, w_hh, b_hh)
+    from_x, from_h = nn_linear.linear(input, w_ih, b_ih), nn_linear.linear(hx, w_hh, b_hh)
+    total: Any = from_h + from_x
     return total.relu()
 
 

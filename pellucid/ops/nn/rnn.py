@@ -8,6 +8,7 @@ well (`gru_step`).
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -20,7 +21,10 @@ from ...core.modes import state
 from ...core.observe import observers
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
+from ...core.tape import Node
 from ...core.tensor import Parameter, Tensor
+from ...core.transforms.arranging import node_before
+from ...core.transforms.unfolding import Unfolding
 from .._rules import differentiated, on_host
 from .._samples import Sample
 from . import positional as cells
@@ -78,6 +82,77 @@ def _packed_composite(
         outs.reverse()
     ended.append(state)
     return (F.cat(*outs, dim=0), *(F.cat(*parts, dim=0) for parts in zip(*reversed(ended))))
+
+
+def composed(
+    mode: str, gates: Any, first: Any, weights: Any, reverse: bool, sizes: Any = None
+) -> tuple[Any, Any]:
+    """`layer` by operations, as PyTorch has them.
+
+    Args:
+        gates: the input's part of the gates at all steps, biases included.
+        weights: (w_hh, b_hh or None, w_hr or None).
+    """
+    state, outs, ended = tuple(first), [], []
+    if sizes is None:
+        steps = gates.unbind(0)
+    else:
+        ends = list(itertools.accumulate(sizes))
+        steps = [gates.narrow(0, end - n, n) for n, end in zip(sizes, ends)]
+    if sizes is not None and reverse:
+        state = tuple(s[: sizes[-1]] for s in state)
+    for step in reversed(steps) if reverse else steps:
+        rows, n = state[0].shape[0], step.shape[0]
+        if n > rows:  # backwards in time the shorter sequences join in
+            state = tuple(F.cat(s, more[rows:n], dim=0) for s, more in zip(state, first))
+        elif n < rows:
+            ended.append(tuple(s[n:] for s in state))
+            state = tuple(s[:n] for s in state)
+        state = step_of_gates(mode, step, state, weights)
+        outs.append(state[0])
+    if reverse:
+        outs.reverse()
+    if sizes is None:
+        return F.stack(*outs, dim=0), state
+    if not reverse:
+        parts = zip(*reversed([*ended, state]))
+        state = tuple(F.cat(*group, dim=0) for group in parts)
+    return F.cat(*outs, dim=0), state
+
+
+def step_of_gates(mode: str, gates: Any, state: Any, weights: Any) -> Any:
+    """The state, (h,) or (h, c), after a step; arguments as those of `composed`."""
+    w_hh, b_hh, w_hr = weights
+    h = state[0]
+    from_h = cells.nn_linear.linear(h, w_hh, b_hh)
+    if mode == "LSTM":
+        i, f, g, o = cells.gates_of(from_h + gates, 4)
+        c = F.sigmoid(f) * state[1] + F.sigmoid(i) * F.tanh(g)
+        h = F.sigmoid(o) * F.tanh(c)
+        return (h if w_hr is None else cells.nn_linear.linear(h, w_hr)), c
+    if mode == "GRU":
+        r_x, z_x, n_x = cells.gates_of(gates, 3)
+        r_h, z_h, n_h = cells.gates_of(from_h, 3)
+        r, z = F.sigmoid(r_h + r_x), F.sigmoid(z_h + z_x)
+        n = F.tanh(n_x + n_h * r)
+        return ((h - n) * z + n,)
+    both = from_h + gates
+    return (F.tanh(both) if mode == "RNN_TANH" else both.relu(),)
+
+
+def _unfolded(name: str, one: bool) -> Any:
+    """A layer, or a cell's step, by PyTorch's operations."""
+
+    def function(x: Any, *given: Any, reverse: bool = False, sizes: Any = None) -> tuple[Any, ...]:
+        *states, w_ih, w_hh, b_ih, b_hh = given
+        gates = cells.nn_linear.linear(x, w_ih, b_ih)
+        if one:
+            made = step_of_gates(name, gates, states, (w_hh, b_hh, None))
+            return made if name == "LSTM" else made[0]
+        out, last = composed(name, gates, states, (w_hh, b_hh, None), reverse, sizes)
+        return (out, *last)
+
+    return function
 
 
 def _vjp(
@@ -290,10 +365,41 @@ def _work(size: int, x: Any, *rest: Any) -> int:
     return math.prod(x[:-1]) * (math.prod(w_ih) + math.prod(w_hh))
 
 
-def _shown(node: Any) -> tuple[str, tuple[int, ...]]:
-    """The node that PyTorch has for an LSTM's layer: one for float32, and the last of many else."""
-    whole = node.shape[0][1] and node.dtype[0] == _F32
-    return "MkldnnRnnLayerBackward0" if whole else "StackBackward0", (0, 3, 4, 5, 6, 1, 2)
+def _whole(node: Any) -> bool:
+    """Whether PyTorch has one node for the layer: for an LSTM's in float32."""
+    return node.op.name == "lstm_layer" and bool(node.shape[0][1]) and node.dtype[0] == _F32
+
+
+def _shown(node: Any) -> Any:
+    """The name of an LSTM's layer in PyTorch, and its edges."""
+    if _whole(node):
+        return "MkldnnRnnLayerBackward0", (0, 3, 4, 5, 6, 1, 2)
+    return node.op.grad_name
+
+
+def _in_order(node: Any) -> None:
+    """PyTorch's one node takes an input whose batch lies in front as a copy."""
+    x: Any = dict(zip(node.plan.entries, node.saved or (), strict=False)).get(("in", 0))
+    edge = node.inputs[0]
+    if type(x) is np.ndarray and not x.flags.c_contiguous and edge is not None:
+        if not (isinstance(edge, Node) and edge.op.name == "clone"):
+            copy = node_before(node, "clone", edge, x.shape, 0.125)
+            node.inputs = (copy, *node.inputs[1:])
+
+
+def _behind(node: Any) -> tuple[str, ...]:
+    """The nodes behind the results of a layer: the outputs, and the last states."""
+    if _whole(node):
+        return ()
+    mode, _, form = node.op.name.rpartition("_")
+    joined = form == "packed" and not node.params["reverse"]
+    states = ("Cat", "Cat") if joined else (_LAST_NODES[mode], "Add")
+    last = [f"{name}Backward0" for name in states]
+    return (node.op.grad_name, *last[: len(node.shape) - 1])
+
+
+def _behind_step(node: Any) -> tuple[str, ...]:
+    return ("MulBackward0", "AddBackward0")
 
 
 def _traits(mode: str, step: bool) -> str:
@@ -318,7 +424,8 @@ def _layer(mode: str, packed: bool) -> Any:
         outputs=3 if lstm else 2,
         order="input hx cx w_ih b_ih w_hh b_hh" if lstm else "b_hh w_hh b_ih w_ih input hx",
         grad_name="Cat" if packed else "Stack",
-        variant=_shown if lstm and not packed else None,
+        variant=_shown,
+        nodes=Unfolding(_unfolded(mode.upper(), False), _behind, _in_order),
         aval=(lambda x, h, c, *rest, **params: [*_avals(x, h), c]) if lstm else _avals,
         vjp=_rule(mode, packed),
         title=_TITLES[mode],
@@ -386,6 +493,8 @@ def _step(mode: str) -> Any:
         if mode == "gru"
         else f"b_ih w_ih b_hh w_hh input hx{' cx' * lstm}",
         grad_name=_LAST_NODES[mode],
+        variant=lambda node: f"{_LAST_NODES[mode]}Backward0",
+        nodes=Unfolding(_unfolded(mode.upper(), True), _behind_step),
         aval=(lambda x, h, c, *rest: [h, c]) if lstm else (lambda x, h, *rest: h),
         vjp=lstm_vjp if lstm else other_vjp,
         samples=_samples(mode, "step"),

@@ -11,6 +11,7 @@ from ...arrays.halves import HALVES, narrowed, widened
 from ...arrays.native import SMALL, kernels
 from ...arrays.numpy_extra import comparable
 from ...arrays.scatter import take_few
+from ...errors import OperationError
 from ...kernels.ordering import FEW
 
 
@@ -83,3 +84,41 @@ def ordered(xp: Any, x: Any, dim: int, k: int, largest: bool, how: str) -> Any:
             return made
     order = places(x, dim, k, largest, how)
     return take_few(x, order, dim), order
+
+
+def check_fractions(q: np.ndarray, name: str) -> None:
+    if not ((q >= 0) & (q <= 1)).all():
+        raise OperationError(f"{name}() q values must be in the range [0, 1]")
+
+
+def quantile_spots(
+    values: np.ndarray, q: np.ndarray, interpolation: str, ignore_nan: bool
+) -> tuple[np.ndarray, ...]:
+    """Where the quantiles of ordered lines lie: the places below and above, the part of the way
+    between them, the last place that counts, and the place below as a float.
+    """
+    n = values.shape[-1]
+    nan = values != values
+    if ignore_nan:
+        last = np.maximum(n - nan.sum(-1, keepdims=True) - 1, 0)
+    else:
+        last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
+    spots = np.clip(q.reshape((-1,)) * last.astype(values.dtype), 0, None)
+    if not ignore_nan:
+        # a line with NaN: its last element is one
+        spots = np.where(last < 0, values.dtype.type(n - 1), spots)
+    if interpolation == "lower":
+        spots = np.floor(spots)
+    elif interpolation == "higher":
+        spots = np.ceil(spots)
+    elif interpolation == "nearest":
+        spots = np.round(spots)
+    start = np.floor(spots)
+    part = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - start
+    return (
+        start.astype(np.int64),
+        np.ceil(spots).astype(np.int64),
+        part,
+        last.astype(values.dtype),
+        start,
+    )

@@ -244,9 +244,9 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
         width = (_slice(step, 0, 1, places) - _slice(step, 0, 0, places - 1)).reshape(shape)
         h1, h2 = _slice(width, dim, 0, places - 2), _slice(width, dim, 1, places - 1)
         inner = (
-            at(0, n - 2) * (-h2 / (h1 * (h1 + h2)))
-            + at(1, n - 1) * ((h2 - h1) / (h1 * h2))
-            + at(2, n) * (h1 / (h2 * (h1 + h2)))
+            (-h2 / (h1 * (h1 + h2))) * at(0, n - 2)
+            + ((h2 - h1) / (h1 * h2)) * at(1, n - 1)
+            + (h1 / (h2 * (h1 + h2))) * at(2, n)
         )
         first, last = _slice(width, dim, 0, 1), _slice(width, dim, places - 2, places - 1)
         second, before = (
@@ -262,22 +262,26 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
             _over(at(1, 2) - at(0, 1), first),
             _over(at(n - 1, n) - at(n - 2, n - 1), last),
         )
+    elif isinstance(step, Tensor):
+        low = _edge(at(0, 1), at(1, 2), at(2, 3), first, second, 1)
+        high = _edge(at(n - 3, n - 2), at(n - 2, n - 1), at(n - 1, n), before, last, -1)
     else:
-        low, high = (
-            _edge(at(0, 1), at(1, 2), at(2, 3), first, second),
-            _edge(at(n - 1, n), at(n - 2, n - 1), at(n - 3, n - 2), last, before),
+        low = _times(at(0, 1), -1.5) + _times(at(1, 2), 2) - _times(at(2, 3), 0.5)
+        high = (
+            _times(at(n - 3, n - 2), 0.5) - _times(at(n - 2, n - 1), 2) + _times(at(n - 1, n), 1.5)
         )
-        high = -high
+        low, high = _over(low, step), _over(high, step)
     return FUNCTIONS["torch"]["cat"]([low, inner, high], dim)
 
 
-def _edge(x0: Any, x1: Any, x2: Any, h1: Any, h2: Any) -> Any:
-    """The slope at x0 of the parabola through three samples, going towards x2."""
-    return (
-        -x0 * ((2 * h1 + h2) / (h1 * (h1 + h2)))
-        + x1 * ((h1 + h2) / (h1 * h2))
-        - x2 * (h1 / (h2 * (h1 + h2)))
-    )
+def _edge(x0: Any, x1: Any, x2: Any, h1: Any, h2: Any, sign: int) -> Any:
+    """The slope of the parabola through three samples, at the first (`sign` 1) or the last (-1)."""
+    one, two = (h1, h2) if sign == 1 else (h2, h1)
+    near, far = (2 * one + two) / (one * (one + two)), one / (two * (one + two))
+    middle = (h1 + h2) / (h1 * h2)
+    if sign == 1:
+        return -near * x0 + middle * x1 + -far * x2
+    return far * x0 + -middle * x1 + near * x2
 
 
 @public()

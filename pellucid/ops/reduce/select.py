@@ -33,11 +33,11 @@ from ...errors import (
     UnsupportedError,
     type_name,
 )
-from ...shapes import check_nonempty_reduction, moved, normalize_dim
+from ...shapes import broadcast_shapes, check_nonempty_reduction, moved, normalize_dim
 from .. import return_types
 from .._rules import require_tensor
 from .._samples import REAL, Sample, cases, draw
-from ._order import places
+from ._order import check_fractions, places, quantile_spots
 from ._reduction import everyday_dim, kept, numpy_names
 from .basic import max_all_op, min_all_op, whole
 
@@ -671,7 +671,7 @@ def _quantile(
     if isinstance(q, Tensor):
         if q.dtype is not kind:
             raise DtypeError("quantile() q tensor must be same dtype as the input tensor")
-        tracing.check(_check_fractions, q._array, name)
+        tracing.check(check_fractions, q._array, name)
     else:
         if not isinstance(q, (int, float)) or isinstance(q, bool):
             raise ArgumentTypeError(
@@ -697,11 +697,13 @@ def _quantile(
     ordered = ordered.view([*lines, x._array.shape[-1]])
     low, high, part, last, start = map(
         make_tensor,
-        tracing.effect(_quantile_spots, ordered._array, q._array, interpolation, ignore_nan),
+        tracing.effect(quantile_spots, ordered._array, q._array, interpolation, ignore_nan),
     )
     made = F.take_along(ordered, low, dim=ordered._array.ndim - 1, unique=False)
     if interpolation in ("linear", "midpoint"):
-        weight = q.reshape((-1,)) * last - start if q._rg and interpolation == "linear" else part
+        learned = q._rg and interpolation == "linear"
+        top = x._array.shape[-1] - 1
+        weight = _ranks(q, last, top, ignore_nan) - start if learned else part
         above = F.take_along(ordered, high, dim=ordered._array.ndim - 1, unique=False)
         made = FUNCTIONS["torch"]["lerp"](made, above, weight)
     # (lines..., q) -> (q, lines...), in place in PyTorch
@@ -711,42 +713,12 @@ def _quantile(
     return titled(made.squeeze(-1), "SqueezeBackward4")
 
 
-def _check_fractions(q: np.ndarray, name: str) -> None:
-    if not ((q >= 0) & (q <= 1)).all():
-        raise OperationError(f"{name}() q values must be in the range [0, 1]")
-
-
-def _quantile_spots(
-    values: np.ndarray, q: np.ndarray, interpolation: str, ignore_nan: bool
-) -> tuple[np.ndarray, ...]:
-    """Where the quantiles of ordered lines lie: the places below and above, the part of the way
-    between them, the last place that counts, and the place below as a float.
-    """
-    n = values.shape[-1]
-    nan = values != values
-    if ignore_nan:
-        last = np.maximum(n - nan.sum(-1, keepdims=True) - 1, 0)
-    else:
-        last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
-    spots = np.clip(q.reshape((-1,)) * last.astype(values.dtype), 0, None)
-    if not ignore_nan:
-        # a line with NaN: its last element is one
-        spots = np.where(last < 0, values.dtype.type(n - 1), spots)
-    if interpolation == "lower":
-        spots = np.floor(spots)
-    elif interpolation == "higher":
-        spots = np.ceil(spots)
-    elif interpolation == "nearest":
-        spots = np.round(spots)
-    start = np.floor(spots)
-    part = np.full_like(spots, 0.5) if interpolation == "midpoint" else spots - start
-    return (
-        start.astype(np.int64),
-        np.ceil(spots).astype(np.int64),
-        part,
-        last.astype(values.dtype),
-        start,
-    )
+def _ranks(q: Tensor, last: Any, top: int, ignore_nan: bool) -> Any:
+    """Where the quantiles lie, of lines whose last place is `last`; -1 stands for NaN in `top`."""
+    ranks = q * last if ignore_nan else titled(q * top, "MulBackward1", of=(q,), other=top)
+    each = broadcast_shapes(ranks._array.shape, last._array.shape)
+    ranks = ranks if ranks._array.shape == each else ranks.expand(each)
+    return titled(F.where(F.lt(last, 0.0), float(top), ranks), "MaskedFill", of=(ranks,))
 
 
 @public(methods="=", out="quantile() out tensor must be same dtype as the input tensor")

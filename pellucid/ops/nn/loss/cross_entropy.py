@@ -566,8 +566,8 @@ def cross_entropy(
         if weight is not None
         else -logp.sum(dim=dim)
     )
-    if _may_differ(valid):
-        spread = F.where(wrap(valid), spread, 0.0)
+    counted = F.where(wrap(valid), spread, 0.0) if _may_differ(valid) else F.alias(spread)
+    spread = titled(counted, "MaskedFill", of=(spread,))
     if reduction == "mean":
         spread = spread.sum() / wrap(count)
     elif reduction == "sum":
@@ -655,6 +655,7 @@ def linear_cross_entropy(
             )
     else:
         logits = linear(input, linear_weight, linear_bias)
+        logits = logits.view(logits._array.shape)
     return cross_entropy(
         logits,
         target,

@@ -18,7 +18,9 @@ from ....core.display.packing import hooked
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
+from ....core.tape import titled
 from ....core.tensor import FAST_TYPES, Tensor
+from ....core.transforms.unfolding import Unfolding
 from ....errors import ArgumentValueError, OperationError, ShapeError
 from ..._rules import require_tensor
 from ..._samples import Sample
@@ -130,6 +132,23 @@ def _again(kept: list[Any], aux: Any, centered: bool) -> dict[str, Any]:
     return {"input": input, "weight": weight, "aux": (kind, *statistics)}
 
 
+def _by_squares(
+    input: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool
+) -> Any:
+    """What is not centered, by PyTorch's operations; None for what is."""
+    if centered or input._array.dtype.char not in "fd":
+        return None
+    square: Any = F.mean(F.pow(input, 2.0), dim=tuple(range(-len(shape), 0)), keepdim=True)
+    moved = titled(square + eps, "AddBackward1", of=(square,))
+    out = input * F.rsqrt(moved)
+    return out if weight is None else out * weight
+
+
+def _shown(node: Any) -> str:
+    by_squares = not node.params["centered"] and node.dtype.char in "fd"
+    return "MulBackward0" if by_squares else "NativeLayerNormBackward0"
+
+
 layer_norm_op = defop(
     "layer_norm",
     "input weight? bias?",
@@ -139,6 +158,8 @@ layer_norm_op = defop(
     vjp=_layer_norm_vjp,
     linked="input? weight?",
     grad_name="NativeLayerNorm",
+    variant=_shown,
+    nodes=Unfolding(_by_squares),
     packs=(_keeps, _again),
     batch=lambda b: b.call(*b.values) if b.first_only else None,
     traits="recentres",
@@ -278,7 +299,5 @@ def rms_norm(
         out = input * scale
         return out if weight is None else out * weight
     if hooked() and input._array.dtype.char in "fd":  # they see PyTorch's operations
-        square: Any = F.mean(F.pow(input, 2.0), dim=tuple(range(-len(shape), 0)), keepdim=True)
-        out = input * F.rsqrt(square + float(eps))
-        return out if weight is None else out * weight
+        return _by_squares(input, weight, None, shape=shape, eps=float(eps), centered=False)
     return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)

@@ -17,6 +17,7 @@ from ....core.primitive import defop
 from ....core.public import FUNCTIONS, METHODS, public
 from ....core.tape import titled
 from ....core.tensor import Tensor
+from ....core.transforms.unfolding import Unfolding
 from ....core.transforms.whole import one_node
 from ....errors import ArgumentTypeError, OperationError, UnsupportedError
 from ....ir.formula import Formula
@@ -83,6 +84,15 @@ erfcx = unary(
     shows="tensor([1.0000, 0.0561])",
 )
 
+
+def _by_erf(input: Any) -> Any:
+    """The normal distribution function by PyTorch's operations."""
+    inner = titled(input * math.sqrt(0.5), "MulBackward1", of=(input,), other=math.sqrt(0.5))
+    grown = F.erf(inner)
+    more = titled(grown + 1, "AddBackward1", of=(grown,))
+    return titled(more * 0.5, "MulBackward1", of=(more,), other=0.5)
+
+
 ndtr = unary(
     "ndtr",
     "ndtr",
@@ -91,6 +101,8 @@ ndtr = unary(
     methods=None,
     traits="saturates",
     kernel="erf_vml_cpu",
+    grad_name="MulBackward1",
+    nodes=Unfolding(_by_erf),
     check=real,
     doc="The normal distribution function: the probability of a standard normal number below the element.",
     example="torch.special.ndtr(torch.tensor([0.0, 1.0]))",

@@ -1,0 +1,136 @@
+"""The nodes that PyTorch has for `einsum` of two operands: each with all labels in one order, a batched
+product, and views around it. They are made when somebody looks.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from operator import mul
+from typing import Any
+
+from ...core.tape import Node, named_type, titled
+from ...core.tensor import Tensor
+from ...core.transforms.arranging import become, moved_before, node_before
+from ...shapes import view_strides
+from ._nodes import BMM
+
+Labels = list[int]
+
+
+def arranged_as(made: Tensor, x: Tensor, y: Tensor, labels: tuple[Labels, Labels, Labels]) -> None:
+    """Have the result's node show PyTorch's. `labels` are those of the operands and of the result."""
+    node = made._node
+    if isinstance(node, Node):
+        titled(made, type(node).__name__, of=(x, y))
+        lies = [(t._array.shape, t._array.strides) for t in (x, y)]
+        node.extra()["of"] = node.extra()["of"][0], _Drawing(labels, lies).draw
+
+
+class _Drawing:
+    """How the nodes of one call are made."""
+
+    def __init__(self, labels: tuple[Labels, Labels, Labels], lies: list[Any]) -> None:
+        self.a, self.b, self.wanted = labels
+        self.lies = lies
+        self.place = 0.9375
+
+    def draw(self, node: Node, edges: tuple[Any, Any]) -> None:
+        """Give `node` PyTorch's nodes before it, over the edges of the operands."""
+        self.node = node
+        summed = sorted({*self.a, *self.b} - {*self.wanted})
+        every = [*self.wanted, *summed]
+        left, right = (
+            self.aligned(edge, labels, lie, every)
+            for edge, labels, lie in zip(edges, (self.a, self.b), self.lies, strict=True)
+        )
+        inner: Any = node
+        while inner.op.name != "matmul" and isinstance(inner.inputs[0], Node):
+            inner = inner.inputs[0]
+        if not summed or inner.op.name != "matmul":
+            if node.op.name == "mul":
+                node.inputs = (left[0], right[0])
+            return
+        many = range(len(self.wanted))
+        x, y = left[1], right[1]
+        both = [k for k in many if x[k] != 1 and y[k] != 1]
+        lo = [k for k in many if x[k] != 1 and y[k] == 1]
+        ro = [k for k in many if x[k] == 1]
+        swapped = bool(lo and ro) and ro[-1] < lo[0]
+        if swapped:  # PyTorch leaves the result in the order that is asked for
+            left, right, lo, ro = right, left, ro, lo
+            x, y = y, x
+        last = list(range(len(self.wanted), len(every)))
+        order = [*both, *lo, *last, *ro]
+        batch, rows, depth, columns = (
+            prod(size[k] for k in ks) for size, ks in ((x, both), (x, lo), (x, last), (y, ro))
+        )
+        shapes = (batch, rows, depth), (batch, depth, columns)
+        product = moved_before(inner)
+        product.inputs = (
+            self.reshaped(*self.turned(*left, order), shapes[0]),
+            self.reshaped(*self.turned(*right, [*both, *last, *ro, *lo]), shapes[1]),
+        )
+        product.seq = node.seq - self.next()
+        needs = tuple([e is not None for e in product.inputs])
+        product.plan = inner.op.plan(needs)
+        if inner.saved is not None:
+            kept = dict(zip(inner.plan.entries, inner.saved, strict=True))
+            product.saved = tuple(
+                [_kept(kept, kind, k, swapped, shapes) for kind, k in product.plan.entries]
+            )
+        product.shape = (batch, rows, columns)
+        product.__class__ = BMM
+        sizes = tuple([(x if k not in ro else y)[k] if k not in last else 1 for k in order])
+        back = [order.index(k) for k in range(len(order))]
+        edge = node_before(node, "view", product, sizes, self.next(), shape=sizes)
+        sizes = tuple([sizes[k] for k in back])
+        edge = node_before(node, "permute", edge, sizes, self.next(), dims=tuple(back))
+        become(node, "view", (edge,), node.shape, node.dtype, shape=node.shape)
+
+    def next(self) -> float:
+        self.place -= 0.03125
+        return self.place
+
+    def aligned(self, edge: Any, labels: Labels, lie: Any, every: Labels) -> tuple[Any, Any, Any]:
+        """An operand with all labels in their order: its edge, shape and strides."""
+        shape, strides = lie
+        labels = list(labels)
+        for label in every:
+            if label not in labels:
+                labels.append(label)
+                shape, strides = (*shape, 1), (*strides, 0)
+                edge = node_before(self.node, "unsqueeze", edge, shape, self.next(), dim=-1)
+        return self.turned(edge, shape, strides, [labels.index(label) for label in every])
+
+    def turned(self, edge: Any, shape: Any, strides: Any, order: list[int]) -> tuple[Any, Any, Any]:
+        shape, strides = (tuple([v[k] for k in order]) for v in (shape, strides))
+        edge = node_before(self.node, "permute", edge, shape, self.next(), dims=tuple(order))
+        return edge, shape, strides
+
+    def reshaped(self, edge: Any, shape: Any, strides: Any, into: tuple[int, ...]) -> Any:
+        """As `reshape` does it: seen as it lies, or copied."""
+        if edge is None:
+            return None
+        dense = accumulate([edge.dtype.itemsize, *reversed(shape[1:])], mul)
+        in_order = all(
+            n == 1 or stride == step
+            for n, stride, step in zip(reversed(shape), reversed(strides), dense)
+        )
+        if in_order or view_strides(shape, strides, into) is not None:
+            made = node_before(self.node, "view", edge, into, self.next(), shape=into)
+            if not in_order:
+                made.__class__ = named_type("ReshapeAliasBackward0")
+            return made
+        edge = node_before(self.node, "clone", edge, shape, self.next())
+        return node_before(self.node, "unsafe_view", edge, into, self.next(), shape=into)
+
+
+def _kept(kept: dict[Any, Any], kind: str, k: int, swapped: bool, shapes: Any) -> Any:
+    """What the product of stacks keeps, of what the product of matrices kept."""
+    value = kept.get((kind, 1 - k if swapped else k))
+    if kind == "shape":
+        return shapes[k]
+    if kind != "in" or value is None:
+        return value
+    return (value.swapaxes(-1, -2) if swapped else value).reshape(shapes[k])
