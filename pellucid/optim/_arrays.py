@@ -14,7 +14,8 @@ from ..arrays.meta import MetaArray
 from ..arrays.sparse.array import SparseArray, refusal
 from ..arrays.sparse.products import add_rows
 from ..core import source, tracing
-from ..core.modes import enable_grad, no_grad
+from ..core.inplace import check_mode
+from ..core.modes import enable_grad, local, no_grad
 from ..core.tensor import (
     Tensor,
     VersionCounter,
@@ -91,6 +92,7 @@ class ArrayOptimizer(Optimizer):
     """
 
     by_elements = False  # whether the update of an element depends on that element alone
+    _in_inference = False  # whether it has made state in inference mode
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(params, defaults)
@@ -131,6 +133,12 @@ class ArrayOptimizer(Optimizer):
                     self._init_state(group, p, made)
                     state.update(made)  # all of it or nothing, where an exception comes in between
                     begun.append(state)
+                    if local.inference:
+                        self._in_inference = True
+                elif self._in_inference:
+                    for held in state.values():
+                        if isinstance(held, Tensor):
+                            check_mode(held, name)
                 version = counted(p)
                 version.writer = (name, site)
                 arrays.append(p._array)

@@ -58,7 +58,7 @@ FUZZERS = (
 )
 # then a fresh one: what a case leaves behind may not decide about a later one for ever
 CASES_A_PROCESS = 1000
-SECONDS_OF_DRAWING = 5.0  # at most, of cases for one process
+SECONDS_OF_DRAWING = 15.0  # at most, of cases for one process
 # of processor time, so that a busy machine makes no hang; with what PyTorch took for the case,
 # several times
 SECONDS_A_CASE = 60.0
@@ -98,6 +98,8 @@ def imported() -> None:
                 importlib.import_module(found.name)
     with contextlib.suppress(ImportError):
         importlib.import_module("scipy.special")
+    # looking through the cache of object code takes half a second, once for all of them
+    importlib.import_module("pellucid.llvm.cache")._written = 0
 
 
 class Progress:

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import io
 import linecache
+import math
 import random
 import re
 import sys
@@ -301,6 +302,9 @@ def compare(wanted: list[Leaf], found: list[Leaf], skip: tuple[str, ...] = ()) -
 def _errors(wanted: list[Leaf], found: list[Leaf], index: int) -> str:
     """The kind of a difference, which tells whether one of the two had an error here."""
     mine, theirs = _error(found, index), _error(wanted, index)
+    first, second = (_line(leaves, index) for leaves in (wanted, found))
+    if first != second:  # a statement after another one, which one of the two has not told of
+        mine, theirs = (mine, None) if second < first else (None, theirs)
     if mine and theirs:
         return f"error class {theirs[0]} {_normal(theirs[1])} is {mine[0]} {_normal(mine[1])}"
     if mine:
@@ -308,6 +312,12 @@ def _errors(wanted: list[Leaf], found: list[Leaf], index: int) -> str:
     if theirs:
         return f"accepted {theirs[0]} {_normal(theirs[1])}"
     return wanted[index][1]
+
+
+def _line(leaves: list[Leaf], index: int) -> float:
+    """The number of the statement that a fact is about; those about the end come last."""
+    found = re.match(r"line (\d+)", leaves[index][0])
+    return int(found[1]) if found else math.inf
 
 
 def _error(leaves: list[Leaf], index: int) -> tuple[str, str] | None:

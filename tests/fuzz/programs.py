@@ -518,6 +518,8 @@ class Maker:
             raise Stop(text)
         try:
             self.run(text)
+        except SyntaxError:
+            return False
         except Exception:
             if self.choose.random() < 0.05:
                 into.append(

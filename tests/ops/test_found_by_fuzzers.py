@@ -477,3 +477,54 @@ def test_transforms_see_past_inference_mode():
             for given in (x, x.clone()):
                 made = call(given)
                 torch.testing.assert_close(made, wanted)
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles_are_taken_at_full_precision_under_autocast(name):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        made = getattr(torch, name)(torch.tensor([1.0, 2.0, 4.0]).bfloat16(), 0.5)
+    assert (made.dtype, made.item()) == (torch.float32, 2.0)
+
+
+def test_the_variance_of_a_loss_has_as_many_dimensions_as_the_input():
+    x, var = torch.tensor(1.0), torch.ones(1)
+    with pytest.raises(ValueError, match="var is of incorrect size"):
+        torch.nn.functional.gaussian_nll_loss(x, x, var)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
+def test_state_made_in_inference_mode_is_written_to_in_that_mode(name):
+    p = torch.nn.Parameter(torch.ones(3))
+    p.grad = torch.ones(3)
+    o = getattr(torch.optim, name)([p], lr=0.1, momentum=0.9) if name == "SGD" else None
+    o = o or getattr(torch.optim, name)([p], lr=0.1)
+    with torch.inference_mode():
+        o.step()
+    before = p.detach().clone()
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside"):
+        o.step()
+    assert torch.equal(p, before)
+    with torch.inference_mode():
+        o.step()
+    assert not torch.equal(p, before)
+
+
+@pytest.mark.parametrize(
+    ("shape", "places"), [((2, 3, 8, 1), [2, 2, 4, 6]), ((2, 3, 1, 6), [1, 1, 3])]
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_windows_that_look_at_nothing_have_places_inside_the_plane(shape, places, dtype):
+    def step(x):
+        values, index = torch.nn.functional.max_pool2d(
+            x, 2, stride=2, padding=1, dilation=2, return_indices=True
+        )
+        return index, torch.autograd.grad(values.sum(), x)[0]
+
+    run, x = torch.compile(step), torch.zeros(shape, dtype=dtype, requires_grad=True)
+    expected = torch.zeros(shape[2] * shape[3], dtype=dtype)
+    for at in places:
+        expected[at] += 1
+    for call in (step, run, run):
+        index, gradient = call(x)
+        assert index[1, 2].flatten().tolist() == places
+        assert torch.equal(gradient[1, 2].flatten(), expected)

@@ -288,6 +288,29 @@ def transposed_input_shape(
     return (g_shape[0], w_shape[1] * groups, *sizes)
 
 
+def first_places(
+    x: Sequence[int],
+    out: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilation: Sequence[int],
+) -> list[np.ndarray]:
+    """Where windows begin, along each dimension: the places that a largest value of nothing but the
+    lowest has. Windows that look at nothing have a place, too, which PyTorch lets lie outside of the
+    plane: then the next one inside.
+    """
+    found = []
+    for count, step, before, apart in zip(out, stride, pad, dilation, strict=True):
+        start = np.arange(count, dtype=np.int64) * step - before
+        found.append(np.where(start < 0, start + -(start // apart) * apart, start))
+    last = 0
+    for places, size in zip(found, x, strict=True):
+        last = last * size + int(places.max(initial=0))
+    if last < prod(x):
+        return found
+    return [np.clip(places, 0, size - 1) for places, size in zip(found, x, strict=True)]
+
+
 @dataclass(frozen=True)
 class PoolGeometry:
     """The sizes of one pooling; ``padded`` is the input with its padding and what a last ceil-mode

@@ -25,7 +25,13 @@ from ..convolution import call as conv
 from ..convolution import memory as conv_memory
 from ..convolution import plan as conv_plan
 from ..convolution import tiles as conv_kernels
-from ..convolution.geometry import IntOrSeq, PoolGeometry, even_windows, pool_geometry
+from ..convolution.geometry import (
+    IntOrSeq,
+    PoolGeometry,
+    even_windows,
+    first_places,
+    pool_geometry,
+)
 
 _NEVER = -(1 << 31)  # no tap has won yet
 
@@ -331,8 +337,8 @@ def _max_plan(
     taps = [tuple(i * d for i, d in zip(tap, dilation, strict=True)) for tap in np.ndindex(k)]
     across = [prod(x[d + 1 :]) for d in range(len(x))]
     starts = [np.arange(o) * s - p for o, s, p in zip(out, stride, pad, strict=True)]
-    # A window of nothing but -inf keeps its first position inside the input.
-    inside = [np.where(s < 0, s + -(s // d) * d, s) for s, d in zip(starts, dilation, strict=True)]
+    # a window of nothing but -inf
+    inside = first_places(x, out, stride, pad, dilation)
 
     def flat(positions: list[np.ndarray]) -> np.ndarray:
         grids = np.meshgrid(*positions, indexing="ij")

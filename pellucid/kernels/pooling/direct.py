@@ -26,7 +26,7 @@ from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import BYTES, Function, Module, SSAValue, types_of, vector
 from ...shapes import moved
-from ..convolution.geometry import PoolGeometry, pool_geometry
+from ..convolution.geometry import PoolGeometry, first_places, pool_geometry
 
 __all__ = ["avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad", "side_by_side"]
 
@@ -242,14 +242,15 @@ def _sizes(geo: PoolGeometry) -> tuple[np.ndarray, tuple[int, ...]]:
     x, out, step = (*ones, *geo.x), (*ones, *geo.out), (*ones, *geo.dilation)
     taps, stride, pad = (*ones, *geo.k), (*ones, *geo.stride), (*zeros, *geo.pad)
     parts = []
-    for size, count, dilation, most, move, before in zip(
-        x, out, step, taps, stride, pad, strict=True
+    places = first_places(x, out, stride, pad, step)
+    for size, count, dilation, most, move, before, empty in zip(
+        x, out, step, taps, stride, pad, places, strict=True
     ):
         start = np.arange(count, dtype=np.int64) * move - before
         skipped = np.where(start < 0, -(start // dilation), 0)
         first = start + skipped * dilation
         inside = np.clip(np.minimum(most - skipped, -((first - size) // dilation)), 0, None)
-        parts += [np.where(inside > 0, first, np.clip(first, 0, size - 1)), inside]
+        parts += [np.where(inside > 0, first, empty), inside]
     return np.concatenate(parts), (*x, *out, *step, taps[-1])
 
 

@@ -14,6 +14,7 @@ from ..convolution.geometry import (
     IntOrSeq,
     PoolGeometry,
     adaptive_windows,
+    first_places,
     per_dim,
     pool_geometry,
 )
@@ -41,7 +42,7 @@ def max_pool(
     geo = pool_geometry(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     padded = _pad(x, geo, _lowest(x.dtype))
     # A window whose values are all the lowest keeps its first position inside the input.
-    index = _flat_index([_first_inside(geo, d) for d in range(len(geo.x))], geo)
+    index = _flat_index(first_places(geo.x, geo.out, geo.stride, geo.pad, geo.dilation), geo)
     index = np.broadcast_to(index, geo.out_shape).copy()
     best = np.full(geo.out_shape, _lowest(x.dtype), x.dtype)
     if not best.size:  # NumPy's copy under a mask reads an element also where there is none
@@ -219,11 +220,6 @@ def _lowest(dtype: np.dtype) -> object:
     if dtype.kind == "b":
         return False
     return dtype.type(-np.inf)
-
-
-def _first_inside(geo: PoolGeometry, d: int) -> np.ndarray:
-    start = np.arange(geo.out[d]) * geo.stride[d] - geo.pad[d]
-    return np.where(start < 0, start + -(start // geo.dilation[d]) * geo.dilation[d], start)
 
 
 def _flat_index(positions: Sequence[np.ndarray], geo: PoolGeometry) -> np.ndarray:

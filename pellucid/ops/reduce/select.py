@@ -35,7 +35,7 @@ from ...errors import (
 )
 from ...shapes import broadcast_shapes, check_nonempty_reduction, moved, normalize_dim
 from .. import return_types
-from .._rules import require_tensor
+from .._rules import full_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
 from ._order import check_fractions, places, quantile_spots
 from ._reduction import everyday_dim, kept, numpy_names
@@ -723,6 +723,7 @@ def _ranks(q: Tensor, last: Any, top: int, ignore_nan: bool) -> Any:
 
 @public(methods="=", out="quantile() out tensor must be same dtype as the input tensor")
 @numpy_names
+@full_precision
 def quantile(
     input: Tensor,
     q: float | Tensor,
@@ -749,6 +750,7 @@ def quantile(
 
 @public(methods="=", out="quantile() out tensor must be same dtype as the input tensor")
 @numpy_names
+@full_precision
 def nanquantile(
     input: Tensor,
     q: float | Tensor,

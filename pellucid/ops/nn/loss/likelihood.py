@@ -107,9 +107,7 @@ def gaussian_nll_loss(
     if v != shape:
         if shape[:-1] == v:
             var = var.unsqueeze(-1)
-        elif not (shape[:-1] == v[:-1] and v[-1:] == (1,)) and not (
-            len(v) == len(shape) and all(a in (1, b) for a, b in zip(v, shape, strict=True))
-        ):
+        elif len(v) != len(shape) or sum(b for a, b in zip(shape, v, strict=True) if a != b) != 1:
             raise ArgumentValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not valid")
