@@ -28,6 +28,7 @@ class Earlier:
         self.wants = {k: t._rg for k, t in leaves.items()}
         self.nodes = {k: t._node for k, t in leaves.items() if t._rg and t._node is not None}
         self.asked: list[Tensor] = []  # for whose gradient the call asks: `requires_grad_()`
+        self.moved: list[Tensor] = []  # to which the call gives other memory: `.data = `
 
     def let_go(self, tracer: Any) -> None:
         """Forget the gradients that were cleared so far."""
@@ -75,7 +76,7 @@ class Earlier:
         found = []
         for key, t in self.leaves.items():
             if t._array is not self.arrays[key]:
-                raise Refusal("the step replaces the memory of a tensor (.data =, set_, resize_)")
+                self.moved.append(t)
             if t._rg and not self.wants[key] and t._node is None:
                 self.asked.append(t)
             elif t._rg != self.wants[key]:

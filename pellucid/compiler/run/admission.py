@@ -74,6 +74,7 @@ class Admission:
     state: list[tuple[Tensor, ndarray]]  # tensors that must have this memory
     # tensors that may have other memory of this form at each call
     drift: list[tuple[Tensor, tuple[Any, ...]]]
+    drift_overwritten: list[Tensor]  # of them, those that are written to
     # tensors of which the step only knows how they are: dtype, shape, strides
     forms: list[tuple[Tensor, tuple[Any, ...]]]
     requires_grad: list[tuple[Tensor, bool]]
@@ -162,6 +163,7 @@ class Admission:
 
     def _memory_differs(self, tensors: list[Tensor]) -> str | None:
         changing = [tensors[k]._array for k in self.overwritten]
+        changing += [t._array for t in self.drift_overwritten]
         for t in self.grads_overwritten:
             changing.append(gradient_of(t, tensors))
         if any(not (a.flags.writeable or owner(a).flags.writeable) for a in changing):
@@ -169,10 +171,13 @@ class Admission:
         arrays, moved = [t._array for t in tensors], [t._array for t, _ in self.drift]
         if any(id(memory_of(a)) in self.own_roots for a in (*arrays, *moved)):
             return "an argument shares memory with a parameter"
+        roots = {id(memory_of(a)) for a in moved}
+        if self.drift_overwritten and len(roots) < len(moved):
+            return "tensors that have been given other memory share it"
         if (
             moved
-            and self.overwritten
-            and not {id(memory_of(a)) for a in moved}.isdisjoint(id(memory_of(a)) for a in arrays)
+            and (self.overwritten or self.drift_overwritten)
+            and not roots.isdisjoint(id(memory_of(a)) for a in arrays)
         ):
             return "an argument shares memory with a tensor that has been given other memory"
         if not self.sharing.fits(arrays) or self.overwritten and self.sharing.overlaps(arrays):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -206,6 +207,12 @@ class TracedCall:
         if hidden is not None:
             raise self._unseen(hidden)
         self.grad_changes = earlier.changes(tracer.cleared)
+        # Where the tensors lay, and how many of them lay in the same memory.
+        self.started = earlier.arrays
+        self.shared = Counter(
+            id(memory_of(a)) for a in earlier.arrays.values() if type(a) is ndarray
+        )
+        self.to_move = earlier.moved
         self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
         if -1 in self.asked:  # the next call finds it so
             self.traced.transient = True

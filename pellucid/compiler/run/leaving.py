@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from ...core import reverse
 from ...core.bind import wrap
@@ -24,6 +25,7 @@ from ..capture.early import Untouched, backwards_of
 from ..capture.guards import Guard, Opaque, changed
 from ..capture.side_effect_tracker import containers_in
 from ..capture.structure import flatten, is_record
+from ..trace.arrays import memory_of
 from ..trace.control_flow import LaterNumber
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
@@ -109,10 +111,38 @@ class Leaving(TracedCall):
                     value = self._copied(value)
                 program.outputs.append(value)
             self.gradients.append((self._who(t), value))
+        self.moved = [(self._who(t), self._moved(t)) for t in self.to_move]
         self.split = len(program.instructions)
         self.parts: list[Part] = []
         if self.differentiable:
             self._trace_backward()
+
+    def _moved(self, t: Tensor) -> Value:
+        """The memory in which a tensor lies after the call, which gave it to nothing else. Refusal
+        where it is laid out otherwise, or others look into the old memory.
+        """
+        tracer, program = self.tracer, self.tracer.program
+        old, new = self.started[id(t)], t._array
+        value = tracer.lookup(new) if type(new) is ndarray else None
+        before = tracer.lookup(old) if type(old) is ndarray else None
+        leaving = {v.buffer for v in program.outputs}
+        if (
+            value is None
+            or value.buffer.kind not in ("temp", "constant")
+            or value.buffer in leaving
+            or before is not None
+            and before.buffer in leaving
+            or t._view is not None
+            or self.shared[id(memory_of(old))] > 1
+            or any(type(o) is ViewOf and o.who is self._who(t) for o in self.outputs)
+            or (new.shape, new.dtype, new.strides) != (old.shape, old.dtype, old.strides)
+            or not new.flags.c_contiguous
+        ):
+            raise Refusal("the step replaces the memory of a tensor (.data =, set_, resize_)")
+        if value.buffer.kind != "temp" or value.offset or value.nbytes != value.buffer.size:
+            value = self._copied(value)
+        program.outputs.append(value)
+        return value
 
     def _check_containers(self) -> None:
         """Refusal where a list or dictionary of the result is not one that each call makes."""
@@ -229,14 +259,15 @@ class Leaving(TracedCall):
                 v.buffer is not value.buffer for i in program.instructions for v in i.writes
             ):
                 return ViewOf(self._who(view[0]), view[1])
-        if t.is_inference() is not local.inference:
+        inference = None if t.is_inference() is local.inference else not local.inference
+        if inference is not None and (t._rg or value.buffer.kind in ("input", "state")):
             raise Refusal(
                 "the step returns a tensor of another inference mode than the one around it"
             )
         if value.buffer.kind == "constant":
             value = tracer.own(value, t._array)  # as it lies, and beside what shares its memory
         program.outputs.append(value)
-        made = New(value, t._rg, t._rg and is_spent(t), writes_of(t))
+        made = New(value, t._rg, t._rg and is_spent(t), writes_of(t), inference=inference)
         if made.spent:
             made = replace(made, ends=self._ends(t))
         if made.joins:

@@ -13,7 +13,7 @@ from numpy import empty, ndarray
 from ...arrays.numpy_cpu import address
 from ...core.bind import wrap
 from ...core.inplace import replay_tensor
-from ...core.modes import enable_grad, local, no_grad
+from ...core.modes import enable_grad, inference_mode, local, no_grad
 from ...core.primitive import TENSORS
 from ...core.tensor import OutputSlot, Tensor, VersionCounter, count_write, make_tensor, version_of
 from ...ir import Buffer, Value
@@ -32,7 +32,8 @@ class New:
 
     `joins`: it requires grad, and is a result of the version's node. `spent`: its graph is one
     through which backward has gone inside the function (True), or one that raises this error;
-    `ends`: the leaves of such a graph.
+    `ends`: the leaves of such a graph. `inference`: it is made in inference mode, or out of it,
+    unlike what the call is made in.
     """
 
     value: Value
@@ -40,6 +41,7 @@ class New:
     spent: bool | Exception = False
     writes: int = 0  # to it, by the call
     ends: tuple[Any, ...] = ()
+    inference: bool | None = None
 
     @property
     def joins(self) -> bool:
@@ -148,6 +150,7 @@ class Results:
     skeleton: Any  # with a Slot for each output
     single: bool  # whether the first output is the function's result
     gradients: list[tuple[Any, Value | None]]  # of whom; None: it has none after the call
+    moved: list[tuple[Any, Value]]  # who lies in other memory after the call
     asked: list[int]  # arguments for whose gradients the function asks
     # outputs that may be written to, also where they look into a tensor that requires grad
     detached: set[int]
@@ -176,6 +179,11 @@ class Results:
             t = the_tensor(who, tensors)
             t._grad = None if value is None else make_tensor(self.read(value, env))
 
+    def move(self, tensors: list[Tensor], env: list[Any]) -> None:
+        """Give tensors other memory, as `.data = ` did in the traced call."""
+        for who, value in self.moved:
+            the_tensor(who, tensors)._array = self.read(value, env)
+
     def make(
         self,
         made: list[Any],
@@ -191,7 +199,10 @@ class Results:
             if type(o) is New:
                 base = self.based.get(o.value.buffer) if not o.requires_grad else None
                 array = self.read(o.value, env)
-                if base is None:
+                if o.inference is not None:
+                    with inference_mode(o.inference):
+                        made[k] = make_tensor(array)
+                elif base is None:
                     made[k] = make_tensor(array)
                 else:
                     base = the_tensor(base, tensors)

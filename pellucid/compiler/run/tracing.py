@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Any
@@ -191,14 +190,14 @@ class _Tracing(Leaving):
             sorted(made_forward & _temporaries(backward), key=lambda b: b.number)
             for backward in (program.instructions[part.start : part.end] for part in self.parts)
         ]
-        leaving = buffers_of(self.outputs) + [v.buffer for _, v in self.gradients if v is not None]
+        left = [v for _, v in self.gradients if v is not None] + [v for _, v in self.moved]
+        leaving = buffers_of(self.outputs) + [v.buffer for v in left]
         self.external = {b: a for b, a in tracer.external.items() if b not in dynamic}
         storage = Storage(
             tracer.contents, self.external, tracer.roots, arena=self.arena, lengths=self.lengths
         )
         wanted = dict.fromkeys(itertools.chain(leaving, *kept))
-        values = [o.value for o in self.outputs if type(o) is New]
-        values += [v for _, v in self.gradients if v is not None]
+        values = [o.value for o in self.outputs if type(o) is New] + left
         run = executable(program.part(forward, dynamic, wanted, values), storage)
         effects = SideEffects(
             self.changes.effects, self.changes.calls, self.outputs, tracer.partial
@@ -216,7 +215,8 @@ class _Tracing(Leaving):
             if v.buffer in written
         ]
         admission = self._admission([k for k, _ in overwrites], written)
-        counted = {id(version_of(t)): (t, self.writes.get(id(t), 0)) for t, _ in admission.state}
+        held = [t for t, _ in (*admission.state, *self.drift, *self.moved) if isinstance(t, Tensor)]
+        counted = {id(version_of(t)): (t, self.writes.get(id(t), 0)) for t in held}
         code = Code(
             program,
             run,
@@ -238,6 +238,7 @@ class _Tracing(Leaving):
             skeleton,
             single,
             self.gradients,
+            self.moved,
             self.asked,
             self.detached,
             self._bases(),
@@ -250,7 +251,9 @@ class _Tracing(Leaving):
             and not halves
             and not self.moving
         )
-        plain = plain and all(type(o) in (New, Number) for o in self.outputs)
+        plain = plain and all(
+            type(o) is Number or type(o) is New and o.inference is None for o in self.outputs
+        )
         given = len(self.inputs) + len(computed)
         return Version(
             admission,
@@ -273,26 +276,23 @@ class _Tracing(Leaving):
         return [who for who, _ in found], [b for _, b in found]
 
     def _drifting(self, dynamic: list[Buffer]) -> list[tuple[Tensor, Buffer]]:
-        """Tensors that have had other memory at other calls (`teacher.data = average`) are given to
-        the program at each call, as long as it only reads them and nobody else looks into their
-        memory.
+        """Tensors that have other memory at other calls (`teacher.data = average`) are given to the
+        program at each call, as long as nobody else looks into their memory.
         """
-        written = {v.buffer for i in self.tracer.program.instructions for v in i.writes}
-        roots = Counter(
-            id(memory_of(t._array)) for t in self.environment.found if type(t._array) is ndarray
-        )
+        moved = {id(t) for t in self.to_move}
         found: list[tuple[Tensor, Buffer]] = []
         for buffer, array in self.tracer.external.items():
             t = self._holder(array)
             if (
                 t is None
                 or id(t) not in self.drifting
+                and id(t) not in moved
                 or buffer.kind != "state"
-                or buffer in written
                 or buffer in dynamic
             ):
                 continue
-            if t._array is array and t._view is None and roots[id(memory_of(array))] == 1:
+            there = self.started.get(id(t)) is array
+            if there and t._view is None and self.shared[id(memory_of(array))] == 1:
                 found.append((t, buffer))
         return found
 
@@ -362,6 +362,7 @@ class _Tracing(Leaving):
         state = [(t, a) for a in self.external.values() for t in [self._holder(a)] if t is not None]
         read += [t for t, a in state if any(self.external.get(b) is a for b in reading)]
         read += [t for t, b in self.drift if b in reading]
+        read += [who for who, v in self.moved if v.buffer in reading]
         results = [
             k for k, o in enumerate(self.outputs) if type(o) is New and o.value.buffer in reading
         ]
@@ -424,6 +425,7 @@ class _Tracing(Leaving):
             places_key=self.places_key,
             state=state,
             drift=[(t, form_of(t)) for t, _ in self.drift],
+            drift_overwritten=[t for t, b in self.drift if b in written],
             forms=[(t, form_of(t)) for t in beside if id(t) in same - guarded],
             requires_grad=[],
             grads=self.grads_before,
@@ -455,7 +457,7 @@ class _Tracing(Leaving):
         a.check = checker(a, self.tensors)
         of_arguments = any(type(who) is int for who, _ in (*self.gradients, *a.grads))
         a.checked = a.check is not None and not (
-            a.sharing.shared or self.asked or of_arguments or a.drift or a.alike
+            a.sharing.shared or self.asked or of_arguments or a.drift or self.moved or a.alike
         )
 
 

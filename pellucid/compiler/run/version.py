@@ -299,6 +299,7 @@ class Version:
             self.hits += 1
             results.take_gradients(made, tensors)
             results.leave_gradients(tensors, env)
+            results.move(tensors, env)
             code.count_writes(tensors)
             results.make(made, tensors, env, numbers, effects.late_outputs)
             slots = self._join(code.halves, made, tensors, env, extras) if code.halves else {}

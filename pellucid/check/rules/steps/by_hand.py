@@ -19,6 +19,11 @@ LARGEST = 1 << 18  # elements of all arguments together
 DIRECTIONS = 3
 NEAR = 1e-4  # how far the arguments are moved, in double precision
 DIFFERENT = 0.05  # of the derivative
+# Names of what rounds: its derivative says little, so a backward states what it shall count as.
+ROUNDING = frozenset(
+    "round floor ceil trunc fix frac sign sgn argmax argmin bucketize "
+    "long short byte char uint8 int8 int16 int32 int64".split()
+)
 
 
 class BackwardByHand(Rule):
@@ -38,6 +43,8 @@ class BackwardByHand(Rule):
             if isinstance(a, engine.Tensor) and a.is_floating_point() and engine.requires_grad(a)
         ]
         plain = (engine.Tensor, int, float, str, type(None))
+        if rounds(event.function.forward):
+            return
         if not all(isinstance(a, plain) for a in event.args):
             return  # a module that it is given would be run, and perhaps changed
         if not given or sum(event.args[k].numel() for k in given) > LARGEST:
@@ -152,6 +159,18 @@ def compare(
             exact = np.linalg.norm(told - factor * fine) < 0.01 * np.linalg.norm(told)
             found.append((k, factor if exact else None, error))
     return found
+
+
+def rounds(function: Any, depth: int = 3) -> bool:
+    """Whether a function's code, or that of functions in its module which it calls, rounds."""
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    names = getattr(getattr(function, "__code__", None), "co_names", ())
+    if not ROUNDING.isdisjoint(n.strip("_") for n in names):
+        return True
+    called = [function.__globals__.get(n) for n in names] if depth else []
+    return any(
+        rounds(c, depth - 1) for c in called if getattr(c, "__module__", "") == function.__module__
+    )
 
 
 def handed_on(gradient: Any, seed: Any) -> bool:

@@ -484,6 +484,8 @@ def recurrence(op: Op) -> tuple[float | None, Value | None]:
 
 def size(array: Any) -> float:
     """Root of the mean square."""
+    if np.iscomplexobj(array):
+        array = np.abs(array)
     with np.errstate(all="ignore"):
         return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))
 

@@ -161,7 +161,9 @@ class DeadUnits(Rule):
             held.below = made if made in NEVER_ABOVE else None
             biases = [b for o in passed if isinstance(b := o.args.get("bias"), Value)]
             low = [
-                b for b in biases if (a := b.numpy()) is not None and a.size and float(a.mean()) < 0
+                b
+                for b in biases
+                if (a := b.numpy()) is not None and a.size and float(a.mean().real) < 0
             ]
             held.bias = low[0] if low else None
         if held.looks and held.looks[-1][0] == self.step:
