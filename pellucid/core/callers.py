@@ -28,10 +28,11 @@ from ..arrays.native import Planned
 from ..arrays.numpy_cpu import as_array
 from ..arrays.sparse.array import SparseArray
 from ..errors import pass_on
+from ..kernels import nodes
+from . import source
 from .modes import local, state
 from .primitive import Primitive
-from .source import _library, is_library
-from .tape import count, node_type
+from .tape import Node, node_type, numbers
 from .tensor import OutputSlot, Parameter, Tensor, VersionCounter, version_of
 
 asarray = np.asarray
@@ -39,56 +40,33 @@ _new = object.__new__
 
 _RECORDER = """
 def record({args}, r, p, aux=None):
-    n = new(kind)
-    n.op = op
-    n.params = p
-    n.plan = plan
-    n.inputs = ({edges})
 {versions}
-    n.saved = ({saved})
-    n.guard = {names}
-    n.total = {total}
-    n.seq = count()
-    n.ext = None
-    if config.sources:
-        f = getframe(2)
-        while True:
-            name = f.f_code.co_filename
-            known = library.get(name)
-            if known is None:
-                known = is_library(name)
-            back = f.f_back if known else None
-            if back is None:
-                break
-            f = back
-        n.code = f.f_code
-        n.lasti = f.f_lasti
-    else:
-        n.code = None
-        n.lasti = 0
+    t = callers.record(kind, op, p, plan, ({edges}), ({saved}), {names}, {total}, r, {version})
 {borrowed}{results}
-"""
-_ONE_RESULT = """
-    n.shape = r.shape
-    n.dtype = r.dtype
-    t = new(Tensor)
-    t._array = r
-    t._node = n
-    t._rg = True
-    t._grad = t._view = t._x = None
-    t._ver = {vo0}
     return t
 """
 _RESULTS = """
+    n = t
     n.shape = [a.shape for a in r]
     n.dtype = kinds = [a.dtype for a in r]
-    made = tuple(map(wrap, r))
-    for k, t in enumerate(made):
-        if kinds[k].kind not in "biu":
-            t._node, t._rg = new(OutputSlot), True
-            t._node.node, t._node.index = n, k
+    made = []
+    k = 0
+    for a in r:
+        t = new(Tensor)
+        made.append(t)
+        t._array = a
+        t._grad = t._ver = t._view = t._x = None
+        if kinds[k].kind in "biu":
+            t._node = None
+            t._rg = False
+        else:
+            t._node = s = new(OutputSlot)
+            s.node = n
+            s.index = k
+            t._rg = True
+        k += 1
 {versions}
-    return made
+    t = tuple(made)
 """
 
 
@@ -140,8 +118,9 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
             versions="\n".join(f"    made[{g[2:]}]._ver = {g}" for g in guards if g[1] == "o")
         )
     else:
-        results = _ONE_RESULT.format(vo0="vo0" if "vo0" in guards else "None")
-    borrowed = [f"    n.borrow(v{i})\n" for _, i in [plan.entries[k] for k in plan.borrowed]]
+        results = ""
+    node = "t" if several else "t._node"
+    borrowed = [f"    {node}.borrow(v{i})\n" for _, i in [plan.entries[k] for k in plan.borrowed]]
     code = _RECORDER.format(
         args=", ".join(names),
         edges="".join(e + ", " for e in edges),
@@ -151,6 +130,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         if len(guards) == 1
         else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
+        version="vo0" if "vo0" in guards and not several else "None",
         borrowed="".join(borrowed),
         results=results,
     )
@@ -160,18 +140,24 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         "op": op,
         "plan": plan,
         "VersionCounter": VersionCounter,
-        "count": count,
-        "getframe": sys._getframe,
-        "library": _library,
-        "is_library": is_library,
         "Tensor": Tensor,
         "OutputSlot": OutputSlot,
         "version_of": version_of,
-        "wrap": wrap,
-        "config": config,
+        "callers": sys.modules[__name__],
     }
     exec(compiled(code), scope)
     return scope["record"]
+
+
+record: Callable[..., Any] = nodes.recording(
+    Node,
+    Tensor,
+    config,
+    numbers,
+    source._library,
+    lambda depth: source.user_frame(depth),
+    lambda made: globals().update(record=made),
+)
 
 
 def wrap(r: Any) -> Tensor:

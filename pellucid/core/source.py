@@ -7,10 +7,12 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import NamedTuple
 
 from .. import config, errors
+from ..llvm import frames
 from .display import notebook
 
 # The package itself and Python's own modules; frames of these files, and of installed packages, are
@@ -40,34 +42,28 @@ def is_library(filename: str) -> bool:
     """True for a file of this package (not its examples or tests), of Python itself, and of an
     installed package.
     """
-    known = _library.get(filename)
-    if known is None:
+    if filename not in _library:
         path = os.path.abspath(filename)
-        known = (
+        _library[filename] = (
             path.startswith(_ROOTS)
             or filename.startswith("<frozen")
             or any(folder in path for folder in _INSTALLED)
         )
-    return _library.setdefault(filename, known)
+    return _library[filename]
 
 
-def user_frame(depth: int = 1) -> FrameType | None:
-    """The innermost frame that is not the library's, `depth` frames up from the caller at least."""
-    frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and (
-        _library.get(name := frame.f_code.co_filename) or name not in _library and is_library(name)
-    ):
-        frame = frame.f_back
-    return frame
+# `(depth)`: the innermost frame that is not the library's, so many frames up from the caller's, which
+# is 1, at least; None where there is none.
+user_frame: Callable[..., FrameType | None] = frames.walker(
+    _library, is_library, lambda made: globals().update(user_frame=made)
+)
 
 
 def capture(depth: int = 2) -> Site | None:
     """The user's current position, None with `config.sources` off; no reference to the frame is
     kept (it would pin its locals).
     """
-    if not config.sources:
-        return None
-    frame = user_frame(depth)
+    frame = user_frame(depth) if config.sources else None
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
@@ -98,10 +94,8 @@ def _raised_at() -> Line | None:
     """The user's line that led to an error being made in the library; None for an error that the
     user's own code makes.
     """
-    frame = sys._getframe(2)
-    if not is_library(frame.f_code.co_filename):
-        return None
-    return describe(capture(3))
+    inside = is_library(sys._getframe(2).f_code.co_filename)
+    return describe(capture(3)) if inside else None
 
 
 errors.locate = _raised_at

@@ -17,7 +17,8 @@ from .modes import state
 from .primitive import TENSORS, Primitive
 from .tensor import OutputSlot, Tensor, VersionCounter, hand_out_copies, make_tensor, version_of
 
-count = itertools.count(1).__next__
+numbers = itertools.count(1)
+count = numbers.__next__
 
 
 class Node:
