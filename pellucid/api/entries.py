@@ -222,6 +222,7 @@ def _entry(function: Any, path: str) -> _Entry | None:
     places = [p for p in theirs if p.kind < _STAR]
     star = any(p.kind is _STAR for p in theirs)
     first = int(path.startswith("Tensor."))
+    further: list[str] = []
     names = [p.name for p in places]
     defaults: list[Any] = [MISSING if p.default is p.empty else p.default for p in places]
     signatures = [slots(s) for s in known.signatures]
@@ -237,6 +238,7 @@ def _entry(function: Any, path: str) -> _Entry | None:
             return _Entry(tuple(names), tuple(defaults), unknown, True, keywords)
         more = [s.own for s in by_place[0] if not s.optional][len(names) - first :]
         if not any(hasattr(builtins, n) for n in more):
+            further = _further(by_place, more) if not names else []
             names, defaults = names + more, defaults + [MISSING] * len(more)
     named = {s.own for parts in signatures for s in parts}
     if not known.inner and not named.issuperset(names[first:]):
@@ -262,7 +264,24 @@ def _entry(function: Any, path: str) -> _Entry | None:
     alone_or_none = "(not more__ or len(kept__) == len(more__))" if keywords else "not more__"
     seen = f"{alone_or_none} and ({classes}) in 'classes seen'"
     unknown = "rest__" if "True" in ways else f"rest__ or not ({' or '.join([*ways, seen])})"
-    return _Entry(tuple(names), tuple(defaults), unknown, False, keywords)
+    if further:
+        unknown = f"({unknown}) and not ({' or '.join(further)})"
+    return _Entry(tuple(names), tuple(defaults), unknown, bool(further), keywords)
+
+
+def _further(signatures: list[list[Slot]], names: list[str]) -> list[str]:
+    """Tests of calls by place that a signature takes which has more places than there are names: of
+    `f(low, high, size)`, where `f(high, size)` has them.
+    """
+    found = []
+    for places in signatures:
+        rest = len(places) - len(names)
+        tests = [_TESTS.get(s.kind) for s in places]
+        if rest > 0 and all(tests) and not any(s.nullable or s.optional for s in places):
+            given = [*names, *[f"rest__[{k}]" for k in range(rest)]]
+            of_each = [f"({t.format(p)})" for t, p in zip(tests, given, strict=True) if t]
+            found.append(" and ".join([f"len(rest__) == {rest}", *of_each]))
+    return found
 
 
 def _keywords(signatures: list[tuple[Slot, ...]], names: list[str]) -> dict[str, str]:

@@ -180,6 +180,15 @@ def test_what_has_no_place_goes_the_short_way(name, monkeypatch):
     assert torch.equal(made(*again(), **kwargs), expected)
 
 
+def test_forms_with_places_of_their_own_go_the_short_way(monkeypatch):
+    made = short("torch.randint")
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        made(0, 1.5, (2,))
+    monkeypatch.setattr(entries, "by_place", None)  # what the long way begins with
+    for args in ((3, (2, 4)), (0, 3, (2, 4)), (0, 3, [2, 4])):
+        assert made(*args).shape == made(*args, dtype=torch.float32).shape == (2, 4)
+
+
 def test_what_has_no_place_is_refused_in_the_same_words():
     for path, args, kwargs in (
         ("nn.functional.gelu", (x,), {"approximate": 1}),
