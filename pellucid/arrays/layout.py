@@ -119,8 +119,13 @@ def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
     """
     if not made.size:
         return made
-    # found anew for every call, the order would cost more than a small result
     arrays = tuple(arrays)
+    first: Any = arrays[0] if arrays else None
+    if type(first) is np.ndarray and first.strides == made.strides and made.base is None:
+        # the first operand's order, which is the result's where its strides leave nothing open
+        if first.shape == made.shape and 1 not in made.shape and 0 not in made.strides:
+            return made
+    # found anew for every call, the order would cost more than a small result
     looks = tuple(
         [
             (a.shape, a.strides, a.itemsize)

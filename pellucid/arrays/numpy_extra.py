@@ -485,13 +485,12 @@ def pow(x: Any, y: Any) -> Any:
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)
         made = (chunked(np.power) if _large(x, y) else np.power)(x, y)
-        return _no_roots(x, y, made) if y.dtype.kind == "f" else made
+        # rows of exponents that lie side by side are no rows of one exponent
+        apart = x.size == y.size > 1 and x.flags.c_contiguous and y.flags.c_contiguous
+        return _no_roots(x, y, made) if y.dtype.kind == "f" and not apart else made
     if x.dtype in HALVES:
         y = float(asarray(y, x.dtype))
-        short = _POWERS[y] if y == 2 or y == 0.5 and x.dtype != np.float16 else None
-        if y == 3:
-            short = "cube" if x.dtype == np.float16 else "cube_in_steps"
-        run = None if short is None else fused(short, x)
+        run = fused(_POWERS[y], x) if y == 2 or y == 0.5 and x.dtype != np.float16 else None
         if run is not None:
             return run(x)
         if x.dtype != np.float16 and y in (-0.5, 3, -2):  # as PyTorch: rounded after each product

@@ -10,10 +10,11 @@ import numpy as np
 
 from ... import dtypes, shapes
 from ...arrays.native import straight
-from ...core.bind import common_dtype, wrap
+from ...core.bind import common_dtype, finish, wrap
+from ...core.callers import make_recorder
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
-from ...core.primitive import defop
+from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
@@ -173,6 +174,22 @@ def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
     return arrays, wanted and local.grad
 
 
+# by operation and by which tensors want a gradient
+_recorders: dict[tuple[str, tuple[bool, ...]], Any] = {}
+
+
+def _recorded(op: Primitive, tensors: Sequence[Tensor], made: np.ndarray, dim: int) -> Tensor:
+    """The tensor of a result of plain tensors, of which one wants a gradient."""
+    needs = tuple([x._rg for x in tensors])
+    record = _recorders.get((op.name, needs))
+    if record is None:
+        if len(tensors) > 16:  # of a list, whose length may be another every time
+            joined: Tensor = finish(op, tensors, needs, {"dim": dim}, made)
+            return joined
+        record = _recorders[op.name, needs] = make_recorder(op, needs)
+    return record(*tensors, made, {"dim": dim})
+
+
 @public(names="cat concat concatenate", out=CAT)
 def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     """Concatenate tensors along an existing dimension.
@@ -195,12 +212,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     plain = _plain(tensors)
     if plain is not None and plain[0][0].ndim:
         arrays, recorded = plain
-        if recorded:
-            return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim))
         try:
-            return wrap(_joined(_concatenate, arrays, dim))
+            made = _joined(_concatenate, arrays, dim)
         except (TypeError, ValueError):
             pass  # refused below, in PyTorch's words
+        else:
+            if not recorded:
+                return wrap(made)
+            return _recorded(cat_op, tensors, made, dim + made.ndim if dim < 0 else dim)
     given = [x._array.shape for x in tensors_of(tensors, "cat")]
     shape = shapes.cat_shape(given, dim)
     return cat_op.call(*tensors, dim=shapes.normalize_dim(dim, len(shape)))
@@ -227,13 +246,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
     plain = _plain(tensors)
     if plain is not None:
         arrays, recorded = plain
-        if (
-            not recorded
-            and dim == 0
-            and arrays[0].flags.c_contiguous
-            and len({a.shape for a in arrays}) == 1
-        ):
-            return wrap(np.array(arrays))
+        if dim == 0 and arrays[0].flags.c_contiguous and len({a.shape for a in arrays}) == 1:
+            made = np.array(arrays)
+            return _recorded(stack_op, tensors, made, 0) if recorded else wrap(made)
         return stack_op.call(*tensors, dim=shapes.normalize_dim(dim, arrays[0].ndim + 1))
     shape = shapes.stack_shape([x._array.shape for x in tensors_of(tensors, "stack")], dim)
     return stack_op.call(*tensors, dim=dim + len(shape) if dim < 0 else dim)
