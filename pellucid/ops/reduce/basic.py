@@ -93,6 +93,7 @@ sum_op = defop(
     forward=planned(
         of_few("sum"),
         lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
+        widens=True,
     ),
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
@@ -162,7 +163,9 @@ mean_op = defop(
     "input",
     reduces="mean",
     forward=planned(
-        of_few("mean"), lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim)
+        of_few("mean"),
+        lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
+        widens=True,
     ),
     aval=reduced_aval,
     vjp={
@@ -420,7 +423,7 @@ prod_op = defop(
     "prod",
     "input",
     reduces="prod",
-    forward=planned(of_few("prod"), _prod),
+    forward=planned(of_few("prod"), _prod, widens=True),
     aval=_sum_aval,
     vjp={"input": _prod_grad},
     batch=_batch_sums,
@@ -521,7 +524,9 @@ amax_op = defop(
     "amax",
     "input",
     reduces="max",
-    forward=planned(of_few("max"), lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim)),
+    forward=planned(
+        of_few("max"), lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), widens=True
+    ),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
     batch="dims",
@@ -532,7 +537,9 @@ amin_op = defop(
     "amin",
     "input",
     reduces="min",
-    forward=planned(of_few("min"), lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim)),
+    forward=planned(
+        of_few("min"), lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), widens=True
+    ),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
     batch="dims",

@@ -234,6 +234,7 @@ cummax_op = defop(
     forward=planned(
         lambda *plan: kernels.ordering.scan.few("cummax", *plan),
         lambda xp, x, *, dim: _running(x, dim, np.maximum),
+        widens=True,
     ),
     outputs=2,
     aval=_running_aval,
@@ -249,6 +250,7 @@ cummin_op = defop(
     forward=planned(
         lambda *plan: kernels.ordering.scan.few("cummin", *plan),
         lambda xp, x, *, dim: _running(x, dim, np.minimum),
+        widens=True,
     ),
     outputs=2,
     aval=_running_aval,

@@ -164,7 +164,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
         return run and (chosen if one else run)
 
-    planned(few, numbered(forward, "dim", "keepdim", *given))
+    planned(few, numbered(forward, "dim", "keepdim", *given), widens=name != "kthvalue")
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name,
@@ -534,7 +534,7 @@ def _median_rule(name: str) -> Any:
         run = kernels.ordering.select.few((math.prod(shape),), kind, 0, name, ())
         return run and (lambda x: run(x)[0])
 
-    return planned(few, lambda xp, x: _median_of_all(xp, x, name == "nanmedian"))
+    return planned(few, lambda xp, x: _median_of_all(xp, x, name == "nanmedian"), widens=True)
 
 
 median_all_op = whole("median", forward=_median_rule("median"), host=True)

@@ -133,7 +133,7 @@ defop(
     "var",
     "input",
     expand=_expand_var,
-    forward=planned(_few("var"), _var),
+    forward=planned(_few("var"), _var, widens=True),
     vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (
         reduced_aval(x, dim=dim, keepdim=keepdim)[0],
@@ -321,6 +321,7 @@ def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
                 forward(xp, x, dim=dim, correction=correction, keepdim=keepdim),
                 xp.mean(x, dim, keepdim),
             ),
+            widens=name == "var",
         ),
         vjp={"input": gradient},
         aval=lambda x, dim, correction, keepdim: [
