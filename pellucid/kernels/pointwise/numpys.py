@@ -66,7 +66,7 @@ def extended(function: np.ufunc) -> np.ufunc:
         formula is None
         or "h" not in formula.kinds
         and function.__name__ not in _SLOW
-        or formula.args not in ("same", "compare", "own")
+        or formula.args not in ("same", "compare")
         or formula.masks
     ):
         return function
@@ -253,7 +253,7 @@ _SAME = Formula(lambda m, x: x)
 
 
 def conversion(source: str, wanted: str) -> np.ufunc:
-    """`astype` by way of float32, as a ufunc of one argument.
+    """`astype` between float32 and two-byte floats, as a ufunc of one argument.
 
     >>> conversion("float32", "float16")(np.float32([1.0, 1e6])).tolist()
     [1.0, inf]
