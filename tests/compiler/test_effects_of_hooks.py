@@ -85,7 +85,8 @@ def run(compiled, register, how, at):
 @pytest.mark.parametrize("at", [0, 1, 2])
 @pytest.mark.parametrize("name", REGISTER)
 def test_a_hook_that_is_added_and_removed_between_calls(name, at):
-    for how in ("function", "object", "partial", *["method"] * (name != "state")):
+    kinds = ("function", "object", "partial", *["method"] * (name != "state"))
+    for how in kinds if at == 2 else kinds[at : at + 1]:
         eager = run(False, REGISTER[name], how, at)
         assert run(True, REGISTER[name], how, at) == eager, how
         assert eager[4][0] != eager[at - 1][0] or not at

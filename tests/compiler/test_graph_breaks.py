@@ -173,7 +173,7 @@ class Programs:
         )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(18))
 def test_random_functions_do_what_they_did(seed):
     source = Programs(seed).source()
     check_all_cuts(source, [(0, 0), (1, 2), (5, 3)], rounds=15, seed=seed)
