@@ -10,10 +10,12 @@ closures and containers, but attributes, globals and class members only if their
 
 from __future__ import annotations
 
+import abc
 import array
 import builtins
 import contextvars
 import functools
+import keyword
 import os
 import random
 import sys
@@ -39,7 +41,7 @@ from ..trace.arrays import bounds, memory_of
 from ..trace.watch import OWN, is_ours, is_own, module_of
 from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks, hooks_of
 from .structure import members
-from .witness import GLOBAL, OPTION, Witness, compares_types, loaded
+from .witness import GLOBAL, OPTION, Witness, attributes_of, compares_types, counts_exactly, loaded
 
 LIMIT = 50_000  # objects looked at
 ARGUMENTS = -1  # where the arguments hang, which may be others at each call
@@ -57,6 +59,8 @@ _FIXED = (
     Generator,
     tracing.Fixed,
 )
+# modules in C whose objects have a state that shows in no attribute
+_STATES = frozenset({"_ctypes", "mmap", "sqlite3"})
 _LIBRARIES = sys.stdlib_module_names | {*OWN, "numpy"}
 
 
@@ -96,7 +100,9 @@ class CapturedEnvironment:
         self.seen: dict[int, Any] = {}
         self._edges: dict[int, list[Edge]] = {}
         self._vocabulary: set[str] = set()  # the names in all code that can run
-        self._spaces: list[tuple[types.ModuleType, str]] = []  # modules of the user's
+        # the names of attributes that the user's code stores to, with all names in that code
+        self._set: dict[str, set[str]] = {}
+        self._spaces: list[tuple[types.ModuleType, str]] = []  # modules, but this library's
         self._taken: set[tuple[int, str]] = set()
         self._codes: list[tuple[types.CodeType, dict[str, Any]]] = []
         self._always: list[types.CodeType] = []
@@ -235,7 +241,7 @@ class CapturedEnvironment:
         elif isinstance(value, type):
             self._classes(value)
         elif isinstance(value, types.ModuleType):
-            if _is_users(value):
+            if value.__name__.partition(".")[0] not in OWN:
                 self._spaces.append((value, path))
         elif "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
             # A compiled function is guarded as what it compiles: what it traced changes from call
@@ -285,7 +291,11 @@ class CapturedEnvironment:
             self._reach(value.__self__, path)  # a method of a list, say
         elif isinstance(value, _FIXED):
             return
-        elif hasattr(type(value), "__next__") and not hasattr(value, "__dict__"):
+        elif (
+            hasattr(type(value), "__next__")
+            and not hasattr(value, "__dict__")
+            or not _STATES.isdisjoint([module_of(c) for c in type(value).__mro__])
+        ):
             self._edges[self._at].append(Edge(None, Opaque(value, path), None))
         else:
             self._object(value, path)
@@ -370,7 +380,7 @@ class CapturedEnvironment:
             else:
                 self._slot("attr", m, name, value, f"{path}.{name}", name)
         self._guard("keys", m.__dict__, None, [*m.__dict__], path)
-        self._reach(type(m), type(m).__name__)
+        self._kind(m, path)
 
     # ---- classes and plain objects ---------------------------------------------------------------------
     def _classes(self, klass: type) -> None:
@@ -378,6 +388,12 @@ class CapturedEnvironment:
         use.
         """
         meta: type = type(klass)
+        if issubclass(meta, abc.ABCMeta):  # to which a class may be registered
+            token, where = abc.get_cache_token, "abc.get_cache_token()"
+            self._guard("called", token, None, token(), where, name=GLOBAL + "isinstance")
+        if issubclass(klass, Module) and (is_ours(klass) or "forward" not in vars(klass)):
+            path = f"{klass.__name__}.forward"
+            self._guard("attr", klass, "forward", klass.forward, path, True)
         for c in (*klass.__mro__, *meta.__mro__):
             if module_of(c).partition(".")[0] not in _LIBRARIES:
                 if c is klass:
@@ -388,6 +404,7 @@ class CapturedEnvironment:
     def _class(self, klass: type) -> None:
         held = vars(klass)
         self._length(held, klass.__name__)
+        self._guard("attr", klass, "__mro__", klass.__mro__, f"{klass.__name__}.__mro__", True)
         for name, value in list(held.items()):
             path = f"{klass.__name__}.{name}"
             functions = [
@@ -438,7 +455,14 @@ class CapturedEnvironment:
                 if not name.startswith("__"):
                     self._slot("attr", value, name, v, f"{path}.{name}", name)
         if mine:
-            self._reach(type(value), type(value).__name__)
+            self._kind(value, path)
+
+    def _kind(self, value: Any, path: str) -> None:
+        """The class of an object, which may get another one."""
+        kind = type(value)
+        if value.__class__ is kind and module_of(kind).partition(".")[0] not in _LIBRARIES:
+            self._guard("attr", value, "__class__", kind, f"{path}.__class__", True)
+        self._reach(kind, kind.__name__)
 
     # ---- functions, their globals, modules ----------------------------------------------------------------
     def _function(self, f: types.FunctionType, path: str) -> None:
@@ -474,6 +498,9 @@ class CapturedEnvironment:
         # is found on disk by its text.
         words = dict.fromkeys([*code.co_names, *[c for c in code.co_consts if type(c) is str]])
         self._vocabulary.update(words)
+        if not source.is_library(code.co_filename):
+            for name in words if "setattr" in words else attributes_of(code)[0]:
+                self._set.setdefault(name, set()).update(words)
         for name in [*names] if "globals" in words else words:
             if name in names and not name.startswith("__"):
                 self._slot("item", names, name, names[name], name, GLOBAL + name)
@@ -493,10 +520,22 @@ class CapturedEnvironment:
         before = len(self._taken)
         for module, path in list(self._spaces):
             self._at = id(module)
+            users = _is_users(module)
             for name in self._vocabulary & module.__dict__.keys():
-                if (id(module), name) not in self._taken:
+                if (id(module), name) not in self._taken and not keyword.iskeyword(name):
                     self._taken.add((id(module), name))
-                    self._slot("attr", module, name, module.__dict__[name], f"{path}.{name}", name)
+                    value, where = module.__dict__[name], f"{path}.{name}"
+                    if users or name in self._set or isinstance(value, types.ModuleType):
+                        self._slot("attr", module, name, value, where, name)
+                    else:  # somebody may replace it
+                        same = not isinstance(value, SCALARS)
+                        self._guard("attr", module, name, value, where, same, name)
+            for name in self._set.keys() - module.__dict__.keys():
+                near = path.rpartition(".")[2] in self._set[name]
+                if near and (id(module), name) not in self._taken:
+                    self._taken.add((id(module), name))
+                    there = functools.partial(hasattr, module, name)
+                    self._guard("called", there, None, False, f"{path}.{name}", name=name)
         return len(self._taken) > before
 
     # ---- optimizers ------------------------------------------------------------------------------------
@@ -640,7 +679,10 @@ class CapturedEnvironment:
         """Whether some of the user's code may compare types, for which a watched number is none: the
         function itself, functions that it can reach, and their methods that some of these name.
         """
-        rest = {code for code, _ in self._codes if not is_own(code.co_filename)}
+        users = [(c, names) for c, names in self._codes if not is_own(c.co_filename)]
+        if any(counts_exactly(c, names) for c, names in users):
+            return True
+        rest = {code for code, _ in users}
         names, called = {self._entry}, rest if any(map(compares_types, rest)) else set()
         while called:
             called = {code for code in rest if _called_as(code) in (None, *names)}

@@ -17,6 +17,7 @@ import ast
 import copy
 import dis
 import inspect
+import linecache
 import operator
 import re
 import types
@@ -671,7 +672,10 @@ def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
     if code.co_flags & _OPEN or code.co_name == "<lambda>":
         return None
     try:
-        lines, first = inspect.getsourcelines(code)
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, function.__globals__)
+        first = code.co_firstlineno
+        lines = inspect.getblock(lines[first - 1 :])
         tree = ast.parse(
             "if 1:\n" + "".join(lines) if lines[0][:1].isspace() else "\n" + "".join(lines)
         )

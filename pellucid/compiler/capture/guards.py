@@ -5,7 +5,7 @@ generated check.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
@@ -38,6 +38,7 @@ _KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "names": (lambda holder, key: [*holder.__dict__], "[*{h}.__dict__]"),
     "values": (lambda holder, key: [*map(id, holder.values())], "[*map(id, {h}.values())]"),
     "contents": (lambda holder, key: holder, "{h}"),
+    "called": (lambda holder, key: holder(), "{h}()"),
     "context": (lambda holder, key: holder.get(MISSING), "{h}.get(MISSING)"),
 }
 _COMPARED = ("len", "keys", "names", "values")  # by ==, of values that have one type
@@ -283,3 +284,29 @@ def _equal(a: Any, b: Any) -> bool:
 def changed(guards: Iterable[Guard]) -> list[Guard]:
     """The guards that do not hold."""
     return [g for g in guards if not g.holds()]
+
+
+def put_back(guards: Iterable[Guard]) -> bool:
+    """Make all guards hold again where places have other contents, or containers have grown; False,
+    and nothing is done, where something else has happened.
+    """
+    found = changed(guards)
+    for g in found:
+        now = g.now()
+        grown = g.kind in ("len", "keys") and isinstance(g.holder, (list, deque, dict))
+        if now is MISSING or not grown and g.kind not in ("item", "cell", "attr"):
+            return False
+        if grown and (
+            now < g.expected if g.kind == "len" else now[: len(g.expected)] != g.expected
+        ):
+            return False
+    for g in found:
+        if g.kind == "len":
+            while len(g.holder) > g.expected:
+                g.holder.pop()
+        elif g.kind == "keys":
+            for key in [*g.holder][len(g.expected) :]:
+                del g.holder[key]
+        else:
+            g.set(g.expected)
+    return not changed(found)

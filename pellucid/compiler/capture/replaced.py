@@ -34,7 +34,11 @@ def watch() -> None:
     """Watch the modules of the library that have been imported, and the methods of tensors."""
     TensorMeta.told = _note
     for name, module in [*sys.modules.items()]:
-        if type(module) is ModuleType and name.partition(".")[0] == _LIBRARY:
+        if (
+            name.startswith(_LIBRARY)
+            and type(module) is ModuleType
+            and name.partition(".")[0] == _LIBRARY
+        ):
             module.__class__ = WatchedModule
 
 

@@ -6,7 +6,9 @@ import dis
 import functools
 import gc
 import inspect
+import json
 import sys
+import threading
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
@@ -18,6 +20,7 @@ from ...core import bind, observe, source, tracing
 from ...core.public import METHODS
 from ...core.tensor import Tensor
 from ..trace.backward import TracedBackwardPass
+from ..trace.numbers import observe_in
 from ..trace.refusal import callees_of, line_in, names_in
 from ..trace.symbols import Namespace
 from ..trace.tracer import Tracer
@@ -109,10 +112,29 @@ _OF_THE_LIBRARY = {
     "dump": ("writes to a file", "_pickle"),
     "load": ("reads a file", "_pickle"),
     **dict.fromkeys(("writerow", "writerows"), ("writes to a file", "_csv")),
-    **dict.fromkeys(("put", "put_nowait", "get", "get_nowait"), ("uses a queue", "_queue")),
+    **dict.fromkeys(
+        ("put", "put_nowait", "get", "get_nowait", "qsize", "empty"), ("uses a queue", "_queue")
+    ),
+    **dict.fromkeys(
+        ("tell", "seek", "getvalue", "getbuffer", "read", "readline", "readlines", "readinto"),
+        ("looks into a file", "_io"),
+    ),
+    **dict.fromkeys(("digest", "hexdigest"), ("asks for a hash so far", "_")),
     **dict.fromkeys(
         ("setrecursionlimit", "setswitchinterval", "settrace", "setprofile"),
         ("changes the interpreter", "sys"),
+    ),
+    **dict.fromkeys(
+        ("getrecursionlimit", "getswitchinterval", "getrefcount"),
+        ("asks the interpreter for its state", "sys"),
+    ),
+    **dict.fromkeys(
+        ("isenabled", "get_count", "get_stats", "get_threshold", "enable", "disable"),
+        ("uses Python's collector", "gc"),
+    ),
+    **dict.fromkeys(
+        ("localtime", "gmtime", "ctime", "asctime", "strftime", "thread_time", "clock_gettime"),
+        ("asks for the time", "time"),
     ),
 }
 # What a call of such a name does, and the modules whose function of that name it is.
@@ -220,6 +242,18 @@ def compares_types(code: CodeType) -> bool:
     return False
 
 
+# modules that ask for the types of numbers
+_EXACT = frozenset({"statistics", "decimal", "fractions", "datetime", "timedelta"})
+
+
+def counts_exactly(code: CodeType, names: dict[str, Any]) -> bool:
+    """Whether code names what Python's library has for exact numbers, which asks for their types."""
+    return any(
+        name in _EXACT or (name in names and module_of(names[name]) in _EXACT)
+        for name in code.co_names
+    )
+
+
 def _names_a_constant(rest: list[dis.Instruction]) -> bool:
     """Whether the instructions after the load of `getattr` load operands, the second of them a
     string, and call it with them.
@@ -258,7 +292,7 @@ def graph_lines(code: CodeType) -> frozenset[int]:
 
 
 @functools.lru_cache(maxsize=512)
-def _attributes(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+def attributes_of(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of attributes that code stores to, and all names that it uses in other ways."""
     stored, others = set(), {c for c in code.co_consts if type(c) is str}
     for i in dis.get_instructions(code):
@@ -318,6 +352,14 @@ def _loaded_last(i: dis.Instruction) -> str | None:
 
 
 _HASH = Tensor.__hash__.__code__
+# what they call in C takes plain numbers alone
+_ENCODERS = {json.JSONEncoder.encode.__code__, json.JSONEncoder.iterencode.__code__}
+_THREAD = threading.current_thread.__code__
+# functions that libraries call for tables of their own
+_IDENTITIES: dict[Any, str] = {
+    **dict.fromkeys((id, hash), "asks which object something is, as a number"),
+    **dict.fromkeys((threading.get_ident, threading.get_native_id), "asks which thread runs it"),
+}
 
 
 class Witness:
@@ -385,7 +427,7 @@ class Witness:
                     code.co_names, code.co_freevars, (c for c in code.co_consts if type(c) is str)
                 )
             else:
-                own, used = _attributes(code)
+                own, used = attributes_of(code)
                 stored |= own
                 others |= used
         return stored - others
@@ -490,6 +532,12 @@ class Witness:
                 self._graph_lines.add(line_in(self.root, frame) if self.root is not None else None)
             if self._unset:
                 self._look_at(code)
+            if code.co_name == "__del__" and not self.codes[id(code)]:
+                self._impure(frame, "ends the life of an object with a finalizer")
+            if code in _ENCODERS:
+                observe_in(frame.f_locals["o"])
+            if code is _THREAD and _users(frame) is not None:
+                self._impure(frame.f_back, "asks which thread runs it")
             if code is _HASH and id(frame.f_locals["self"]) in self.given:
                 # in a dictionary or a set
                 self._impure(frame.f_back, "asks where a tensor that it is given is kept")
@@ -518,8 +566,8 @@ class Witness:
                 )
                 if module.startswith(modules):
                     self._impure(frame, what)
-            elif arg in (id, hash) and _users(frame) is frame:
-                self._impure(frame, "asks which object something is, as a number")
+            elif arg in _IDENTITIES and _users(frame) is frame:
+                self._impure(frame, _IDENTITIES[arg])
 
     def _look_at(self, code: CodeType) -> None:
         """Code begins to run: whether it may look at places that have what they had at first."""

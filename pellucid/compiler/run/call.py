@@ -21,7 +21,7 @@ from ...ir import Value
 from ...llvm.lengths import Lengths
 from ..capture.earlier import Earlier
 from ..capture.environment import CapturedEnvironment
-from ..capture.guards import Guard, Opaque, changed
+from ..capture.guards import Guard, Opaque, put_back
 from ..capture.side_effect_tracker import SideEffectTracker
 from ..capture.side_effects import Again, Growing, Replaced
 from ..capture.structure import carried_back, flatten, lifted
@@ -135,7 +135,7 @@ class TracedCall:
 
     def _again(self, error: TypeError, streams: Any) -> None:
         """A TypeError during tracing: where it may be one of a watched number's, and nothing has
-        happened yet, the call is made without.
+        happened yet that cannot be undone, the call is made without.
 
         Its text names the number's type, or the type for which the number passes. The latter may
         stand in an error of the function itself, whose call must not draw random numbers or print
@@ -155,7 +155,7 @@ class TracedCall:
             not (_NUMBERS if quiet else _WATCHED).search(str(error))
             or not self.tracer.numbers
             or happened
-            or changed(self.environment.guards())
+            or not put_back(self.environment.guards())
         ):
             raise error
         self.traced.refusal = Refusal(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...arrays.numpy_cpu import address
 from ...core import reverse
 from ...core.bind import wrap
 from ...core.modes import local
@@ -209,7 +210,17 @@ class Leaving(TracedCall):
         self.tracer.program.outputs.append(value)
         self.slots[id(t)] = len(self.outputs)
         kind = "" if t._view is None else t._view.kind
-        self.outputs.append(Beside(of, value, chain, kind))
+        output = Beside(of, value, chain, kind)
+        if chain is not None:
+            again = output.made(wrap(beside[id(t)]._array), t._array, {})._array
+            same = again.shape == t._array.shape and (
+                not again.size
+                or again.strides == t._array.strides
+                and address(again) == address(t._array)
+            )
+            if not same:
+                raise Refusal("the step returns a view whose geometry it has replaced (resize_)")
+        self.outputs.append(output)
         if kind in ("grad", "multi") and t._rg and not is_spent(t):
             self.views.append(t)
         return self.slots[id(t)]

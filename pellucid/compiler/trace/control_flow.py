@@ -58,7 +58,7 @@ class ControlFlow(Recording):
 
     def number_read(self, value: Any, tensor: Tensor) -> Any:
         """`item()` was called: the number that goes to Python, watched."""
-        if not self.recording:
+        if not self.recording or self.witness is not None and self.witness.impure:
             return value
         try:
             term = self.term(tensor._array)

@@ -144,6 +144,16 @@ def observed(value: Any) -> Any:
     return value
 
 
+def observe_in(held: Any) -> None:
+    """`observed`, in the lists and dictionaries themselves."""
+    if type(held) in (list, dict):
+        for key, value in [*(held.items() if type(held) is dict else enumerate(held))]:
+            if type(value) in (list, dict):
+                observe_in(value)
+            elif is_read(value) or type(value) is tuple:
+                held[key] = observed(value)
+
+
 @contextmanager
 def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
     """Plain numbers in the place of watched ones in some dictionaries, inside the block."""

@@ -54,6 +54,7 @@ class Recording:
     program: Program
     stepped: dict[int, list[list[tuple[int, dict[str, Any]]]]]
     whole: bool
+    witness: Any
 
     if TYPE_CHECKING:
 
