@@ -12,6 +12,30 @@ torch = pytest.importorskip("torch")
 
 # `o(3, 4)`: ones of that shape; F, I, C, B: dtypes; nf: nn.functional
 CALLS = {
+    "order": """
+        o(2, 3).addmm_(o(3, 3), o(3, 3))
+        o(1, 3).addmm_(o(3, 3), o(3, 3))
+        o(4, 3).addmm_(o(3, 2), o(3, 3))
+        o(2, 3, 4).addmm_(o(3, 3), o(3, 3))
+        o(2).addmv_(o(3, 3), o(3))
+        t.ormqr(o(3, 3), o(0, 0), o(3, 3))
+        t.ormqr(o(3, 3), o(3, 3), o(3, 3))
+        t.quantile(o(3, dt=I), -100)
+        t.quantile(o(3, dt=I), o(2))
+        t.quantile(o(3), True)
+        t.triangular_solve(o(2, 2, dt=I), o(2, 3))
+        t.rnn_relu_cell(o(3, 3), o(3, 3), o(2, 2), o(3, 3))
+        t.rnn_tanh_cell(o(3, 3), o(3, 3), o(3, 2), o(3, 3))
+        t.lstm_cell(o(3, 3), (o(3, 3), o(3, 3)), o(2, 2), o(3, 3))
+        o(2, 3).masked_fill_(o(2, 3), o(2))
+        o(2, 3).masked_fill(o(4, dt=B), o(2))
+        o(2, 3).masked_fill(o(2, 3), o(2))
+        t.binary_cross_entropy_with_logits(o(2, 3), o(3, 3))
+        t.binary_cross_entropy_with_logits(o(2, 3), o(1, 3))
+        t.binary_cross_entropy_with_logits(o(1, 3), o(2, 3))
+        o(3 * t.special.chebyshev_polynomial_t(o(3) * float("nan"), 0).equal(o(3)))
+        o(3 * t.special.legendre_polynomial_p(o(3) * float("nan"), 0).equal(o(3)))
+    """,
     "products": """
         t.mm(o(3, 3), o(6, 3, dt=I))
         t.matmul(o(3, 3), o(6, 3, dt=I))

@@ -81,14 +81,11 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
     >>> torch.masked_fill(x, x < 0, 0)
     tensor([1., 0.])
     """
-    value = zero_dim_value(
-        "masked_fill", input, require_tensor(mask, "masked_fill", "mask", 2), value=value
-    )
-    _mask(mask, "masked_fill")
-    a, b = input._array.shape, mask._array.shape
+    a, b = input._array.shape, require_tensor(mask, "masked_fill", "mask", 2)._array.shape
     if a != b:
         shapes.broadcast_shapes(b, a)
-    return (mask, value), {}
+    value = zero_dim_value("masked_fill", input, mask, value=value)
+    return (_mask(mask, "masked_fill"), value), {}
 
 
 both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False)
@@ -98,6 +95,8 @@ _out_of_place_fill_ = METHODS["masked_fill_"]
 
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place version of :func:`masked_fill`."""
+    require_tensor(mask, "masked_fill", "mask", 2)
+    value = zero_dim_value("masked_fill", self, mask, value=value)
     a, b = self._array.shape, _mask(mask, "masked_fill")._array.shape
     if a != b and shapes.broadcast_shapes(a, b) != a:
         raise ShapeError(

@@ -240,19 +240,19 @@ def ormqr(
     if len(so) < 2:
         raise ShapeError(f"{name}: other must have at least 2 dimensions.")
     st = require_tensor(tau, "ormqr", "tau", 2)._array.shape
+    where = -2 if left else -1
+    if so[where] != sa[-2]:
+        raise ShapeError(f"{name}: other.shape[{where}] must be equal to input.shape[-2]")
+    if st and st[-1] != min(so[where], sa[-1]):
+        raise ShapeError(
+            f"{name}: tau.shape[-1] must be equal to min(other.shape[{where}], input.shape[-1])"
+        )
     if len(st) != len(sa) - 1 or st[:-1] != sa[:-2]:
         raise ShapeError(
             f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {len(st)} and input.ndim is "
             f"equal to {len(sa)}"
             if len(st) != len(sa) - 1
             else f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(st[:-1])}"
-        )
-    where = -2 if left else -1
-    if so[where] != sa[-2]:
-        raise ShapeError(f"{name}: other.shape[{where}] must be equal to input.shape[-2]")
-    if st[-1] != min(so[where], sa[-1]):
-        raise ShapeError(
-            f"{name}: tau.shape[-1] must be equal to min(other.shape[{where}], input.shape[-1])"
         )
     if len(so) != len(sa) or so[:-2] != sa[:-2]:
         raise ShapeError(
@@ -492,11 +492,11 @@ def triangular_solve(
         raise ShapeError(
             f"torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {A._array.ndim} dimensions instead"
         )
+    same_dtype(b, A, "", "b", "A")
     if A._array.shape[-1] != A._array.shape[-2]:
         raise ShapeError(
             f"A must be batches of square matrices, but they are {A._array.shape[-2]} by {A._array.shape[-1]} matrices"
         )
-    same_dtype(b, A, "", "b", "A")
     if A._array.shape[-1] != sb[-2]:
         raise ShapeError(
             f"Incompatible matrix sizes for triangular_solve: each A matrix is {A._array.shape[-1]} by {A._array.shape[-1]} but each "

@@ -784,10 +784,15 @@ def _kept_size(self: Tensor, *factors: Any, **_: Any) -> None:
     if len(factors) == 2 and all(isinstance(x, Tensor) and x.dtype is self.dtype for x in factors):
         (a, b), own = (x._array.shape for x in factors), self._array.shape
         made = a[:-1] if len(b) == 1 else (*a[:-1], b[-1])
-        if len(a) == max(len(b), 2) and own != made and len(own) <= len(made):
-            if all(n in (1, m) for n, m in zip(own[::-1], made[::-1], strict=False)):
+        matrices = len(a) == len(b) == 2 <= len(own) and a[1] == b[0]
+        if len(a) == max(len(b), 2) and own != made and (matrices or len(own) <= len(made)):
+            if matrices or all(n in (1, m) for n, m in zip(own[::-1], made[::-1], strict=False)):
                 raise ShapeError(
                     f"Bad in-place call: input tensor size {list(own)} and output tensor size {list(made)} should match"
+                )
+            if len(own) == len(b) == 1 and a[1:] == b:
+                raise ShapeError(
+                    f"size mismatch, got input ({own[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
                 )
 
 

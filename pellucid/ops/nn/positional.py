@@ -19,6 +19,7 @@ from ...core.tape import named_type, titled
 from ...core.tensor import Tensor
 from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
+from ...shapes import broadcast_shapes
 from .._rules import require_tensor
 from . import conv as nn_conv
 from . import dropout as nn_dropout
@@ -352,6 +353,14 @@ def _bce_with_logits(
     >>> torch.binary_cross_entropy_with_logits(torch.zeros(2), torch.ones(2), reduction=1)
     tensor(0.6931)
     """
+    a, b = target._array.shape, input._array.shape
+    if a != b:
+        made = broadcast_shapes(a, b)
+        if made != a:  # which PyTorch writes into what it made of the target
+            raise ShapeError(
+                f"output with shape {list(a)} doesn't match the broadcast shape {list(made)}"
+            )
+        input = input.expand(a)
     return binary_cross_entropy_with_logits(
         input, target, weight, reduction=numbered(reduction), pos_weight=pos_weight
     )
@@ -614,11 +623,15 @@ def _check_cell(
     gates: int, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, late: bool = False
 ) -> None:
     """Sizes that do not fit each other; `late`: those of the weights come last."""
+    hidden = w_hh.size(1)
+    if gates == 1 and w_ih.size(0) != hidden:
+        raise OperationError(
+            f"weight_ih first dim must be 1 * hidden_size = {hidden}, but got {w_ih.size(0)}"
+        )
     if input.size(1) != w_ih.size(1):
         raise OperationError(
             f"input has inconsistent input_size: got {input.size(1)} expected {w_ih.size(1)}"
         )
-    hidden = w_hh.size(1)
     for check in ("states", "weights") if late else ("weights", "states"):
         for k, state in enumerate(states if check == "states" else ()):
             if input.size(0) != state.size(0):

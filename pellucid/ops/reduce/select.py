@@ -660,8 +660,15 @@ def _quantile(
     name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
     kind = require_tensor(input, name).dtype
-    if isinstance(q, Tensor) and q._array.ndim > 1:
-        raise OperationError("quantile() q must be a scalar or 1D tensor")
+    if isinstance(q, Tensor):
+        if q._array.ndim > 1:
+            raise OperationError("quantile() q must be a scalar or 1D tensor")
+    elif not isinstance(q, (int, float)):
+        raise ArgumentTypeError(
+            f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type_name(q)}"
+        )
+    elif not 0 <= q <= 1:
+        raise OperationError(f"quantile() q must be in the range [0, 1] but got {q:g}")
     if kind not in (dtypes.float32, dtypes.float64):
         raise DtypeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _MODES:
@@ -673,12 +680,6 @@ def _quantile(
             raise DtypeError("quantile() q tensor must be same dtype as the input tensor")
         tracing.check(check_fractions, q._array, name)
     else:
-        if not isinstance(q, (int, float)) or isinstance(q, bool):
-            raise ArgumentTypeError(
-                f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type_name(q)}"
-            )
-        if not 0 <= q <= 1:
-            raise OperationError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         q = make_tensor(constant(np.asarray(q, input._array.dtype)))
     if input.is_meta:
         raise UnsupportedError(f"{name} on a meta tensor: it reads the values")

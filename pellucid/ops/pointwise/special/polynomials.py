@@ -142,7 +142,8 @@ def _polynomial(name: str, doc: str, value: Rule) -> None:
         kind = x.dtype
         degree = np.asarray(n).astype(np.int64)
         result = value(np.maximum(degree, 0), np.asarray(x, np.float64))
-        return np.where(degree < 0, 0.0, result).astype(kind)
+        constant = np.where(degree == 0, 1.0, result)  # also of nan
+        return np.where(degree < 0, 0.0, constant).astype(kind)
 
     op = defop(
         name,
