@@ -791,9 +791,8 @@ def _kept_size(self: Tensor, *factors: Any, **_: Any) -> None:
                     f"Bad in-place call: input tensor size {list(own)} and output tensor size {list(made)} should match"
                 )
             if len(own) == len(b) == 1 and a[1:] == b:
-                raise ShapeError(
-                    f"size mismatch, got input ({own[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
-                )
+                sizes = f"input ({own[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
+                raise ShapeError(f"size mismatch, got {sizes}")
 
 
 before_writing("baddbmm_", _kept_dtype)

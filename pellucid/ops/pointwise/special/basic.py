@@ -103,6 +103,10 @@ ndtr = unary(
     kernel="erf_vml_cpu",
     grad_name="MulBackward1",
     nodes=Unfolding(_by_erf),
+    packs=(
+        lambda input: [input * math.sqrt(0.5)],
+        lambda kept: {"input": kept[0] / math.sqrt(0.5)},
+    ),
     check=real,
     doc="The normal distribution function: the probability of a standard normal number below the element.",
     example="torch.special.ndtr(torch.tensor([0.0, 1.0]))",
