@@ -528,3 +528,12 @@ def test_windows_that_look_at_nothing_have_places_inside_the_plane(shape, places
         index, gradient = call(x)
         assert index[1, 2].flatten().tolist() == places
         assert torch.equal(gradient[1, 2].flatten(), expected)
+
+
+@pytest.mark.parametrize("product", [lambda x: torch.mv(torch.ones(3, 4), x), lambda x: x.dot(x)])
+def test_products_of_vectors_that_are_samples_take_the_precision_of_autocast(product):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert product(torch.ones(4)).dtype == torch.float32
+        made = torch.func.vmap(product)(torch.ones(2, 4))
+    assert made.dtype == torch.bfloat16
+    assert (made == 4).all()

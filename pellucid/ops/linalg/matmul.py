@@ -21,6 +21,7 @@ from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tape import named_type, titled
 from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.batching import Batched
 from ...core.transforms.whole import one_node
 from ...dtypes import BY_NUMPY, contiguous_format, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
@@ -268,8 +269,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _of_vectors(a: Any, b: Any) -> Tensor:
-    """The product in the operands' own precision, where autocast would lower it."""
-    if thread.stack.autocast is None:
+    """The product in the operands' own precision, where autocast would lower it; for samples, of
+    which PyTorch makes matrices, in that of autocast.
+    """
+    if thread.stack.autocast is None or Batched in (type(a), type(b)):
         return matmul_op.call(a, b)
     with playing("autocast", None):
         return matmul_op.call(a, b)
