@@ -58,7 +58,7 @@ _DRIVER = re.compile(r'^define [^@\n]*@"?([\w.]+)"?\([^\n]*"driver"', re.MULTILI
 
 _lock = threading.Lock()
 _machines: list = []
-_alive: list = []  # engines and method tables live as long as the process
+_alive: list = loader.forever([])  # engines and method tables live as long as the process
 _loaded: dict[str, dict[str, Any] | None] = {}
 _addresses: dict[int, int] = {}
 statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}

@@ -15,8 +15,9 @@ import mmap
 import platform
 import struct
 import sys
+from typing import Any
 
-__all__ = ["place", "symbols"]
+__all__ = ["forever", "place", "symbols"]
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -29,7 +30,18 @@ _ABSOLUTE_64, _RELATIVE_64 = 1, 24  # kinds of relocations
 _ABSOLUTE = 0xFFF1  # in the place of a section's number: the value is the address
 
 symbols: dict[str, int] = {}  # addresses by name, before those that the process has
-_alive: list[mmap.mmap] = []  # code lives as long as the process
+
+
+def forever(held: Any) -> Any:
+    """The same object, which is never freed, and with it what it holds: native code, and what it
+    names, is called by what Python frees last, when modules have nothing any more.
+    """
+    if sys.implementation.name == "cpython":
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+    return held
+
+
+_alive: list[mmap.mmap] = forever([])  # code lives as long as the process
 
 
 def place(code: bytes) -> dict[str, int] | None:

@@ -9,6 +9,7 @@ import itertools
 from typing import Any
 
 from . import jit
+from .loader import forever
 
 __all__ = ["OF_PYTHON", "WORD", "Writer", "module", "named", "places_of", "works"]
 
@@ -37,7 +38,7 @@ OF_PYTHON = {
     "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)",
 }
-_kept: dict[str, list[Any]] = {}  # what native code has the addresses of
+_kept: dict[str, list[Any]] = forever({})  # what native code has the addresses of
 
 
 def works() -> bool:

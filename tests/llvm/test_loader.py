@@ -1,15 +1,19 @@
 """Object code placed in memory without LLVM, and the processor's description kept beside it."""
 
 import ctypes
+import gc
 import platform
 import struct
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
 
-from pellucid.llvm import cache, jit, loader, target
+from pellucid.kernels.matmul import call
+from pellucid.kernels.pointwise import numpys, ufunc
+from pellucid.llvm import cache, jit, loader, objects, target
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64" or not target.available(),
@@ -211,3 +215,16 @@ def test_without_a_description_of_the_processor_llvm_tells(tmp_path, monkeypatch
     assert target._description() is None
     assert target.host.__wrapped__() == target._asked()
     assert cache.load("anything", ".host") is None and not list(tmp_path.iterdir())
+
+
+def test_what_native_code_names_is_never_freed():
+    """The collector looks at functions after the modules have lost all they had."""
+    held = loader.forever([type("Thing", (), {})()])
+    thing = weakref.ref(held[0])
+    del held
+    gc.collect()
+    assert thing() is not None
+    for module in (loader, jit, ufunc, numpys, call):
+        # the module's, the argument's, and one that nobody gives back
+        assert sys.getrefcount(module._alive) > 2
+    assert sys.getrefcount(objects._kept) > 2

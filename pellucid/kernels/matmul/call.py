@@ -27,6 +27,7 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue
+from ...llvm.loader import forever
 from ..pointwise.ufunc import restore_flags, save_flags
 from . import blas
 from .micro import ACCUMULATE, BIAS, PACKED, RELU, emit_any, emit_finish, emit_micro, micro_name
@@ -615,7 +616,7 @@ def _build() -> str:
     return "@pellucid_matmul = external global ptr\n" + module.text()
 
 
-_alive: list = []
+_alive: list = forever([])
 # what a call of the native `gemm` needs for the packed block of A
 SCRATCH_FLOATS = BLOCK + DEPTH * 16
 

@@ -22,6 +22,7 @@ import numpy as np
 from ...ir.formula import DOUBLE, Formula, word
 from ...llvm import jit, threads
 from ...llvm.emit import Module
+from ...llvm.loader import forever
 from .ufunc import HALVES, LazyLoop, Signature, assemble, independent, signature_of
 
 __all__ = ["chunked", "conversion", "extended"]
@@ -179,7 +180,7 @@ def _fields(function: np.ufunc) -> _Ufunc | None:
 # Tables of loops that are not shared among threads yet: functions, data, how many of NumPy's own
 # stand first, operands of each. Data that is the cell of the team is that of a loop made here.
 _shared: list[Any] = []
-_alive: list[Any] = []
+_alive: list[Any] = forever([])
 
 
 def _share() -> None:

@@ -28,6 +28,7 @@ import numpy as np
 from ...ir.formula import DOUBLE, ELEMENTARY, Formula
 from ...llvm import jit, math, target, threads
 from ...llvm.emit import BYTES, Function, Module, SSAValue, vector
+from ...llvm.loader import forever
 from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
@@ -54,7 +55,7 @@ BLOCK = 256  # elements that strided operands are copied in
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 HALVES = ("float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
-_alive: list = []
+_alive: list = forever([])
 
 
 class Signature(NamedTuple):
