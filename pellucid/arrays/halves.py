@@ -36,13 +36,22 @@ __all__ = [
 _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
 _E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
+_BYTES = frozenset((np.dtype(np.int8), np.dtype(np.uint8)))
+MANY = 1 << 12  # elements from which a kernel converts integers
 FEW = 256  # elements up to which NumPy's conversion is as fast
 
 
 @functools.cache
 def _conversion(source: Any, wanted: Any) -> Any:
-    """A ufunc between float32 and a two-byte float; None where there is none."""
-    if not config.kernels or not {source, wanted} <= SERVED() | {_F32}:
+    """A ufunc between float32 and a two-byte float, from float64 to bfloat16, or from integers of
+    one byte to floats; None where there is none.
+    """
+    floats = SERVED() | {_F32}
+    if source in _BYTES:
+        served = wanted in floats or wanted == _F64
+    else:
+        served = wanted in floats and (source in floats or source == _F64 and wanted == _BF16)
+    if not config.kernels or not served:
         return None
     return kernels.pointwise.numpys.conversion(source.name, wanted.name)
 
@@ -52,9 +61,11 @@ def converted(x: Any, kind: Any) -> Any:
     source = x.dtype
     if type(x) is np.ndarray and 0 in x.strides and x.size:
         x = _filled(x)
+    if source in _BYTES and x.size > MANY and type(x) is np.ndarray:
+        run = _conversion(source, np.dtype(kind))
+        if run is not None:
+            return run(x)
     if (source in HALVES or kind in HALVES) and x.size > FEW and type(x) is np.ndarray:
-        if kind == _BF16 and source == _F64:  # as NumPy's conversion, which goes through float32
-            x, source = x.astype(_F32), _F32
         run = _conversion(source, np.dtype(kind)) if source != kind else None
         if run is not None:
             return run(x)

@@ -124,6 +124,7 @@ def chunked(function: np.ufunc) -> np.ufunc:
 LEAST_ROWS = 2048  # elements of two operands from which on rows may be worth a kernel
 
 
+@functools.cache
 def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, where it is NumPy's for two arrays, with a kernel for the arithmetic of rows with
     a column, or with one row.
@@ -138,7 +139,7 @@ def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(a: Any, b: Any) -> Any:
         if (
             type(a) is np.ndarray is type(b)
-            and a.size != b.size
+            and a.shape != b.shape
             and a.size + b.size >= LEAST_ROWS
             and config.kernels
             and not spared("rows", max(a.size, b.size))

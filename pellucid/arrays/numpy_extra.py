@@ -490,7 +490,10 @@ def pow(x: Any, y: Any) -> Any:
         return _no_roots(x, y, made) if y.dtype.kind == "f" and not apart else made
     if x.dtype in HALVES:
         y = float(asarray(y, x.dtype))
-        run = fused(_POWERS[y], x) if y == 2 or y == 0.5 and x.dtype != np.float16 else None
+        short = _POWERS[y] if y == 2 or y == 0.5 and x.dtype != np.float16 else None
+        if y == 3:
+            short = "cube" if x.dtype == np.float16 else "cube_in_steps"
+        run = None if short is None else fused(short, x)
         if run is not None:
             return run(x)
         if x.dtype != np.float16 and y in (-0.5, 3, -2):  # as PyTorch: rounded after each product

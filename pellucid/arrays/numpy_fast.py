@@ -68,6 +68,7 @@ def log(x: Any) -> Any:
 
 
 FORMULAS["cube"] = Formula(lambda m, x: x * x * x)
+FORMULAS["cube_in_steps"] = FORMULAS["cube"]._replace(rounds_each=True)
 FORMULAS["at_least"] = Formula(lambda m, x, *, low: m.maximum(low, x), "fhi")
 FORMULAS["at_most"] = Formula(lambda m, x, *, high: m.minimum(high, x), "fhi")
 FORMULAS["between"] = Formula(lambda m, x, *, low, high: m.minimum(high, m.maximum(low, x)), "fhi")
@@ -177,6 +178,7 @@ def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
     return None
 
 
+MANY = 1 << 15  # elements from which a kernel fills
 # What NumPy fills one by one, as whole numbers of the same bits.
 _BITS = {**dict.fromkeys(HALVES, np.dtype(np.uint16)), np.dtype(np.complex64): np.dtype(np.uint64)}
 
@@ -188,14 +190,22 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Any:
         if dtype is None or type(value) not in (float, int, bool):
             return np.full(shape, value, dtype)
         made = np.empty(shape, dtype)
-        made[...] = value
+        if made.size < MANY:
+            made[...] = value
+        else:
+            fill(made, value)
         return made
-    return np.full(shape, np.array(value, dtype).view(bits), bits).view(dtype)
+    made = np.empty(shape, dtype)
+    fill(made, value)
+    return made
 
 
 def fill(x: Any, value: Any) -> None:
     """Write a number, or an array without dimensions of the same dtype, to all elements."""
     bits = _BITS.get(x.dtype)
+    if x.size >= MANY and type(x) is ndarray and config.kernels and x.dtype.itemsize > 1:
+        if kernels.indexing.fill.filled(x, np.array(value, x.dtype)):
+            return
     if bits is None or type(x) is not ndarray:
         x[...] = value
     else:

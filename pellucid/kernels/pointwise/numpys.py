@@ -67,7 +67,7 @@ def extended(function: np.ufunc) -> np.ufunc:
         formula is None
         or "h" not in formula.kinds
         and function.__name__ not in _SLOW
-        or formula.args not in ("same", "compare")
+        or formula.args not in ("same", "compare", "own")
         or formula.masks
     ):
         return function
@@ -254,7 +254,7 @@ _SAME = Formula(lambda m, x: x)
 
 
 def conversion(source: str, wanted: str) -> np.ufunc:
-    """`astype` between float32 and two-byte floats, as a ufunc of one argument.
+    """`astype` by way of float32, as a ufunc of one argument.
 
     >>> conversion("float32", "float16")(np.float32([1.0, 1e6])).tolist()
     [1.0, inf]

@@ -1,5 +1,5 @@
-"""Arithmetic of rows: with one number for each row, or with one row for all (floats of four and eight
-bytes, integers but for quotients; in C order).
+"""Arithmetic of rows: with one number for each row, or with one row for all (floats, integers but
+for quotients; in C order).
 
     >>> x, column = np.ones((300, 20), np.float32), np.arange(300, dtype=np.float32)[:, None]
     >>> made = arithmetic("multiply", x, column)
@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from ...llvm import jit, target, threads
-from ...llvm.emit import BYTES, Module, SSAValue, types_of, vector
+from ...llvm.emit import BYTES, MEMORY, Module, SSAValue, vector
 from ...llvm.outputs import empty
+from .values import available, is_float, numpy_dtype, pack, unpack
 
 __all__ = ["LEAST", "OPERATIONS", "arithmetic"]
 
@@ -33,29 +34,32 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 LEAST = 2048  # elements of a result: fewer are NumPy's
 _MOST = 1024  # columns: longer rows are NumPy's
 _ROWS = 16  # at least
-_NAMES = "float32 float64 int8 uint8 int16 int32 int64"
-_CTYPES = {np.dtype(name): ctype for name, ctype in types_of(_NAMES).items()}
+_NAMES = "float32 float64 float16 bfloat16 int8 uint8 int16 int32 int64".split()
+_KINDS = {numpy_dtype(name): "int8" if name == "uint8" else name for name in _NAMES}
 _GRAIN = 16384  # elements a chunk
 
 
 def _build(name: str) -> str:
-    operation, form, ctype, turned = name.split("_")
+    operation, form, dtype, turned = name.split("_")
+    ctype = MEMORY[dtype]
     compute, width = OPERATIONS[operation], target.host().vector_bits // (8 * BYTES[ctype])
     kind = vector(ctype, width)
     module = Module()
-    f = threads.parallel_export(
-        module, name, {"x": "ptr", "other": "ptr", "out": "ptr", "columns": "i64"}
-    )
+    params = {"x": "ptr", "other": "ptr", "out": "ptr", "columns": "i64", "step": "i64"}
+    f = threads.parallel_export(module, name, params)
     with f.loop(f.begin, f.end) as r:
-        here, out = f.at(f.x, r * f.columns, ctype), f.at(f.out, r * f.columns, ctype)
-        number = f.splat(f.load(ctype, f.other, r), kind) if form == "column" else None
+        here, out = f.at(f.x, r * f.step, ctype), f.at(f.out, r * f.columns, ctype)
+        number = None
+        if form == "column":
+            number = unpack(f, f.splat(f.load(ctype, f.other, r), kind), dtype)
 
         def body(i: SSAValue, mask: SSAValue | None) -> None:
-            own = f.load(kind, here, i, mask=mask)
-            other = f.load(kind, f.other, i, mask=mask) if number is None else number
-            f.store(
-                compute(*((other, own) if turned == "turned" else (own, other))), out, i, mask=mask
-            )
+            own = unpack(f, f.load(kind, here, i, mask=mask), dtype)
+            other = number
+            if other is None:
+                other = unpack(f, f.load(kind, f.other, i, mask=mask), dtype)
+            made = compute(*((other, own) if turned == "turned" else (own, other)))
+            f.store(pack(f, made, dtype), out, i, mask=mask)
 
         f.vector_loop(f.columns, width, body)
     f.ret()
@@ -66,11 +70,11 @@ _lib = jit.NativeLibrary(
     "rows",
     _build,
     {
-        f"{operation}_{form}_{ctype}_{order}": "paaaiii"
+        f"{operation}_{form}_{kind}_{order}": "paaaiiii"
         for operation in OPERATIONS
         for form in ("column", "row")
-        for ctype in dict.fromkeys(_CTYPES.values())
-        if operation != "divide" or ctype in ("float", "double")
+        for kind in dict.fromkeys(_KINDS.values())
+        if operation != "divide" or is_float(kind)
         for order in ("straight", "turned")
     },
 )
@@ -78,44 +82,67 @@ _lib = jit.NativeLibrary(
 
 def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """`np.add(a, b)` and its kin where one of them has a number for each row of the other, or is one
-    row: in trailing dimensions of size 1, in leading ones that it has not or of size 1.
+    row: in trailing dimensions of size 1, in leading ones that it has not or of size 1. Of a
+    transposed matrix columns count as rows. A column and a row make a matrix.
     """
-    turned = a.size < b.size
-    large, small = (b, a) if turned else (a, b)
-    ctype = _CTYPES.get(large.dtype)
-    shape, other = large.shape, small.shape
+    kind = _KINDS.get(a.dtype)
     if (
-        ctype is None
+        kind is None
         or operation not in OPERATIONS
         or operation == "divide"
-        and large.dtype.kind != "f"
-        or small.dtype is not large.dtype
-        or large.size < LEAST
-        or not (large.flags.c_contiguous and small.flags.c_contiguous)
-        or len(other) > len(shape)
-        or not other
+        and not is_float(kind)
+        or b.dtype is not a.dtype
     ):
         return None
-    if other[-1] == 1 and len(other) == len(shape):
-        form, k = "column", len(shape)
-        while k and other[k - 1] == 1:
-            k -= 1
-        if other[:k] != shape[:k]:
-            return None
-        columns = math.prod(shape[k:])
-    else:
-        form, k = "row", 0
-        while k < len(other) and other[k] == 1:
-            k += 1
-        own = other[k:]
-        if shape[len(shape) - len(own) :] != own:
-            return None
-        columns = small.size
-    if not 2 <= columns <= _MOST or (rows := large.size // columns) < _ROWS:
+    turned = a.size < b.size
+    large, small = (b, a) if turned else (a, b)
+    if large.ndim == 2 and large.flags.f_contiguous and not large.flags.c_contiguous:
+        if small.ndim == 1:
+            small = small[None]
+        made = arithmetic(operation, *((small.T, large.T) if turned else (large.T, small.T)))
+        return None if made is None else made.T
+    shape, other = large.shape, small.shape
+    if not (large.flags.c_contiguous and small.flags.c_contiguous):
         return None
-    run = getattr(_lib, f"{operation}_{form}_{ctype}_{'turned' if turned else 'straight'}")
+    spread = _spread(a.shape, b.shape)
+    if spread:
+        rows, columns = spread
+        form, shape, step = "column", (rows, columns), 0
+        turned = a.shape[-1] == 1
+        large, small = (b, a) if turned else (a, b)
+    else:
+        if large.size < LEAST or len(other) > len(shape) or not other:
+            return None
+        if other[-1] == 1 and len(other) == len(shape):
+            form, k = "column", len(shape)
+            while k and other[k - 1] == 1:
+                k -= 1
+            if other[:k] != shape[:k]:
+                return None
+            columns = math.prod(shape[k:])
+        else:
+            form, k = "row", 0
+            while k < len(other) and other[k] == 1:
+                k += 1
+            own = other[k:]
+            if shape[len(shape) - len(own) :] != own:
+                return None
+            columns = small.size
+        rows, step = large.size // (columns or 1), columns
+    if not 2 <= columns <= _MOST or rows < _ROWS or not available(kind):
+        return None
+    run = getattr(_lib, f"{operation}_{form}_{kind}_{'turned' if turned else 'straight'}")
     if run is None:
         return None
     out = empty(shape, large.dtype)
-    run(threads.team(), large, small, out, columns, rows, max(1, _GRAIN // columns))
+    run(threads.team(), large, small, out, columns, step, rows, max(1, _GRAIN // columns))
     return out
+
+
+def _spread(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, int] | None:
+    """The sizes of the matrix that a column and a row make; None for other shapes."""
+    if len(one) == 2 and one[1] == 1 and (len(other) == 1 or len(other) == 2 and other[0] == 1):
+        return one[0], other[-1]
+    if len(other) == 2 and other[1] == 1 and (len(one) == 1 or len(one) == 2 and one[0] == 1):
+        return other[0], one[-1]
+    return None

@@ -47,6 +47,7 @@ __all__ = [
 
 GRAIN = 16384  # elements a chunk: 64 KiB of each array, some microseconds
 BLOCK = 256  # elements that strided operands are copied in
+LOOKED_UP = 1 << 12  # elements for which it is worth computing each of the two-byte floats once
 
 
 # From loops to ufuncs, through NumPy's C interface
@@ -154,6 +155,14 @@ class LazyLoop:
         signature, kind, _, formula, _ = self.about
         try:
             aside = for_numpy(kind, formula)
+            count = ctypes.c_int64.from_address(dimensions).value
+            if (not aside or count >= LOOKED_UP) and _costly(kind, formula):
+                made = _looked_up(self.about)
+                if made is not None:
+                    self.otherwise = made
+                    self.put(*made)
+                    _LOOP(made[0])(args, dimensions, steps, made[1])
+                    return
             natives = (
                 _loop(*self.about) if target.available() and available(kind) and not aside else None
             )
@@ -180,6 +189,88 @@ def for_numpy(kind: str, formula: Formula) -> bool:
         and bool(words & ELEMENTARY - DOUBLE - set(math.FUNCTIONS))
         and all(hasattr(np, word) for word in words)
     )
+
+
+# Words that take no longer in float16 than a look at a table.
+_AS_FAST = frozenset(("exp", "gelu"))
+
+
+def _costly(kind: str, formula: Formula) -> bool:
+    """Whether a formula of one two-byte float takes longer to compute than to look up."""
+    if kind not in HALVES or len(formula.values) != 1 or formula.numbers or formula.args != "same":
+        return False
+    words = formula.words()
+    return bool(words & ELEMENTARY) and not (kind == "float16" and words <= _AS_FAST)
+
+
+def _looked_up(about: tuple[Signature, str, str, Formula, bool]) -> tuple[int, int] | None:
+    """A loop that looks up what a formula of one two-byte float makes of each bit pattern, and its
+    data; None where there is none. The values are those that the formula's own loop computes, which
+    serves few elements: they would wait for the table.
+    """
+    signature, kind, _, formula, _ = about
+    if not target.available() or not available(kind):
+        return None
+    lookups = jit.compile_source(_lookup_text, {"loop": None}, "two-byte floats looked up")
+    natives = None if for_numpy(kind, formula) else _loop(*about)
+    if lookups is None:
+        return None
+    every, table = np.arange(1 << 16, dtype=np.uint16), np.empty(1 << 16, np.uint16)
+    pointers = (ctypes.c_int64 * 2)(every.ctypes.data, table.ctypes.data)
+    numbers = (ctypes.c_int64 * 1)(every.size), (ctypes.c_int64 * 2)(2, 2)
+    told = ctypes.addressof(pointers), *map(ctypes.addressof, numbers)
+    if natives is None:
+        _with_numpy(formula, signature, *told)
+    else:
+        _LOOP(natives["loop"])(*told, threads.team_cell())
+    plain = 0 if natives is None else natives["loop"]
+    data = (ctypes.c_int64 * 3)(threads.team_cell(), table.ctypes.data, plain)
+    _alive.append((table, data))
+    return lookups["loop"], ctypes.addressof(data)
+
+
+def _lookup_text() -> str:
+    """A loop of NumPy's that reads the result of each two bytes from a table; `data` is where the
+    cell of the team, the table and what serves few elements are.
+    """
+    module = Module()
+    f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", data="ptr")
+    f.driver = True
+    n = f.load("i64", f.dimensions)
+    cell, plain = f.load("ptr", f.data), f.load("ptr", f.at(f.data, 2, "i64"))
+    few = f.emit(f"icmp ne ptr {plain.name}, null", "i1") & n.compare("slt", LOOKED_UP)
+    with f.when(few):
+        operands = ", ".join(f"ptr {v.name}" for v in (f.args, f.dimensions, f.steps, cell))
+        f.line(f"call void {plain.name}({operands})")
+    n = f.select(few, f.const(0, "i64"), n)
+    block = f.buffer("i64", 5, align=8)
+    for k in range(2):
+        f.store(f.load("ptr", f.args, k), f.at(block, k, "i64"))
+        f.store(f.load("i64", f.steps, k), f.at(block, 2 + k, "i64"))
+    f.store(f.load("ptr", f.at(f.data, 1, "i64")), f.at(block, 4, "i64"))
+    apart = independent(f, n, (0,), (1,))
+    grain = f.select(apart, f.const(GRAIN, "i64"), n)
+    threads.start_team(f, f.load("ptr", cell), "@range", block, n, grain)
+    f.ret()
+    f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
+    x, out, table = (f.load("ptr", f.at(f.args, k, "i64")) for k in (0, 1, 4))
+    step, move = f.load("i64", f.args, 2), f.load("i64", f.args, 3)
+
+    def one(source: SSAValue, place: SSAValue) -> None:
+        bits = f.load("i16", source)
+        f.store(f.load("i16", table, f._convert("zext", bits, "i64")), place)
+
+    def together() -> None:
+        with f.loop(f.begin, f.end) as i:
+            one(f.at(x, i, "i16"), f.at(out, i, "i16"))
+
+    def strided() -> None:
+        with f.loop(f.begin, f.end) as i:
+            one(f.at(x, i * step, "i8"), f.at(out, i * move, "i8"))
+
+    f.branch(step.compare("eq", 2) & move.compare("eq", 2), together, strided)
+    f.ret()
+    return module.text()
 
 
 def assemble(
@@ -334,7 +425,9 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
     width = target.host().lanes("double" if "float64" in signature.kinds else "float")
     if kind in INTEGERS:
         width = target.host().vector_bits // (8 * BYTES[MEMORY[kind]])
-    if kind in HALVES and not ELEMENTARY & formula.words():
+    if _of_bits(kind, formula) is not None:
+        width = target.host().vector_bits // 16
+    elif kind in HALVES and not ELEMENTARY & formula.words():
         width *= 2  # packing takes two registers of float32 at a time
     inputs = signature.inputs
     kinds = [MEMORY[name] for name in signature.kinds]
@@ -455,6 +548,27 @@ _EXACT = frozenset(
 )
 
 
+# Words of one two-byte float that its bits tell; the number is infinity's.
+_BITS: dict[str, Callable[[SSAValue, int], SSAValue]] = {
+    "negative": lambda x, infinite: x ^ -0x8000,
+    "absolute": lambda x, infinite: x & 0x7FFF,
+    "signbit": lambda x, infinite: x.compare("slt", 0),
+    "isnan": lambda x, infinite: (x & 0x7FFF).compare("ugt", infinite),
+    "isinf": lambda x, infinite: (x & 0x7FFF).compare("eq", infinite),
+    "isfinite": lambda x, infinite: (x & 0x7FFF).compare("ult", infinite),
+}
+_INFINITE = {"float16": 0x7C00, "bfloat16": 0x7F80}
+
+
+def _of_bits(kind: str, formula: Formula) -> Callable[[SSAValue], SSAValue] | None:
+    """What a formula that is one word makes of the bits of two-byte floats; None for others."""
+    words = formula.words()
+    if kind not in HALVES or len(words) != 1 or len(formula.values) != 1 or formula.numbers:
+        return None
+    made = _BITS.get(next(iter(words)))
+    return None if made is None else lambda x: made(x, _INFINITE[kind])
+
+
 def emit_range(
     module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula
 ) -> None:
@@ -468,6 +582,10 @@ def emit_range(
     m = Words(f, width)
     own = kind if formula.rounds_each else "float32" if kind in HALVES else kind
 
+    of_bits = _of_bits(kind, formula)
+    if of_bits is not None:
+        _emit_bits(f, width, of_bits, bases, moves[0], signature.outputs[0] == "bool")
+        return
     exact = formula.words() <= _EXACT and {*signature.inputs, *signature.outputs} <= {kind, "bool"}
 
     def body(i: SSAValue, tail: SSAValue | None) -> None:
@@ -486,6 +604,22 @@ def emit_range(
                 result, "float32" if wanted in HALVES and result.kind != "float64" else wanted
             ).value
             f.store(pack(f, value, wanted, exact), base, i, mask=tail)
+
+    f.vector_loop(f.end - f.begin, width, body, unroll=2)
+    f.ret()
+
+
+def _emit_bits(
+    f: Function,
+    width: int,
+    function: Callable[[SSAValue], SSAValue],
+    bases: list[SSAValue],
+    move: SSAValue,
+    tells: bool,
+) -> None:
+    def body(i: SSAValue, tail: SSAValue | None) -> None:
+        result = function(f.load(vector("i16", width), bases[0], i * move, mask=tail))
+        f.store(pack(f, result, "bool") if tells else result, bases[1], i, mask=tail)
 
     f.vector_loop(f.end - f.begin, width, body, unroll=2)
     f.ret()

@@ -133,10 +133,10 @@ def zero_(self: Tensor) -> Tensor:
     """
     if is_written_directly(self):
         a = self._array
-        if a.dtype.itemsize == 2:
-            a.view(np.uint16).fill(0)
-        elif a.dtype.kind == "c":
+        if a.size >= numpy_fast.MANY or a.dtype.kind == "c":
             numpy_fast.fill(a, 0)
+        elif a.dtype.itemsize == 2:
+            a.view(np.uint16).fill(0)
         else:
             a.fill(0)
         bump(self, "zero_")

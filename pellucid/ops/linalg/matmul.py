@@ -10,7 +10,7 @@ import numpy as np
 from ... import config
 from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES, in_float32
-from ...arrays.native import kernels
+from ...arrays.native import kernels, ufuncs
 from ...core.bind import make_operators, wrap
 from ...core.display.packing import only_saves
 from ...core.interpret import playing, thread
@@ -484,9 +484,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, v in (("self", a), ("vec2", b)):
         if v.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v.ndim}-D")
-    few = a.dtype is b.dtype and a.dtype.kind == "f" and a.size + b.size < numpy_cpu.LEAST_ROWS
-    if few and is_direct(input) and is_direct(vec2):
-        return wrap(a[:, None] * b)
+    if a.dtype is b.dtype and a.dtype.kind in "fViu" and is_direct(input) and is_direct(vec2):
+        return wrap(numpy_cpu.by_rows(ufuncs.multiply)(a[:, None], b))
     return F.reshape(input, shape=(a.size, 1)) * vec2
 
 

@@ -16,7 +16,7 @@ from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import FAST_TYPES, Tensor
 
-_INT64 = np.dtype(np.int64)
+_COUNTS = "bBhil"  # the characters of integer dtypes
 _SHARED = 1 << 16  # elements from which several threads share a ufunc
 
 
@@ -34,8 +34,8 @@ def direct_form(
     `write(array, array)` or `write(array, other, array)` is a ufunc that writes into its last
     argument and refuses, before it writes anything, what does not fit; then, and in every other
     case, `slow` is called. `numbers` are the types of numbers that may stand for the other tensor;
-    with `counts` int64 takes the short way with whole numbers; `chars` are the characters of the
-    dtypes that take it.
+    with `counts` integers and complex numbers take the short way, too, integers with whole numbers
+    alone; `chars` are the characters of the dtypes that take it.
     """
     alone = getattr(write, "nin", 1) == 1
     numpys = getattr(np, getattr(write, "__name__", ""), None) is write
@@ -53,9 +53,12 @@ def direct_form(
             and (
                 (a := self._array).dtype.char in chars
                 or counts
-                and a.dtype is _INT64
                 and args
-                and type(args[0]) is int
+                and (
+                    a.dtype.char in _COUNTS
+                    and (type(args[0]) is int or type(args[0]) in FAST_TYPES)
+                    or a.dtype.char == "F"
+                )
             )
             and 0 not in a.strides  # a detached expanded tensor is not a view to autograd
         ):

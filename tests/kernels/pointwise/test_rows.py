@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from pellucid.arrays.native import by_rows, native_code_runs
 from pellucid.kernels.pointwise import rows
 from pellucid.llvm import target, threads
 
+HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 KINDS = (np.float32, np.float64, np.int8, np.uint8, np.int16, np.int32, np.int64)
 SERVED = [
     ((3500, 32), (3500, 1)),
@@ -87,19 +89,41 @@ def test_others_are_numpys(large, small):
 def test_other_memory_and_dtypes_are_numpys():
     a, c = numbers((300, 40), np.float32), numbers((300, 1), np.float32)
     for x, y in (
-        (a.T.copy().T, c),
         (a[:, ::2], c),
         (a, c.astype(np.float64)),
         (a, np.repeat(c, 2, 1)[:, :1]),
         (a.astype(np.uint16), c.astype(np.uint16)),
         (a > 0, c > 0),
-        (a.astype(np.float16), c.astype(np.float16)),
         (a.astype(np.complex64), c.astype(np.complex64)),
         (a, np.empty((0, 1), np.float32)),
         (np.empty((0, 40), np.float32), c[:0]),
     ):
         assert rows.arithmetic("multiply", x, y) is None
     assert rows.arithmetic("multiply", a, c[:299]) is None  # an error, which NumPy tells
+
+
+@pytest.mark.parametrize("kind", HALVES, ids=str)
+def test_two_byte_floats_are_rounded_once(kind):
+    for large, small in SERVED[:8]:
+        a, b = numbers(large, np.float32).astype(kind), numbers(small, np.float32, 1).astype(kind)
+        for name, (x, y) in itertools.product(rows.OPERATIONS, ((a, b), (b, a))):
+            with np.errstate(all="ignore"):
+                wide = getattr(np, name)(x.astype(np.float32), y.astype(np.float32)).astype(kind)
+            got = rows.arithmetic(name, x, y)
+            if target.available():
+                assert np.array_equal(got.astype(np.float32), wide.astype(np.float32), True), name
+
+
+@pytest.mark.skipif(not target.available(), reason="needs native code")
+@pytest.mark.parametrize("kind", (np.float64, np.int8))
+def test_columns_of_a_transposed_matrix_and_a_column_beside_a_row(kind):
+    a, row, column = (numbers(s, kind, 1) for s in ((40, 300), (40,), (300, 1)))
+    for x, y in ((a.T, row), (a.T, row[None]), (a.T, column), (row, a.T), (column, a.T)):
+        expected, got = np.subtract(x, y), rows.arithmetic("subtract", x, y)
+        assert got.strides == expected.strides and got.tobytes() == expected.tobytes()
+    for x, y in ((column, row), (row, column), (column, row[None]), (row[None], column)):
+        expected, got = np.subtract(x, y), rows.arithmetic("subtract", x, y)
+        assert got.shape == expected.shape and got.tobytes() == expected.tobytes()
 
 
 @pytest.mark.skipif(not target.available(), reason="needs native code")

@@ -45,6 +45,8 @@ from ._common import (
     widen,
 )
 
+LEAST = 1 << 12  # elements from which a kernel normalizes by given statistics
+
 
 def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
     if xp is numpy_cpu and x.dtype in HALVES:
@@ -134,6 +136,10 @@ formula.FORMULAS["normalized_affine"] = formula.Formula(
 
 
 def _by_statistics(xp: Any, x: Any, weight: Any, bias: Any, *, mean: Any, rstd: Any) -> Any:
+    if xp is numpy_cpu and config.kernels and x.size >= LEAST:
+        made = kernels.rows.affine.normalized(x, mean, rstd, weight, bias)
+        if made is not None:
+            return as_suggested(made, x)
     if xp is numpy_cpu and x.dtype in HALVES:
         return in_float32(_by_statistics, xp, x, weight, bias, mean=mean, rstd=rstd)
     mean, rstd = xp.from_host((mean, rstd))
