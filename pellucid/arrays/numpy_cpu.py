@@ -356,6 +356,13 @@ def copy(x: Any, order: Any = "K") -> Any:
     return np.array(x, order=order)
 
 
+def ordered(x: Any) -> Any:
+    """As `np.ascontiguousarray`, many elements by a kernel."""
+    if x.size <= _MANY or type(x) is not ndarray or x.flags.c_contiguous or not config.kernels:
+        return np.ascontiguousarray(x)
+    return kernels.indexing.transpose.in_order(x)
+
+
 def euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The root of the sum of squares by a kernel, of many floats in order; None for everything
     else.

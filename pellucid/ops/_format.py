@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import shapes
+from ..arrays.numpy_cpu import ordered
 from ..core import tracing
 from ..core.tensor import Tensor
 
@@ -52,7 +53,7 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
             and a.ndim in (4, 5)
         ):
             if a.size and a.strides != _close_channels(a.shape, a.itemsize):
-                made = a.transpose(shapes.moved(a.ndim, 1, -1)).copy()
+                made = ordered(a.transpose(shapes.moved(a.ndim, 1, -1)))
                 _relaid(result, made.transpose(shapes.moved(a.ndim, -1, 1)))
             return result
         return in_rows(result)
@@ -72,7 +73,7 @@ def in_order_of(result: Tensor, like: Tensor) -> Tensor:
         order = (*sorted(range(last), key=lambda d: -b.strides[d]), last)
     rows = a.transpose(order)
     if not rows.flags.c_contiguous:
-        made = np.ascontiguousarray(rows)
+        made = ordered(rows)
         _relaid(result, made.transpose([order.index(d) for d in range(last + 1)]))
     return result
 
@@ -81,7 +82,7 @@ def in_rows(result: Tensor) -> Tensor:
     """The result of a layer whose input is neither in rows nor has its channels closest: in rows."""
     a = result._array
     if type(a) is np.ndarray and not a.flags.c_contiguous:
-        _relaid(result, np.ascontiguousarray(a))
+        _relaid(result, ordered(a))
     return result
 
 

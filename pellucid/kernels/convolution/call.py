@@ -26,6 +26,7 @@ from ... import config
 from ...dtypes import name_of
 from ...llvm import target, threads
 from ...llvm.outputs import empty
+from ..indexing.transpose import in_order
 from . import lanes as conv_lanes
 from . import memory as conv_memory
 from . import plan as conv_plan
@@ -73,7 +74,7 @@ def conv(
         return None
     out = empty(out_shape, x.dtype)
     if other is not None and not relu:
-        made = other.run(np.ascontiguousarray(x), np.ascontiguousarray(w), out, bias)
+        made = other.run(in_order(x), np.ascontiguousarray(w), out, bias)
         if made is not None:
             return made
     return _correlate(plan, x, w, out, bias, 0.0 if relu else -math.inf)
@@ -111,7 +112,7 @@ def conv_input_grad(
         return None
     out = empty(shape, g.dtype)
     if other is not None:
-        made = other.run(np.ascontiguousarray(g), np.ascontiguousarray(w), out, bias)
+        made = other.run(in_order(g), np.ascontiguousarray(w), out, bias)
         if made is not None:
             return made
     return _correlate(plan, g, w, out, bias, -math.inf)
@@ -146,7 +147,7 @@ def conv_weight_grad(
         geo, plan, other = _weight_grad(config.winograd, real, g.shape, x.shape, *key)
     if plan is None:
         return None
-    g, x = np.ascontiguousarray(g), np.ascontiguousarray(x)
+    g, x = in_order(g), in_order(x)
     made = None if other is None else other.run(g, x)
     return conv_weight.run(plan, geo, g, x) if made is None else made
 
@@ -291,7 +292,7 @@ def _correlate(
     bias: np.ndarray | None,
     floor: float,
 ) -> np.ndarray:
-    x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
+    x, w = in_order(x), np.ascontiguousarray(w)
     plan = plans[0][0]
     bias = plan.zeros if bias is None else np.ascontiguousarray(bias)
     images = len(x)

@@ -32,6 +32,7 @@ from ..convolution.geometry import (
     first_places,
     pool_geometry,
 )
+from ..indexing.transpose import in_order
 
 _NEVER = -(1 << 31)  # no tap has won yet
 
@@ -70,7 +71,7 @@ def max_pool(
     index: np.ndarray = empty(out_shape, index_dtype)
     if index.itemsize not in (4, 8) or index.dtype.kind != "i":
         raise TypeError(f"max_pool gives int32 or int64 indices, not {index.dtype}")
-    x = np.ascontiguousarray(x)
+    x = in_order(x)
     planes, count = x.shape[0] * x.shape[1], threads.get_num_threads()
     team = threads.team() if count > 1 else 0
     grain = -(-planes // (2 * count)) if count > 1 else planes

@@ -15,6 +15,7 @@ import numpy as np
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.outputs import empty
+from ..indexing.transpose import in_order
 from .norm import SUM_BLOCK, UNROLL, Sums, given, good, grain_of, inverse_root, load_or, store_map
 
 __all__ = ["batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward"]
@@ -432,7 +433,7 @@ NARROW = 8
 
 def _by_channel(x: np.ndarray) -> np.ndarray:
     """`(N, C, ...)` as `(1, C, N * ...)`."""
-    return np.ascontiguousarray(x.swapaxes(0, 1)).reshape(1, x.shape[1], -1)
+    return in_order(x.swapaxes(0, 1)).reshape(1, x.shape[1], -1)
 
 
 def _pixels(x: np.ndarray, like: np.ndarray) -> np.ndarray | None:
@@ -442,7 +443,7 @@ def _pixels(x: np.ndarray, like: np.ndarray) -> np.ndarray | None:
     order = (0, *range(2, x.ndim), 1)
     if x.ndim < 3 or like.flags.c_contiguous or not like.transpose(order).flags.c_contiguous:
         return None
-    return np.ascontiguousarray(x.transpose(order)).reshape(-1, x.shape[1])
+    return in_order(x.transpose(order)).reshape(-1, x.shape[1])
 
 
 def _as_images(pixels: np.ndarray, like: np.ndarray) -> np.ndarray:
@@ -469,7 +470,7 @@ def batch_norm_backward(
     if g.shape == x.shape and (pixels := _pixels(x, x)) is not None:
         made = batch_norm_backward(_pixels(g, x), pixels, mean, rstd, weight)
         return made and (_as_images(made[0], x), *made[1:])
-    g = np.ascontiguousarray(g)
+    g = in_order(g)
     library = _library("batch_norm_backward", g, x, mean, rstd, weight)
     if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:
         return None
@@ -518,7 +519,7 @@ def group_norm_backward(
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """The gradients of group norm's input, weight and bias."""
-    g = np.ascontiguousarray(g)
+    g = in_order(g)
     library = _library("group_norm_backward", g, x, mean, rstd, weight)
     if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:
         return None

@@ -24,6 +24,7 @@ from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
+from ..indexing.transpose import in_order
 
 __all__ = ["Windows", "columns", "images", "native"]
 
@@ -208,7 +209,7 @@ def _run(
     if function is None:
         return None
     out = empty(shape, x.dtype)
-    function(threads.team(), np.ascontiguousarray(x), out, *w.numbers(planes, back))
+    function(threads.team(), in_order(x), out, *w.numbers(planes, back))
     return out
 
 

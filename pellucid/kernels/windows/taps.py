@@ -25,6 +25,7 @@ from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 from ..convolution.geometry import adaptive_windows
+from ..indexing.transpose import in_order
 
 __all__ = ["Table", "adaptive_tables", "apply", "make_table", "native", "sequence"]
 
@@ -248,7 +249,7 @@ def apply(x: np.ndarray, axis: int, table: Table) -> np.ndarray | None:
     function = _function(dtype, math.prod(x.shape[axis + 1 :]))
     if function is None or not x.size or not table.outputs:
         return None
-    x = np.ascontiguousarray(x)
+    x = in_order(x)
     out: np.ndarray = empty((*x.shape[:axis], table.outputs, *x.shape[axis + 1 :]), x.dtype)
     function(threads.team(), x, out, *table.arrays(dtype), *numbers(x.shape, axis, table))
     return out

@@ -32,7 +32,7 @@ from ...errors import (
     warn,
 )
 from ...shapes import adaptive_pool_shape
-from .._format import in_format
+from .._format import has_channels_last, in_format
 from .._rules import asked_for, require_tensor
 from .._samples import cases
 from .pool.adaptive import check_fits
@@ -45,14 +45,25 @@ def _whole(size: Any) -> bool:
     return isinstance(size, (int, np.integer))
 
 
+def _in_layout(kernel: Any, x: np.ndarray, axis: int, *given: Any) -> Any:
+    """What a kernel of arrays in rows makes of images, which keep their channels side by side."""
+    if x.flags.c_contiguous or x.ndim != 4 or not has_channels_last(x):
+        return kernel(x, axis, *given)
+    made = kernel(x.transpose(0, 2, 3, 1), (0, 3, 1, 2)[axis], *given)
+    return None if made is None else made.transpose(0, 3, 1, 2)
+
+
 def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
     """Sum over taps t of x[index[o, t]] * weight[o, t] along an axis."""
+    if type(x) is np.ndarray and config.kernels and weight is None and x.size:
+        made = _in_layout(kernels.indexing.pieces.picked, x, axis, index[:, 0].copy())
+        if made is not None:
+            return made
     if x.dtype in HALVES:
         return in_float32(_apply_taps, xp, x, axis=axis, index=index, weight=weight, size=size)
     if type(x) is np.ndarray and config.kernels:
-        made = kernels.windows.taps.apply(
-            x, axis, kernels.windows.taps.make_table(index, weight, size)
-        )
+        table = kernels.windows.taps.make_table(index, weight, size)
+        made = _in_layout(kernels.windows.taps.apply, x, axis, table)
         if made is not None:
             return made
     out, (index, weight) = None, xp.from_host((index, weight))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays.halves import widened
+from ....arrays.numpy_cpu import ordered
 from ....core.tensor import Tensor
 from ....errors import DtypeError, UnsupportedError
 from ....shapes import is_channels_last
@@ -141,7 +142,7 @@ def as_suggested(made: Any, x: Any) -> Any:
     if type(made) is not np.ndarray or x.flags.c_contiguous and made.flags.c_contiguous:
         return made
     if x.flags.c_contiguous or not is_channels_last(x.shape, [s // x.itemsize for s in x.strides]):
-        return np.ascontiguousarray(made)
+        return ordered(made)
     if made.strides == x.strides and made.base is None:
         return made
     kept = np.empty_like(x, dtype=made.dtype)  # not a view, which would be copied in order

@@ -41,9 +41,7 @@ def _group_norm(xp: Any, x: Any, weight: Any, bias: Any, *, groups: int, eps: fl
     if xp is numpy_cpu and x.dtype in HALVES:
         return in_float32(_group_norm, xp, x, weight, bias, groups=groups, eps=eps)
     if xp is numpy_cpu and x.dtype in KERNELS and config.kernels:
-        made = kernels.rows.channel_norm.group_norm(
-            np.ascontiguousarray(x), groups, weight, bias, eps
-        )
+        made = kernels.rows.channel_norm.group_norm(numpy_cpu.ordered(x), groups, weight, bias, eps)
         if made is not None:
             return made[0], ("kernel", made[1], made[2])
     rows = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
@@ -70,7 +68,7 @@ def _group_norm_vjp(
     kind, mean, rstd = aux
     if F.raw and kind == "kernel":
         made = kernels.rows.channel_norm.group_norm_backward(
-            g, np.ascontiguousarray(input), mean, rstd, groups, weight
+            g, numpy_cpu.ordered(input), mean, rstd, groups, weight
         )
         if made is not None:
             return made[0], made[1] if needs[1] else None, made[2] if needs[2] else None
