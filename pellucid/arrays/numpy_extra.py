@@ -478,7 +478,10 @@ def pow(x: Any, y: Any) -> Any:
     if not hasattr(x, "dtype"):
         x = asarray(x, y.dtype)
     if x.dtype.kind == "c" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
-        return np.square(x) if complex(y) == 2 else x * x * x
+        if complex(y) == 2:
+            return np.square(x)
+        made = x * x
+        return np.multiply(made, x, made) if type(made) is ndarray else made * x
     if hasattr(y, "dtype"):
         if x.dtype in HALVES:
             return narrowed(pow(_wide(x), _wide(y)), x.dtype)
@@ -642,6 +645,8 @@ def addcmul(x: Any, a: Any, b: Any, value: Any) -> Any:
                 value,
                 product if kind.kind == "f" and type(product) is np.ndarray else None,
             )
+        if product.shape == x.shape and product.dtype is kind and type(product) is ndarray:
+            return ufuncs.add(x, product, product)
         return x + product
     run = fused("addcmul", x, a, b)
     if run is not None:

@@ -34,11 +34,41 @@ def _in_float32(function: Any) -> Any:
     return either
 
 
-@_in_float32
 def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     """Cross-correlation of `(N, C, *spatial)` with `(O, C / groups, *kernel)`, plus a bias `(O,)`
     or None.
     """
+    if x.size >= _MANY and x.ndim == 4 and not x.flags.c_contiguous and groups == 1:
+        alone = w.shape[2:] == (1, 1) == tuple(stride) and not np.any(padding)
+        made = _of_pixels(x, w.reshape(w.shape[:2]), bias) if alone else None
+        if made is not None:
+            return made
+    return _conv(x, w, bias, stride, padding, dilation, groups)
+
+
+_MANY = 1 << 12  # elements of images whose pixels are multiplied with a matrix
+
+
+def _of_pixels(x: Any, weight: Any, bias: Any) -> Any:
+    """The products of each pixel of images, whose channels lie side by side, with a matrix, plus a
+    bias; None for other images.
+    """
+    pixels, kind = x.transpose(0, 2, 3, 1), x.dtype
+    if not pixels.flags.c_contiguous or not config.kernels or weight.dtype is not kind:
+        return None
+    rows = pixels.reshape(-1, x.shape[1])
+    if kind is _F32:
+        made = kernels.matmul.call.linear(rows, weight, bias)
+    elif kind == np.float64:
+        made = numpy_matmul(rows, weight.T)
+        made = made if bias is None else np.add(made, bias, made)
+    else:
+        made = kernels.matmul.pairs.linear(rows, weight, bias)
+    return made if made is None else made.reshape(*pixels.shape[:3], -1).transpose(0, 3, 1, 2)
+
+
+@_in_float32
+def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     if x.dtype in REAL and config.kernels:
         out = kernels.convolution.call.conv(x, w, stride, padding, dilation, groups, bias)
         if out is not None:

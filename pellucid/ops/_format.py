@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import shapes
-from ..arrays.numpy_cpu import ordered
+from ..arrays.numpy_cpu import copy, ordered
 from ..core import tracing
 from ..core.tensor import Tensor
 
@@ -53,7 +53,7 @@ def in_format(result: Tensor, *inputs: Tensor) -> Tensor:
             and a.ndim in (4, 5)
         ):
             if a.size and a.strides != _close_channels(a.shape, a.itemsize):
-                made = ordered(a.transpose(shapes.moved(a.ndim, 1, -1)))
+                made = copy(a.transpose(shapes.moved(a.ndim, 1, -1)), "C")
                 _relaid(result, made.transpose(shapes.moved(a.ndim, -1, 1)))
             return result
         return in_rows(result)

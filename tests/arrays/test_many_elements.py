@@ -152,3 +152,54 @@ def test_writes_in_place_of_every_dtype(name):
         x.add_(1.5) if name != "complex64" else x.add_(torch.ones(50, dtype=torch.complex128)[:7])
     if name == "uint8":
         assert x.clone().add_(-1)[0] == 255 and x.clone().sub_(200)[0] == 56
+
+
+@pytest.mark.parametrize("kind", (*HALVES, torch.float32, torch.float64, torch.complex64), ids=str)
+def test_what_is_not_finite_is_replaced(kind):
+    x = torch.linspace(-3, 3, 5000).to(kind)
+    x[:4] = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0]).to(kind)
+    for given in ({}, {"nan": 2.5}, {"nan": 1, "posinf": 3, "neginf": float("nan")}):
+        made = x.nan_to_num(**given)
+        few = torch.cat([part.nan_to_num(**given) for part in x.split(1000)])
+        assert made.dtype is kind and torch.equal(made[4:], x[4:])
+        torch.testing.assert_close(made, few, rtol=0, atol=0, equal_nan=True)
+
+
+def test_complex_numbers_in_several_steps():
+    x = torch.complex(torch.linspace(-3, 3, 5000), torch.linspace(2, -1, 5000))
+    y, z = x.flip(0), x.roll(7)
+    assert torch.equal(torch.addcmul(x, y, z), x + y * z)
+    assert torch.equal(torch.addcmul(x[:1], y, z), x[:1] + y * z)
+    assert torch.equal(torch.addcmul(x, y, z, value=2), x + y * z * 2)
+    assert torch.equal(x**3, x * x * x)
+
+
+@pytest.mark.parametrize("kind", (torch.float32, torch.float64, torch.bfloat16), ids=str)
+@pytest.mark.parametrize("stride", (1, 2))
+def test_convolution_of_single_pixels_side_by_side(kind, stride):
+    x = torch.linspace(-1, 1, 2 * 9 * 20 * 23).view(2, 9, 20, 23).to(kind)
+    last = x.contiguous(memory_format=torch.channels_last).requires_grad_()
+    x.requires_grad_()
+    weight = torch.linspace(-1, 2, 6 * 9).view(6, 9, 1, 1).to(kind)
+    for bias in (None, torch.linspace(0, 1, 6).to(kind)):
+        made, expected = (
+            torch.nn.functional.conv2d(y, weight, bias, stride=stride) for y in (last, x)
+        )
+        assert made.is_contiguous(memory_format=torch.channels_last)
+        torch.testing.assert_close(made, expected)
+    made.sum().backward()
+    expected.sum().backward()
+    torch.testing.assert_close(last.grad, x.grad)
+
+
+@pytest.mark.parametrize("last", (False, True))
+def test_running_statistics_are_those_of_a_recorded_call(last):
+    x = torch.linspace(-1, 3, 4 * 8 * 15 * 16).view(4, 8, 15, 16)
+    x = x.contiguous(memory_format=torch.channels_last) if last else x
+    norms = [torch.nn.BatchNorm2d(8) for _ in range(2)]
+    made = norms[0](x)
+    with torch.no_grad():
+        other = norms[1](x)
+    assert made.equal(other)
+    assert norms[0].running_mean.equal(norms[1].running_mean)
+    assert norms[0].running_var.equal(norms[1].running_var)

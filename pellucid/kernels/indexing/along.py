@@ -22,15 +22,17 @@ __all__ = ["gather_along", "inside", "scatter_along"]
 _I64 = np.dtype(np.int64)
 _BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 _NUMBERS = {
-    np.dtype(name): ctype for name, ctype in types_of("float32 float64 int32 int64").items()
+    np.dtype(name): ctype
+    for name, ctype in types_of("float32 float64 int8 uint8 int16 int32 int64").items()
 }
+_NUMBERS[np.dtype(np.complex64)] = "pair"
 GRAIN = 16384  # elements a chunk
 
 
 _KERNELS = [
     (kind, c)
     for kind, types in (("gather", _BY_SIZE), ("put", _BY_SIZE), ("add", _NUMBERS))
-    for c in types.values()
+    for c in dict.fromkeys(types.values())
 ]
 
 
@@ -40,13 +42,21 @@ def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None
     f = threads.parallel_export(module, name, params)
     f.scalar = True
 
+    def added(here: SSAValue, there: SSAValue) -> None:
+        parts = (0, 1) if ctype == "pair" else (0,)
+        real, count = ("float", 2) if ctype == "pair" else (ctype, 1)
+        for k in parts:
+            place = there * count + k
+            total = f.load(real, f.out, place) + f.load(real, f.x, here * count + k)
+            f.store(total, f.out, place)
+
     def move(here: SSAValue, there: SSAValue) -> None:
         if kind == "gather":
             f.store(f.load(ctype, f.x, there), f.out, here)
         elif kind == "put":
             f.store(f.load(ctype, f.x, here), f.out, there)
         else:
-            f.store(f.load(ctype, f.out, there) + f.load(ctype, f.x, here), f.out, there)
+            added(here, there)
 
     with f.loop(f.begin, f.end) as o, f.loop(0, f.k) as j:
         if last:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.halves import HALVES, narrowed, widened
+from ...arrays.native import fused, with_numbers
 from ...core.display.refusals import Asked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -17,7 +18,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.transforms.whole import one_node
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
-from ...ir.formula import Formula
+from ...ir.formula import FORMULAS, Formula
 from .._rules import before_writing, overloads, require_tensor, zero_gradient
 from .._samples import POSITIVE, REAL, Sample, elementwise
 from ..return_types import make as named
@@ -174,13 +175,30 @@ def _nan_to_num(
             for part in (x.real, x.imag)
         ]
         return xp.make_complex(*parts)
-    if type(x) is np.ndarray and _all_finite(xp, x):
+    if type(x) is np.ndarray and x.size < _MANY and _all_finite(xp, x):
         return x.copy()  # as nearly always
     limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
-    number = kind.type
-    x = xp.where(x == math.inf, number(limits.max if posinf is None else posinf), x)
-    x = xp.where(x == -math.inf, number(limits.min if neginf is None else neginf), x)
-    return xp.where(xp.isnan(x), number(0.0 if nan is None else nan), x)
+    numbers = [
+        kind.type(usual if given is None else given)
+        for given, usual in ((nan, 0.0), (posinf, limits.max), (neginf, limits.min))
+    ]
+    run = fused("instead", x, least=_MANY) if type(x) is np.ndarray else None
+    if run is not None:
+        return with_numbers(run, x, *map(float, numbers)) if kind in HALVES else run(x, *numbers)
+    made = xp.where(x == math.inf, numbers[1], x)
+    made = xp.where(x == -math.inf, numbers[2], made)
+    return xp.where(xp.isnan(x), numbers[0], made)
+
+
+_MANY = 1 << 12  # elements from which a kernel replaces what is not finite
+
+FORMULAS["instead"] = Formula(
+    lambda m, x, *, nan, posinf, neginf: m.where(
+        m.isnan(x),
+        nan,
+        m.where(m.equal(x, math.inf), posinf, m.where(m.equal(x, -math.inf), neginf, x)),
+    )
+)
 
 
 def _finite(

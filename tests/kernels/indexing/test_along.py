@@ -9,23 +9,25 @@ from pellucid.kernels.indexing import along
 RNG = np.random.default_rng(11)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float32, np.float64, np.int8, np.uint8, np.int16, np.int32, np.int64, np.complex64],
+)
 @pytest.mark.parametrize(
     "outer, n, k, inner",
     [(3, 5, 4, 1), (1, 7, 9, 6), (4, 1, 2, 3), (2, 6, 0, 3), (0, 3, 2, 2), (40, 33, 21, 17)],
 )
 def test_along_the_middle(outer, n, k, inner, dtype, thread_count):
     x = RNG.integers(-9, 9, (outer, n, inner)).astype(dtype)
+    assert x.dtype in along._NUMBERS
     index = np.asarray(RNG.integers(0, n, (outer, k, inner)))
     np.testing.assert_array_equal(along.gather_along(x, index), np.take_along_axis(x, index, 1))
     values = RNG.integers(-9, 9, index.shape).astype(dtype)
     want, out = x.copy(), x.copy()
     o, _, i = np.ogrid[:outer, :k, :inner]
     np.add.at(want, (o, index, i), values)
-    if along.scatter_along(out, index, values, add=True):
-        np.testing.assert_array_equal(out, want)
-    else:
-        assert x.dtype.kind == "i"
+    assert along.scatter_along(out, index, values, add=True)
+    np.testing.assert_array_equal(out, want)
     out, want = x.copy(), x.copy()
     for j in range(k):  # the last of several writes to one place stays
         np.put_along_axis(want, index[:, j : j + 1], values[:, j : j + 1], 1)
@@ -67,7 +69,7 @@ def test_elements_of_any_size_are_moved(dtype):
     np.put_along_axis(want, index, x, 1)
     assert along.scatter_along(out, index, x)
     np.testing.assert_array_equal(out, want)
-    if dtype in (np.int32, np.int64):
+    if np.dtype(dtype) in along._NUMBERS:
         assert along.scatter_along(out, index, x, add=True)
         np.testing.assert_array_equal(out, 2 * want)
 

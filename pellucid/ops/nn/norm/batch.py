@@ -419,7 +419,7 @@ def _update_running(
             writes=(0,),
         )
     else:
-        tracing.effect(_move_by_batch, running, a, momentum, writes=(0,))
+        tracing.effect(_move_by_batch, running, a, momentum, eps, writes=(0,))
     for t in (mean, var):
         if t is not None:
             bump(t, "batch_norm")
@@ -468,10 +468,15 @@ def _move_by_saved(
     )
 
 
-def _move_by_batch(running: list[Any], a: Any, momentum: float) -> None:
+def _move_by_batch(running: list[Any], a: Any, momentum: float, eps: float) -> None:
     """Move running statistics towards those of the batch `a`."""
     axes = (0, *range(2, a.ndim))
     wide = widen(a)
+    if type(wide) is np.ndarray and wide.dtype in KERNELS and wide.size >= LEAST and config.kernels:
+        made = kernels.rows.channel_norm.batch_norm(wide, eps=eps)
+        if made is not None:
+            _move_by_saved(running, made[1], made[2], a.shape, momentum, eps)
+            return
     _move(running, wide.mean(axis=axes), wide.var(axis=axes), a.shape, momentum)
 
 
