@@ -70,6 +70,10 @@ def _of_pixels(x: Any, weight: Any, bias: Any) -> Any:
 @_in_float32
 def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, groups: int) -> Any:
     if x.dtype in REAL and config.kernels:
+        if groups == x.shape[1] > 1 and not x.flags.c_contiguous and type(x) is np.ndarray:
+            out = kernels.convolution.depthwise.conv(x, w, bias, stride, padding, dilation)
+            if out is not None:
+                return out
         out = kernels.convolution.call.conv(x, w, stride, padding, dilation, groups, bias)
         if out is not None:
             return out

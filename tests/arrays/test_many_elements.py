@@ -203,3 +203,24 @@ def test_running_statistics_are_those_of_a_recorded_call(last):
     assert made.equal(other)
     assert norms[0].running_mean.equal(norms[1].running_mean)
     assert norms[0].running_var.equal(norms[1].running_var)
+
+
+@pytest.mark.parametrize("kind", (torch.float32, torch.float64, torch.bfloat16), ids=str)
+def test_a_filter_for_each_channel_side_by_side(kind):
+    rng = np.random.default_rng(0)
+    for channels, size, kernel, options in (
+        (33, (20, 23), (3, 3), {"padding": 1}),
+        (16, (21, 19), (5, 2), {"padding": (4, 1), "stride": (2, 3)}),
+        (70, (9, 40), (3, 3), {"dilation": (3, 2), "padding": (2, 5)}),
+        (7, (40, 30), (1, 4), {"padding": (0, 9), "dilation": (1, 4)}),
+    ):
+        x = torch.from_numpy(rng.normal(size=(2, channels, *size))).to(kind)
+        weight = torch.from_numpy(rng.normal(size=(channels, 1, *kernel))).to(kind)
+        last = x.contiguous(memory_format=torch.channels_last)
+        for bias in (None, torch.from_numpy(rng.normal(size=channels)).to(kind)):
+            made, expected = (
+                torch.nn.functional.conv2d(y, weight, bias, groups=channels, **options)
+                for y in (last, x)
+            )
+            assert made.is_contiguous(memory_format=torch.channels_last)
+            torch.testing.assert_close(made, expected)
