@@ -34,6 +34,9 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 LEAST = 2048  # elements of a result: fewer are NumPy's
 _MOST = 1024  # columns: longer rows are NumPy's
 _ROWS = 16  # at least
+_SHORT = 64  # columns of rows that are taken together
+# Dimensions as they lie in memory, and back: of a transposed matrix, of channels side by side.
+_ORDERS = {2: ((1, 0), (1, 0)), 4: ((0, 2, 3, 1), (0, 3, 1, 2))}
 _NAMES = "float32 float64 float16 bfloat16 int8 uint8 int16 int32 int64".split()
 _KINDS = {numpy_dtype(name): "int8" if name == "uint8" else name for name in _NAMES}
 _GRAIN = 16384  # elements a chunk
@@ -83,7 +86,8 @@ _lib = jit.NativeLibrary(
 def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
     """`np.add(a, b)` and its kin where one of them has a number for each row of the other, or is one
     row: in trailing dimensions of size 1, in leading ones that it has not or of size 1. Of a
-    transposed matrix columns count as rows. A column and a row make a matrix.
+    transposed matrix, and of images whose channels lie side by side, the dimensions count as they
+    lie in memory. A column and a row make a matrix.
     """
     kind = _KINDS.get(a.dtype)
     if (
@@ -96,11 +100,12 @@ def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | Non
         return None
     turned = a.size < b.size
     large, small = (b, a) if turned else (a, b)
-    if large.ndim == 2 and large.flags.f_contiguous and not large.flags.c_contiguous:
-        if small.ndim == 1:
-            small = small[None]
-        made = arithmetic(operation, *((small.T, large.T) if turned else (large.T, small.T)))
-        return None if made is None else made.T
+    way = None if large.flags.c_contiguous or small.ndim > large.ndim else _ORDERS.get(large.ndim)
+    if way is not None and (rearranged := large.transpose(way[0])).flags.c_contiguous:
+        added = (1,) * (large.ndim - small.ndim)
+        small = small.reshape(added + small.shape).transpose(way[0])
+        made = arithmetic(operation, *((small, rearranged) if turned else (rearranged, small)))
+        return None if made is None else made.transpose(way[1])
     shape, other = large.shape, small.shape
     if not (large.flags.c_contiguous and small.flags.c_contiguous):
         return None
@@ -128,6 +133,11 @@ def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | Non
             if shape[len(shape) - len(own) :] != own:
                 return None
             columns = small.size
+            if columns and columns < _SHORT:  # several rows at a time
+                whole = large.size // columns
+                times = math.gcd(whole, _SHORT // columns * 8)
+                if whole // times >= _ROWS:
+                    small, columns = np.tile(small.reshape(-1), times), columns * times
         rows, step = large.size // (columns or 1), columns
     if not 2 <= columns <= _MOST or rows < _ROWS or not available(kind):
         return None

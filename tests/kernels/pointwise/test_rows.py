@@ -127,6 +127,19 @@ def test_columns_of_a_transposed_matrix_and_a_column_beside_a_row(kind):
 
 
 @pytest.mark.skipif(not target.available(), reason="needs native code")
+@pytest.mark.parametrize("shape", [(2, 3, 31, 20), (4, 16, 9, 8), (1, 65, 8, 8), (2, 3, 7, 113)])
+def test_a_number_for_each_of_channels_that_lie_side_by_side(shape):
+    n, c, h, w = shape
+    x = numbers((n, h, w, c), np.float32).transpose(0, 3, 1, 2)
+    for own in ((1, c, 1, 1), (c, 1, 1)):
+        y = numbers(own, np.float32, 1)
+        for a, b in ((x, y), (y, x)):
+            expected, got = np.subtract(a, b), rows.arithmetic("subtract", a, b)
+            assert got.strides == expected.strides and bits(got) == bits(expected)
+    assert rows.arithmetic("add", x, numbers((w,), np.float32)) is None
+
+
+@pytest.mark.skipif(not target.available(), reason="needs native code")
 def test_threads_change_no_bit():
     a, c = numbers((5000, 100), np.float32), numbers((5000, 1), np.float32)
     expected = a * c
