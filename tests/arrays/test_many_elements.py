@@ -224,3 +224,25 @@ def test_a_filter_for_each_channel_side_by_side(kind):
             )
             assert made.is_contiguous(memory_format=torch.channels_last)
             torch.testing.assert_close(made, expected)
+
+
+@native
+@pytest.mark.parametrize("kind", (torch.float32, torch.float64), ids=str)
+@pytest.mark.parametrize("shape", ((6, 9, 1, 1), (9, 1, 3, 3)))
+def test_compiled_convolutions_of_channels_side_by_side_are_native(shape, kind):
+    x = torch.linspace(-1, 1, 2 * 9 * 20 * 23).view(2, 9, 20, 23).to(kind)
+    x = x.contiguous(memory_format=torch.channels_last).requires_grad_()
+    weight = torch.linspace(-1, 2, shape[0] * shape[1] * shape[2] ** 2).view(shape).to(kind)
+
+    def step(x):
+        out = torch.nn.functional.conv2d(x, weight, groups=9 // shape[1])
+        return out, *torch.autograd.grad(out.square().sum(), [x])
+
+    run = torch.compile(step, fullgraph=True)
+    for _ in range(2):
+        made, expected = run(x), step(x)
+        for a, b in zip(made, expected, strict=True):
+            assert a.stride() == b.stride()
+            torch.testing.assert_close(a, b)
+    parts = run.versions[-1].code.executables
+    assert not [item for part in parts for item in part.items if item.kind == "eager"]

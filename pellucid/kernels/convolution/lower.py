@@ -28,10 +28,13 @@ from ..lowered import (
     LoweringContext,
     Native,
     compact,
+    copied,
     dense,
     places,
     room,
     served,
+    steps,
+    strided,
     team,
     value_of,
 )
@@ -85,7 +88,7 @@ def convolution(i: Instruction, ex: LoweringContext) -> Native | str:
     """The weights' layout, then one call (or one for each band of pixels)."""
     x, w, bias = i.inputs
     out = i.outputs[0]
-    if not _serves(x, w) or not dense(bias, out, dtype=x.dtype):
+    if not _serves(x, w) or not dense(bias, dtype=x.dtype) or not strided(out, dtype=x.dtype):
         return OTHER
     geo = conv_geometry(x.shape, w.shape, *_described(i))
     plans = conv.forward_plans(_REALS[x.dtype], x.shape, w.shape, *_described(i))
@@ -130,6 +133,9 @@ def _correlation(
         biased, result = places(ex, schedule, bias, out)
         images, count = geo.x_shape[0], team(ex)
         assert plans is not None and result is not None
+        target = result
+        if not out.contiguous:
+            result = room(schedule, out.size, out.dtype)
         if isinstance(other, conv_winograd.WinogradPlan):
             with _by_winograd(schedule, other, *operands, biased, result, images, count, title):
                 _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
@@ -139,6 +145,12 @@ def _correlation(
             _by_channels(schedule, other, *operands, biased, result, images, count, title)
         else:
             _by_pixels(schedule, plans, *operands, biased, result, images, count, title)
+        if not out.contiguous:
+            read, write = row_major(out.shape, 1), steps(out)
+            copied(
+                *(schedule, out.shape, result, Access(out.dtype, read)),
+                *(target, Access(out.dtype, write)),
+            )
 
     numbers = math.prod(geo.x_shape) + math.prod(geo.w_shape) + math.prod(geo.out_shape)
     return Native(emit, title, ITEMSIZE[out.dtype] * numbers, 2 * geo.multiply_adds)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...ir import Instruction, Value, ValueRef
 from ...ir.program import row_major
@@ -147,9 +148,12 @@ def _sums(
     ex: LoweringContext,
     x: Value,
     steps: Sequence[tuple[int, Table, tuple[int, ...]]],
+    out: Value | None = None,
 ) -> Native | str:
-    """The kernel for each dimension; what lies between two is working memory."""
-    out = i.outputs[0]
+    """The kernel for each dimension; what lies between two is working memory. `out` is another view
+    of the result.
+    """
+    out = out or i.outputs[0]
     if (
         not served(x, out)
         or not dense(out, dtype=x.dtype)
@@ -196,7 +200,16 @@ def resample(i: Instruction, ex: LoweringContext) -> Native | str:
     table = taps.make_table(arrays[0], arrays[1], params["size"])
     if i.op == "resample_axis_back":
         table = table.transposed
-    return _sums(i, ex, x, [(params["axis"] % len(x.shape), table, i.outputs[0].shape)])
+    out, axis = i.outputs[0], params["axis"] % len(x.shape)
+    if len(out.shape) == 4 and not out.contiguous:  # channels that lie side by side
+        x, out, axis = _pixels(x), _pixels(out), (0, 3, 1, 2)[axis]
+    return _sums(i, ex, x, [(axis, table, out.shape)], out)
+
+
+def _pixels(x: Value) -> Value:
+    """Images with their channels last."""
+    shape, strides = (tuple([v[d] for d in (0, 2, 3, 1)]) for v in (x.shape, x.strides))
+    return replace(x, shape=shape, strides=strides)
 
 
 def adaptive(i: Instruction, ex: LoweringContext) -> Native | str:
