@@ -469,10 +469,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
     Args:
         input: `(n,)`.
-        vec2: `(m,)`.
-
-    Returns:
-        A matrix `(n, m)`.
+        vec2: `(m,)`. The result is a matrix `(n, m)`.
 
     >>> import pellucid as torch
     >>> torch.outer(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
