@@ -25,6 +25,7 @@ from ..debug.questions.errors import about_error, user_frames
 from ..debug.questions.explain import QUESTIONS, explain
 from ..debug.questions.naming import members
 from ..debug.questions.result import Explanation
+from ..debug.questions.standing import not_held, stands_still
 from ..interop.children import as_torch_too
 from . import run
 from .command_line import (
@@ -57,6 +58,7 @@ examples:
   pellucid explain train.py --expr loss --question depends
   pellucid explain train.py --expr "losses[0]" --question alive
   pellucid explain train.py --expr optimizer --question memory
+  pellucid explain train.py --expr step --question compiled
   pellucid explain train.py --exception
   pellucid explain train.py --expr hidden --frame 0         where it was raised
   pellucid explain train.py --expr model.weight --in train  when train returned
@@ -92,9 +94,9 @@ def main(argv: Sequence[str]) -> int:
             if finished is None:
                 finished = _run(code, module, options)
             flush()
+        found = _answer(finished, options)  # first: what is shown loses the library's frames
         if finished.error is not None and not options.quiet:
             _show(finished)
-        found = _answer(finished, options)
     finally:
         watch(False)
     _print(found, options)
@@ -278,7 +280,8 @@ def _run(code: CodeType, module: ModuleType, options: Any) -> _Finished:
     counting = stopping_after(options.max_steps)
     depends = _Dependencies()
     asking = observe.observing(depends) if options.question == "depends" else nullcontext()
-    watch(limit=options.limit)
+    if options.question != "compiled":  # what is recorded is not compiled
+        watch(limit=options.limit)
     notes = _notes()
     if notes is not None:
         # from the script's first line: where the command itself switched it on says nothing
@@ -591,6 +594,8 @@ def _parameters(value: Any) -> set[int]:
 def _health(finished: _Finished, options: Any) -> Explanation:
     """How the modules and optimizers of the script are doing."""
     found: list[tuple[str, Explanation]] = []
+    optimizers: list[tuple[str, Any]] = []
+    modules: list[tuple[str, Any]] = []
     seen: set[int] = set()
     told: set[int] = set()
     for name, value in sorted(
@@ -599,6 +604,11 @@ def _health(finished: _Finished, options: Any) -> Explanation:
         if id(value) not in seen:
             seen.add(id(value))
             own = _parameters(value)
+            is_optimizer = isinstance(getattr(value, "param_groups", None), list)
+            if is_optimizer:
+                optimizers.append((name, value))
+            else:
+                modules.append((name, value))
             if own and own <= told:
                 continue  # an optimizer of models that have been looked at
             told |= own
@@ -612,6 +622,14 @@ def _health(finished: _Finished, options: Any) -> Explanation:
                     ),
                 )
             )
+    if options.question != "memory" and all(e.cause == "none" for _, e in found):
+        # Gradients are fine: is what has them updated?
+        for name, value in optimizers:
+            still = stands_still(value, name, _notes())
+            found += [(name, still)] if still is not None else []
+        for name, value in modules:
+            loose = not_held(value, name, [o for _, o in optimizers], _notes())
+            found += [(name, loose)] if loose is not None else []
     if not found:
         return _cannot(
             "the script ended without an exception, and there is no module or optimizer among its variables",

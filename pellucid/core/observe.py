@@ -36,6 +36,7 @@ EVENTS = (
     "mode",  # (name, value): grad mode, train/eval, ...
     "error",  # (exception, op, inputs)
     "made",  # (tensor, sources): tensor() was called; `sources` are the tensors that it was given
+    "created",  # (tensor, sources): a factory made it, or a loader of samples; what it was given
     "read",  # (tensor, how): a value left the graph through item(), numpy(), tolist(), bool()
 )
 

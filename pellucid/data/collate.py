@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..core import observe
 from ..core.public import FUNCTIONS
 from ..core.tensor import Tensor, make_tensor
 from ..errors import ArgumentTypeError, OperationError
@@ -138,11 +139,18 @@ def _joined(arrays: list[Any]) -> np.ndarray | None:
     return out
 
 
+def _batch(array: np.ndarray, samples: Any = ()) -> Tensor:
+    result = make_tensor(array)
+    if observe.observers:
+        observe.notify("created", result, samples)
+    return result
+
+
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Tensors of one shape stacked along a new first dimension."""
     arrays = [t._array for t in batch if isinstance(t, Tensor) and not t._rg]
     out = _joined(arrays) if len(arrays) == len(batch) else None
-    return _torch["stack"](batch, 0) if out is None else make_tensor(out)
+    return _torch["stack"](batch, 0) if out is None else _batch(out, batch)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
@@ -153,7 +161,7 @@ def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
     arrays = [b for b in batch if b.flags.c_contiguous]
     out = _joined(arrays) if len(arrays) == len(batch) else None
     if out is not None:
-        return make_tensor(out)
+        return _batch(out)
     return collate([_torch["as_tensor"](b) for b in batch], collate_fn_map=collate_fn_map)
 
 
@@ -165,7 +173,7 @@ def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor
 def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Python floats as a float64 tensor."""
     if set(map(type, batch)) == {float}:
-        return make_tensor(np.array(batch, np.float64))
+        return _batch(np.array(batch, np.float64))
     return _torch["tensor"](batch, dtype=dtypes.float64)
 
 
@@ -173,7 +181,7 @@ def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Tensor:
     """Python ints as a tensor."""
     if set(map(type, batch)) == {int}:
         with contextlib.suppress(OverflowError):  # which `tensor` explains
-            return make_tensor(np.array(batch, np.int64))
+            return _batch(np.array(batch, np.int64))
     return _torch["tensor"](batch)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ..core import observe
 from ..core.public import FUNCTIONS
 from ..core.streams.generator import default_generator
 from ..core.tensor import Tensor, make_tensor, version_of
@@ -99,6 +100,8 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
             column = [make_tensor(array[i, ...]) for i in indices]
             for sample in column:
                 sample._ver = version
+            if observe.observers and column:
+                observe.notify("created", column[0], (t,))
             columns.append(column)
         return list(zip(*columns))
 

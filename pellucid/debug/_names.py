@@ -19,7 +19,7 @@ from ..core import source
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ROUNDS = 12
 # Methods that put their argument into the object they are called on.
-_STORING = {
+STORING = {
     "append",
     "extend",
     "add",
@@ -229,7 +229,7 @@ class _Flow:
                 and _callee(n) not in self.by_name
             ):
                 if isinstance(n.func, ast.Name) or (
-                    isinstance(n.func, ast.Attribute) and _callee(n) not in _STORING
+                    isinstance(n.func, ast.Attribute) and _callee(n) not in STORING
                 ):
                     if self._may_be_module(n):
                         return True
@@ -261,7 +261,7 @@ class _Flow:
         ]
         if not tainted:
             return
-        if isinstance(call.func, ast.Attribute) and name in _STORING:
+        if isinstance(call.func, ast.Attribute) and name in STORING:
             self._store(scope, call.func.value, held)
             return
         known = self.by_name.get(name or "", [])

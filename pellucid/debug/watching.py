@@ -13,7 +13,7 @@ import hashlib
 import sys
 import weakref
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,28 @@ from .questions.steps import BackwardCall, NotedStep, Steps
 
 # values of at most so many elements are recognized when they come back as another tensor
 _DIGESTED = 1 << 16
+
+
+_FAR = 32
+
+
+class Made(NamedTuple):
+    """How a tensor of data was made: where, its dtype, what of, and the tensor while it lives."""
+
+    site: source.Site | None
+    dtype: Any
+    before: Made | None
+    tensor: weakref.ref[Tensor]
+    depth: int
+
+    @classmethod
+    def of(cls, t: Tensor, site: source.Site | None, before: Made | None) -> Made:
+        """What is noted of `t`; of a long history the beginning stays."""
+        if before is not None and before.depth >= _FAR:
+            while before.before is not None:
+                before = before.before
+        depth = 0 if before is None else before.depth + 1
+        return cls(site, t.dtype, before, weakref.ref(t), depth)
 
 
 class Watch(Steps):
@@ -44,6 +66,7 @@ class Watch(Steps):
     def __init__(self, limit: int = 100_000) -> None:
         super().__init__(limit)
         self.finished = 0  # backward calls that ran to their end
+        self.last_done: BackwardCall | None = None
         self.started = source.capture(3)
         self.ended: source.Site | None = None
         self.last_node = 0  # the number of the newest node when watching stopped
@@ -55,13 +78,16 @@ class Watch(Steps):
         # arrays of tainted tensors by id: (weak reference, token)
         self._arrays: dict[int, tuple[Any, int]] = {}
         self._digests: dict[bytes | None, NotedStep] = {}  # values that left the graph, by content
-        # where values were made that come from no gradient
-        self._made: dict[int, source.Site | None] = {}
+        # how values were made that come from no gradient, of those that live
+        self._made: dict[int, Made] = {}
         self._contents: dict[bytes | None, int] = {}  # computed values, by content
         # leaves, by token of what `.data` gave of them
         self._data: dict[int, weakref.ref[Tensor]] = {}
         # bool masks as numbers, by id of array
         self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # steps of optimizers by id, and those with a rate of zero
+        self.steps_of: dict[int, tuple[int, int]] = {}
+        self._optimizers: list[Any] = []
         # lines that have set a requires_grad to True
         self.switched_on: set[tuple[str, int]] = set()
         self.finite = FiniteNotes(4096)
@@ -111,7 +137,7 @@ class Watch(Steps):
         known = self.known(t)
         if known is not None:
             return known
-        key, tokens = id(t), self._tokens
+        key, tokens, made = id(t), self._tokens, self._made
         self._next += 1
         number = self._next
 
@@ -119,6 +145,7 @@ class Watch(Steps):
             held = tokens.get(key)
             if held is not None and held[0] is ref:
                 del tokens[key]
+                made.pop(number, None)
 
         tokens[key] = (weakref.ref(t, forget), number)
         return number
@@ -188,11 +215,12 @@ class Watch(Steps):
         if op.name == "cast" and inputs[0]._array.dtype.kind == "b":
             self.masks[id(made[0]._array)] = made[0]._array
         if not sources:
+            data = next(
+                (h for x in inputs if isinstance(x, Tensor) and (h := self.history(x))), None
+            )
             for t in made:
-                if isinstance(t, Tensor):
-                    self._made[self.token(t)] = source.capture(3)
-                    if len(self._made) > 4096:
-                        del self._made[next(iter(self._made))]
+                if isinstance(t, Tensor) and not any(t is x for x in inputs):
+                    self._made[self.token(t)] = Made.of(t, source.capture(3), data)
             return
         needs = any(isinstance(x, Tensor) and x._rg for x in inputs)
         for t in made:
@@ -265,6 +293,7 @@ class Watch(Steps):
         leaf = tensor if of is None else of()
         if leaf is not None and leaf._rg and leaf._node is None:
             facts = self._about(leaf)
+            facts.setdefault("begun", source.capture(3))
             if "accumulated" not in facts:
                 facts["filled"] = source.capture(3)
         if self.comes_from_gradients(result):
@@ -291,7 +320,12 @@ class Watch(Steps):
         if tainted:
             self._note("through-number", "torch.tensor", tainted, self._taint(tensor))
         elif self._returned(tensor) is None and not tensor._rg:
-            self._made[self.token(tensor)] = source.capture(3)
+            self._made[self.token(tensor)] = Made.of(tensor, source.capture(3), None)
+
+    def created(self, tensor: Tensor, sources: Any) -> None:
+        """A tensor of a factory, or a batch of samples."""
+        data = next((h for t in sources if (h := self.history(t))), None)
+        self._made[self.token(tensor)] = Made.of(tensor, source.capture(3), data)
 
     def read(self, tensor: Tensor, how: str) -> None:
         if not self.comes_from_gradients(tensor):
@@ -371,9 +405,8 @@ class Watch(Steps):
             frame = frame.f_back
         accumulates = frame.f_code is not _GRAD
         noted = self.dropped + len(self.steps)
-        self.backwards.append(
-            BackwardCall(tuple(self.token(t) for t in roots), site, noted, accumulates)
-        )
+        numbers = tuple(self.token(t) for t in roots)
+        self.backwards.append(BackwardCall(numbers, site, noted, accumulates, count()))
         bad = next((t for t in roots if not is_finite(t)), None)
         fault = None if bad is None else self.blame(bad)
         self.gradients.start(site, fault)
@@ -401,6 +434,7 @@ class Watch(Steps):
     def backward_end(self, roots: Any) -> None:
         self.gradients.end()
         self.finished += 1
+        self.last_done = self.backwards[-1] if self.backwards else None
 
     def accumulate(self, leaf: Tensor, grad: Any) -> None:
         self.gradients.accumulate(leaf, grad)
@@ -425,6 +459,11 @@ class Watch(Steps):
 
     def optimizer_step(self, optimizer: Any) -> None:
         step = f"{type(optimizer).__name__}.step"
+        steps, idle = self.steps_of.get(id(optimizer), (0, 0))
+        rates = [group.get("lr") for group in optimizer.param_groups]
+        self.steps_of[id(optimizer)] = steps + 1, idle + (not any(rates))
+        if not steps:
+            self._optimizers.append(optimizer)  # an id is one object's while that lives
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if p._grad is None or self._about(p).keys() & {"bad", "overflow", "diverged"}:
@@ -449,7 +488,8 @@ class Watch(Steps):
     def about(self, t: Tensor) -> dict[str, Any]:
         """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero`, `bad`, `none`,
         `overflow` (Faults), `growth` (a Growth), `requires_grad` (the last value set, and where),
-        `filled` (the site that gave it the values it had at its first gradient).
+        `begun` and `filled` (the sites that gave it its first values, and those it had at its
+        first gradient).
         """
         number = self.known(t)
         return {} if number is None else self._facts.get(number, {})
@@ -466,6 +506,11 @@ class Watch(Steps):
 
     def made_at(self, t: Tensor) -> source.Site | None:
         """Where a tensor was made that comes from nothing that requires a gradient."""
+        made = self.history(t)
+        return None if made is None else made.site
+
+    def history(self, t: Tensor) -> Made | None:
+        """How a tensor was made that comes from nothing that requires a gradient."""
         number = self.known(t)
         return None if number is None else self._made.get(number)
 

@@ -1,5 +1,6 @@
 """Small programs with one mistake each: (cause, what to ask, program). The line to be named ends
-with `# here`.
+with `# here`. What is asked is an expression, with ` --question NAME` after it for another question; None asks
+for the exception, and an empty text how models and optimizers are doing.
 """
 
 HEAD = """\
@@ -1018,8 +1019,8 @@ case(
 cell = nn.RNNCell(3, 4)
 h = torch.zeros(2, 4)
 def train(h):
-    h = cell(torch.randn(2, 3), h)
-    h.pow(2).sum().backward()  # here
+    h = cell(torch.randn(2, 3), h)  # here
+    h.pow(2).sum().backward()
     return h
 for k in range(3):
     h = train(h)
@@ -1189,9 +1190,9 @@ case(
     "index-out-of-range-error",
     None,
     """
-table = nn.Embedding(4, 2)
+table = nn.Embedding(4, 2)  # here
 tokens = torch.tensor([1, 4])
-out = table(tokens)  # here
+out = table(tokens)
 """,
 )
 case(
@@ -2356,10 +2357,10 @@ gru = nn.GRU(3, 4)
 h = torch.zeros(1, 2, 4)
 opt = torch.optim.SGD(gru.parameters(), lr=0.1)
 for step in range(3):
-    out, h = gru(torch.randn(5, 2, 3), h)
+    out, h = gru(torch.randn(5, 2, 3), h)  # here
     loss = out.pow(2).mean()
     opt.zero_grad()
-    loss.backward()  # here
+    loss.backward()
     opt.step()
 """,
     name="gru state",
@@ -2752,4 +2753,236 @@ loss = state.sum()
 loss.backward()
 """,
     name="a loss whose backward failed",
+)
+
+
+# ---- the line to change is not the one that raised it --------------------------------------------
+TRAIN = """
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    loss = F.mse_loss(model(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+case(
+    "shape-error",
+    None,
+    """
+model = nn.Sequential(
+    nn.Conv2d(1, 2, 3),
+    nn.Flatten(),
+    nn.Linear(2 * 8 * 8, 3),  # here
+)
+out = model(torch.randn(4, 1, 8, 8))
+""",
+    name="a layer of another size",
+)
+case(
+    "shape-error",
+    None,
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3)
+        self.norm = nn.BatchNorm2d(8)  # here
+    def forward(self, x):
+        return self.norm(self.conv(x))
+out = Net()(torch.randn(2, 1, 6, 6))
+""",
+    name="a norm of another size",
+)
+case(
+    "shape-error",
+    None,
+    """
+model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU())
+head = nn.Linear(2 * 6 * 6, 3)
+features = model(torch.randn(4, 1, 8, 8))
+out = head(features)  # here
+""",
+    name="not flattened",
+)
+case(
+    "shape-error",
+    None,
+    """
+from torch.utils.data import DataLoader, Dataset
+class Words(Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, k):
+        return torch.arange(k + 1), k  # here
+for words, label in DataLoader(Words(), batch_size=2):
+    print(words)
+""",
+    name="samples of several lengths",
+)
+case(
+    "dtype-error",
+    None,
+    """
+def load():
+    a = np.linspace(0, 1, 12).reshape(4, 3)
+    return torch.from_numpy(a)  # here
+x = load()
+x = (x - x.mean()) / x.std()
+out = nn.Linear(3, 1)(x[:2])
+""",
+    name="data of NumPy",
+)
+case(
+    "dtype-error",
+    None,
+    """
+from torch.utils.data import DataLoader, Dataset
+class Rows(Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, k):
+        return np.full(3, k / 2), k  # here
+model = nn.Linear(3, 1)
+for x, label in DataLoader(Rows(), batch_size=2):
+    out = model(x)
+""",
+    name="samples of NumPy",
+)
+case(
+    "index-out-of-range-error",
+    None,
+    """
+from torch.utils.data import DataLoader, TensorDataset
+labels = torch.randint(1, 4, (40,))  # here
+x = torch.randn(40, 2)
+model = nn.Linear(2, 3)
+for a, b in DataLoader(TensorDataset(x, labels), batch_size=20):
+    loss = F.cross_entropy(model(a), b)
+""",
+    name="labels from one",
+)
+case(
+    "index-out-of-range-error",
+    None,
+    """
+labels = torch.arange(12) % 4
+model = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 3))  # here
+loss = F.cross_entropy(model(torch.randn(12, 2)), labels)
+""",
+    name="too few scores",
+)
+case(
+    "graph-freed",
+    None,
+    """
+G, D = nn.Linear(2, 2), nn.Linear(2, 1)
+opt = torch.optim.SGD(D.parameters(), lr=0.1)
+for step in range(2):
+    fake = G(torch.randn(3, 2))
+    d_loss = D(fake).tanh().mean()  # here
+    d_loss.backward()
+    opt.step()
+    g_loss = -D(fake).tanh().mean()
+    g_loss.backward()
+""",
+    name="an update between",
+)
+case(
+    "graph-freed",
+    None,
+    """
+class Bank:
+    def __init__(self):
+        self.rows = torch.zeros(6, 2)
+    def push(self, z):
+        self.rows = torch.cat([z, self.rows])[:6]  # here
+net, bank = nn.Linear(3, 2), Bank()
+for step in range(3):
+    z = net(torch.randn(2, 3)).tanh()
+    loss = (z @ bank.rows.t()).exp().mean()
+    loss.backward()
+    bank.push(z)
+""",
+    name="a memory",
+)
+case(
+    "graph-kept",
+    "log.rows[0] --question alive",
+    """
+class Log:
+    def __init__(self):
+        self.rows = []
+    def add(self, value):
+        self.rows.append(value)  # here
+log, model = Log(), nn.Linear(3, 1)
+for step in range(3):
+    loss = model(torch.randn(4, 3)).mean()
+    loss.backward()
+    log.add(loss)
+""",
+    name="stored",
+)
+case(
+    "argument-value-error",
+    None,
+    """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(3, 3) for _ in range(2)]  # here
+model = Net()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+""",
+    name="layers in a list",
+)
+case(
+    "argument-value-error",
+    None,
+    """
+model = nn.Linear(3, 1)
+params = model.parameters()  # here
+print(sum(p.numel() for p in params))
+opt = torch.optim.SGD(params, lr=0.1)
+""",
+    name="an iterator used twice",
+)
+
+# ---- weights that stand still --------------------------------------------------------------------
+case(
+    "rate-zero",
+    "",
+    NET
+    + TRAIN.replace(
+        "for step",
+        "plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda k: k // 100)  # here\nfor step",
+    )
+    + "    plan.step()\n",
+)
+case(
+    "no-step",
+    "",
+    NET
+    + TRAIN.replace("    opt.step()\n", "")
+    .replace("()\n", "()  # here\n", 2)
+    .replace("grad()  # here", "grad()"),
+)
+case(
+    "not-in-optimizer",
+    "",
+    NET
+    + TRAIN.replace("model.parameters(), lr=0.1)", "model.layers.parameters(), lr=0.1)  # here"),
+)
+case("none", "", NET + TRAIN, name="all is well")
+
+# ---- compiled again and again --------------------------------------------------------------------
+case(
+    "retraced",
+    "step --question compiled",
+    """
+@torch.compile
+def step(x, factor):
+    return (x * factor).sum()
+for k in range(3):
+    step(torch.ones(4), "abc"[k] != "a" and 1 + k)  # here
+""",
 )

@@ -28,7 +28,9 @@ for name, (expr, text) in json.loads(sys.stdin.read()).items():
     script.write_text(text)
     if os.fork() == 0:
         try:
-            asked = ["--exception"] if expr is None else ["--expr", expr]
+            value, _, question = (expr or "").partition(" --question ")
+            asked = ["--exception"] if expr is None else ["--expr", value] if value else []
+            asked += ["--question", question] if question else []
             status = explain.main([str(script), "--format", "json", "--output", str(folder / (name + ".json")), "--quiet", *asked])
             (folder / (name + ".status")).write_text(str(status))
         except BaseException:

@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 from types import FrameType
 
+from ...core.source import Line, is_library
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
 from .memory import Ledger
 from .memory import bytes_text as bytes_text
 from .naming import holders
+from .places import stored_at
 from .result import Explanation
 
 _SHOWN = 8
@@ -72,7 +75,10 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
         evidence.append(
             "backward has freed the saved values; the list of operations is still there"
         )
+    made = t.grad_fn.line if t._node is not None else None
     if kept:
+        if made is not None:
+            evidence.append(f"it was computed at {made}")
         text = f"the graph behind {name} ({size}) is kept alive by {kept[0]}" + (
             f" and {len(kept) - 1} more" if len(kept) > 1 else ""
         )
@@ -80,15 +86,24 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
             "graph-kept",
             text,
             "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
-            t.grad_fn.line if t._node is not None else None,
+            _kept_at(kept[0], made),
             evidence,
             details,
         )
     goes = "that is" if len(found) == 1 else "these are"
     text = f"the graph behind {name} ({size}) is held by {', '.join(h for h, _ in found[:3])} and is freed when {goes} deleted"
-    return Explanation(
-        "none", text, "", t.grad_fn.line if t._node is not None else None, evidence, details
-    )
+    return Explanation("none", text, "", made, evidence, details)
+
+
+def _kept_at(name: str, made: Line | None) -> Line | None:
+    """The statement that stores what `name` leads to, in a file of the user's; else where it was made."""
+    files = [] if made is None else [made.file]
+    files += [
+        file
+        for module in list(sys.modules.values())
+        if (file := getattr(module, "__file__", None)) and not is_library(file)
+    ]
+    return stored_at(name, dict.fromkeys(files)) or made
 
 
 def _reaching(goal: Node | Tensor) -> set[int]:

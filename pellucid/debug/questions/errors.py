@@ -17,6 +17,7 @@ from ...errors import Facts, facts_of, full_text
 from .._names import carried
 from ..graph import shape_text
 from ..watching import Watch
+from .changes import carried_over, to_change
 from .missing import cut, no_gradient
 from .result import Explanation
 from .steps import NotedStep
@@ -94,12 +95,32 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
                 if "recorded at" in part or "freed by" in part
             ]
             text = "backward was called a second time through a graph whose saved values the first call had freed"
+            found = _brought(error, where, notes)
+            if found is not None:
+                facts.append(f"the backward call that failed: {where}")
+                where, name = found
+                text += f"; {name or 'what was computed before that call'} was used here again"
+                fix = f"cut it from the earlier graph: {name or 'the value'}.detach(), where it is carried over or shown to another network"
+                return Explanation(cause, text, fix, where, facts)
         if cause == "nonscalar":
             text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
         return Explanation(cause, text, _FIXES.get(cause) or known.hint or "", where, facts)
+    better = to_change(error, known, _frames(error), notes)
+    if better is not None and better != where:
+        facts.append(f"it was raised at {where}")
+        where = better
     return Explanation(
         _slug(known.kind.name), sentence, known.hint or _general_fix(known), where, facts
     )
+
+
+def _brought(
+    error: BaseException, where: Line | None, notes: Watch | None
+) -> tuple[Line, str] | None:
+    root = _root_of(error)
+    if root is None or notes is None:
+        return None
+    return carried_over(root, where, _frames(error), notes)
 
 
 def _general_fix(known: Facts) -> str:
@@ -188,10 +209,10 @@ def _root_of(error: BaseException) -> Tensor | None:
     root = None
     for link in _frames(error):
         names = link.tb_frame.f_locals
-        if link.tb_frame.f_globals.get("__name__") == reverse.__name__ and isinstance(
-            names.get("t"), Tensor
-        ):
-            root = names["t"]
+        if link.tb_frame.f_globals.get("__name__") == reverse.__name__:
+            several = names.get("tensors")
+            given = names.get("t", several[0] if isinstance(several, (list, tuple)) else None)
+            root = given if isinstance(given, Tensor) else root
     return root
 
 

@@ -25,6 +25,7 @@ from .memory import what_it_holds
 from .missing import cut, kind_of, no_gradient
 from .naming import argument_text
 from .result import Explanation
+from .standing import about_compiled, compiled_of, stands_still
 from .values import about_gradient, non_finite
 
 __all__ = ["QUESTIONS", "Explanation", "explain"]
@@ -45,13 +46,13 @@ def _why_no_graph(root: Tensor) -> list[str]:
 
 reverse.explain_cut.append(_why_no_graph)
 
-QUESTIONS = ("gradient", "depends", "alive", "memory")
+QUESTIONS = ("gradient", "depends", "alive", "memory", "compiled")
 
 
 def explain(
     x: Any, question: str = "gradient", *, loss: Tensor | None = None, name: str | None = None
 ) -> Explanation:
-    """Answer a question on a tensor, a parameter, a module, an optimizer or an exception.
+    """Answer a question on a tensor, a parameter, a module, an optimizer, a compiled function or an exception.
 
     Args:
         x: a tensor, parameter, module, optimizer, or an exception.
@@ -84,6 +85,13 @@ def explain(
     written = name or argument_text(source.user_frame(2), "explain")
     if question == "memory":
         return what_it_holds(x, written)
+    if question == "compiled" or question == "gradient" and compiled_of(x) is x:
+        function = compiled_of(x)
+        if function is None:
+            raise ArgumentTypeError(
+                f"explain(): expected what torch.compile returned, got {type(x).__name__}"
+            )
+        return about_compiled(function, written or "the function", current())
     if isinstance(x, Tensor):
         if question == "depends":
             return what_it_depends_on(x, written or kind_of(x), source.user_frame(2))
@@ -94,7 +102,9 @@ def explain(
         if callable(getattr(x, "named_parameters", None)):
             return _about_parameters(x.named_parameters(), loss)
         if isinstance(getattr(x, "param_groups", None), list):
-            return _about_parameters(_of_optimizer(x), loss)
+            found = _about_parameters(_of_optimizer(x), loss)
+            still = stands_still(x, written or "the optimizer", current())
+            return still if still is not None and found.cause == "none" else found
         if x is None:
             raise ArgumentTypeError(
                 "explain(): None carries no history; pass the tensor whose gradient is None (model.weight, not model.weight.grad)"

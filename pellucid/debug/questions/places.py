@@ -8,17 +8,89 @@ import ast
 import difflib
 import gc
 import linecache
+import re
+from collections.abc import Iterable
+from types import CodeType
 from typing import Any
 
-from ...api.messages.written import tree
+from ...api.messages.written import tree, walk
 from ...core.source import Line, is_library
 from ...core.tensor import Tensor
+from .._names import STORING
 
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 
 
-def _line(file: str, number: int, function: str) -> Line:
+def line_of(file: str, number: int, function: str) -> Line:
+    """A line of a file, with its text."""
     return Line(file, number, function, linecache.getline(file, number).strip())
+
+
+def scope_at(file: str, line: int) -> ast.AST | None:
+    """The innermost function that a line is part of, else the file's module."""
+    root = tree(file)
+    nodes = walk(root) if root is not None else ()
+    functions = [n for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    around = [f for f in functions if f.lineno <= line <= (f.end_lineno or 0)]
+    return max(around, key=lambda f: f.lineno, default=root)
+
+
+def statements(scope: ast.AST | None) -> list[Any]:
+    """The statements of a function or module in their order, without those of functions and classes
+    inside of it.
+    """
+    found: list[Any] = []
+    waiting = [*getattr(scope, "body", [])][::-1]
+    while waiting:
+        n = waiting.pop()
+        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        found.append(n)
+        blocks = [getattr(n, part, []) for part in ("body", "orelse", "finalbody")]
+        blocks += [part.body for part in (*getattr(n, "handlers", ()), *getattr(n, "cases", ()))]
+        waiting += [one for block in reversed(blocks) for one in reversed(block)]
+    return found
+
+
+def returned_by(code: CodeType) -> Line | None:
+    """The last line of a function that returns or yields something."""
+    scope = scope_at(code.co_filename, code.co_firstlineno + 1)
+    given = [
+        n.lineno
+        for n in (ast.walk(scope) if scope is not None else ())
+        if isinstance(n, (ast.Return, ast.Yield))
+    ]
+    return line_of(code.co_filename, max(given), code.co_qualname) if given else None
+
+
+def stored_at(name: str, files: Iterable[str]) -> Line | None:
+    """The line that puts something into the container or attribute that `name` leads to:
+    `self.values.append(x)` for `meter.values[3]`.
+    """
+    held = re.sub(r"(\[[^\]]*\])+$", "", name.partition(" in ")[0])
+    word, inside = re.split(r"[.\]]", held)[-1], held != name.partition(" in ")[0]
+    for file in files:
+        root = tree(file)
+        for n in walk(root) if root is not None else ():
+            if not inside:
+                if isinstance(n, ast.Assign) and any(
+                    isinstance(t, ast.Attribute) and t.attr == word for t in n.targets
+                ):
+                    return line_of(file, n.lineno, "")
+                continue
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
+                place: Any = n.func.value if n.func.attr in STORING else None
+            elif isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
+                place = n.targets[0].value
+            elif isinstance(n, ast.AugAssign):
+                place = n.target
+            else:
+                continue
+            while isinstance(place, ast.Subscript):  # table[key].append(x)
+                place = place.value
+            if word == getattr(place, "attr", getattr(place, "id", None)):
+                return line_of(file, n.lineno, "")
+    return None
 
 
 def defined_at(t: Tensor) -> Line | None:
@@ -49,7 +121,7 @@ def defined_at(t: Tensor) -> Line | None:
     for _ in range(32):
         if held is None:
             break
-        found = _in_class(type(held[0]), held[1])
+        found = assigned_in_class(type(held[0]), held[1])
         if found is not None:
             return found
         held = parents.get(id(held[0]))
@@ -169,7 +241,7 @@ def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Li
             for n in parents
         )
         if called:
-            return _line(
+            return line_of(
                 frozen.file,
                 condition.lineno if condition is not None and not misspelt else node.lineno,
                 frozen.function,
@@ -177,7 +249,7 @@ def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Li
     return None
 
 
-def _in_class(kind: type, attribute: str) -> Line | None:
+def assigned_in_class(kind: type, attribute: str) -> Line | None:
     """The statement of a class of the user's that assigns `self.<attribute>`, or registers it by
     its name.
     """
@@ -199,12 +271,12 @@ def _in_class(kind: type, attribute: str) -> Line | None:
                         for x in (t.elts if isinstance(t, ast.Tuple) else [t])
                     ]
                     if any(ast.unparse(x) == f"self.{attribute}" for x in flat):
-                        return _line(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
+                        return line_of(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
                 elif (
                     isinstance(inner, ast.Call)
                     and isinstance(inner.func, ast.Attribute)
                     and inner.func.attr in _REGISTERING
                 ):
                     if inner.args and getattr(inner.args[0], "value", None) == attribute:
-                        return _line(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
+                        return line_of(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
     return None

@@ -33,14 +33,15 @@ class NotedStep(NamedTuple):
 
 
 class BackwardCall(NamedTuple):
-    """One backward call: its roots' numbers, its place, how many steps were noted before it, and
-    whether it fills `.grad`.
+    """One backward call: its roots' numbers, its place, how many steps were noted before it,
+    whether it fills `.grad`, and how many nodes there had been.
     """
 
     roots: tuple[int, ...]
     site: source.Site | None
     before: int
     accumulates: bool
+    nodes: int
 
 
 class Steps:

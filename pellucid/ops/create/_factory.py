@@ -13,6 +13,7 @@ import numpy as np
 from ... import dtypes
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import NAMESPACES, resized
+from ...core import observe
 from ...core.inplace import into
 from ...core.modes import local, state
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
@@ -162,7 +163,12 @@ def fresh(fill: Fill, shape: tuple[int, ...], kind: Any) -> Tensor:
         ) from None
     if array.size >= threads.LARGE:
         threads.expect(array.size)
-    return make_tensor(constant(array) if state.slow else array)
+    if not state.slow:
+        return make_tensor(array)
+    result = make_tensor(constant(array))
+    if observe.observers:
+        observe.notify("created", result, ())
+    return result
 
 
 def build(
@@ -215,6 +221,8 @@ def _channels_last(
 def deliver(result: Tensor, out: Tensor | None, function: str, dtype: Any = None) -> Tensor:
     """The result, written to `out=` when it is given."""
     if out is None:
+        if observe.observers:
+            observe.notify("created", result, ())
         return result
     if dtype is not None and isinstance(out, Tensor) and out.dtype is not dtype:
         raise OperationError(

@@ -363,7 +363,7 @@ def randint(
             (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
         )
         if type(low) is type(high) is int and type(size) in (tuple, list):  # the everyday call
-            return make_tensor(
+            made = make_tensor(
                 random_integers.randint(
                     default_generator,
                     sizes((size,), "randint"),
@@ -372,6 +372,7 @@ def randint(
                     _INT64 if dtype is None else dtype.numpy,
                 )
             )
+            return deliver(made, None, "randint")
     low, high, size = _bounds(args, kwargs, "randint", 1)
     check_memory(layout, pin_memory)
     if not isinstance(size, (tuple, list)):

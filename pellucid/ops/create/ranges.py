@@ -123,11 +123,9 @@ def arange(
         if first <= last <= most and -most <= first:
             line = np.arange(first, last, step)
             threads.expect(line.size)
-            return make_tensor(
-                constant(
-                    line if dtype is None or dtype is dtypes.int64 else line.astype(dtype.numpy)
-                )
-            )
+            whole = dtype is None or dtype is dtypes.int64
+            made = make_tensor(constant(line if whole else line.astype(dtype.numpy)))
+            return deliver(made, None, "arange")
     check_memory(layout, pin_memory)
     if start is None and end is None:
         raise ArgumentTypeError(

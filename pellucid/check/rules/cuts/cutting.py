@@ -39,6 +39,7 @@ from .cut_where import (
 )
 from .judged import Judged, judged
 from .looked_up import cancelled, looked_up
+from .stepwise import cut_each_step
 from .terms import FLAT, NumbersRead, arguments_of, cold_terms, cut_in, is_hot, is_loss, returned_at
 
 _SCALED = VIEWS | {"mul", "div", "clamp", "to", "clone"}
@@ -149,6 +150,7 @@ class GradientCut(Rule):
                     cut.leaves.update(held.leaves)
                 self._cuts[cut.site] = cut
             self._doubts(event.roots)
+            self._steps_cut(event)
             self._drawn(event.roots)
             self._nearest(event.roots)
             self._judged = list(judged(event.roots, leaves_before))
@@ -209,6 +211,19 @@ class GradientCut(Rule):
                         },
                         fix=way_on(how),
                     )
+
+    def _steps_cut(self, event: Backward) -> None:
+        """A state that loses its graph at each step."""
+        cuts = cut_each_step(list(ancestors(event.roots, limit=5000)))
+        if cuts and self.count("stepwise", cuts[0].site) == _LOOKS:
+            site, how = where_cut(cuts[-1])
+            self.report(
+                site,
+                f"the state {how} at each of {len(cuts)} steps: gradients reach the last step "
+                "alone, and nothing learns what to keep from the earlier ones.",
+                evidence={"steps": len(cuts), "backward": str(event.site)},
+                fix="keep the graph within a sequence, and detach the state between sequences: once per backward()",
+            )
 
     def _slope(self, term: Value) -> Op | None:
         """The gradients that a term is made of and that no gradient flows into: a penalty on them."""

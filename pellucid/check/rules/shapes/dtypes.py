@@ -142,6 +142,8 @@ class DeviceDtypeMixed(Rule):
         """Operands, results, and what is lost on the way."""
         if op.name in _FILLS:
             self._written(op)
+            if op.inplace and op.inputs and op.inputs[0].dtype in SHORT:
+                self._sixteen_bits.stored(op)
         if op.name == "from_numpy" or op.name in CASTS:
             if self._arrays:
                 self._from_cut(op)

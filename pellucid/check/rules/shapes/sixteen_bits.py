@@ -52,10 +52,43 @@ class SixteenBits:
                 else 0
             )
         self._sums[key] = (now.copy() if op.inplace else None), count
+        self._stayed(op, made, now, count, "the added value")
+
+    def stored(self, op: Op) -> None:
+        """A value computed of a tensor of 16 bits in more of them, and stored there again: what it
+        changed is less than a last digit.
+        """
+        target, value = op.args.get("input"), op.args.get("value", op.args.get("src"))
+        if (
+            not isinstance(target, Value)
+            or not isinstance(value, Value)
+            or value.dtype not in ("float32", "float64")
+            or target.numel > 1 << 14
+            or not _is_of(value, target)
+        ):
+            return
+        wanted, now, index = value.numpy(), target.numpy(), op.args.get("index", ())
+        place = index.numpy() if isinstance(index, Value) else index
+        key = op.site, target.id
+        before, count = self._sums.get(key, (None, 0))
+        if now is None or wanted is None or place is None:
+            return
+        if before is not None and before.shape == now.shape:
+            try:
+                was, holds = before[place], now[place]
+                moved = np.broadcast_to(wanted != was, holds.shape)
+            except (IndexError, ValueError, TypeError):
+                return
+            stays = np.sum((was == holds) & moved)
+            count = count + 1 if moved.any() and stays >= 0.5 * np.sum(moved) else 0
+        self._sums[key] = now.copy(), count
+        self._stayed(op, target, now, count, "what it should change")
+
+    def _stayed(self, op: Op, made: Value, now: Any, count: int, what: str) -> None:
         if count == 3 and len(self._sums) < 1000:
             self._rule.report(
                 cause_site(op),
-                f"{op.name} changes nothing here: the added value is smaller than the last digit of a {made.dtype} number of this size.",
+                f"{op.name} changes nothing here: {what} is smaller than the last digit of a {made.dtype} number of this size.",
                 evidence={
                     "dtype": made.dtype,
                     "shape": list(made.shape),
@@ -147,6 +180,17 @@ class SixteenBits:
                     },
                     fix="keep the weights in float32 and compute in 16 bits with torch.autocast",
                 )
+
+
+def _is_of(value: Value, target: Value) -> bool:
+    """Whether a tensor is among what a value was computed of last."""
+    waiting = [value]
+    for v in waiting:  # which grows, nearest first
+        if v.id == target.id:
+            return True
+        if len(waiting) < 24 and v.producer is not None:
+            waiting.extend(v.producer.inputs)
+    return False
 
 
 def _added(op: Op, total: Any) -> Any:

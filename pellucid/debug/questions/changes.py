@@ -1,0 +1,358 @@
+"""Where an error is to be corrected, when that is not the line where it came up: the layer that does
+not fit, where the data got their dtype or their values, what carried a graph into the next step.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any
+
+from ...api.messages.written import text_at
+from ...core.source import Line, describe, is_library
+from ...core.tape import Node, walk
+from ...core.tensor import OutputSlot, Tensor
+from ...errors import Facts
+from ..watching import Watch
+from .places import assigned_in_class, defined_at, line_of, returned_by, scope_at, statements
+
+# what a layer says of the sizes that it takes
+_SIZES = ("in_features", "in_channels", "num_features", "input_size", "embed_dim", "num_channels")
+
+
+def to_change(
+    error: BaseException, known: Facts, frames: list[TracebackType], notes: Watch | None
+) -> Line | None:
+    """The line to change for an error of the library's, by what its frames and the notes hold; None
+    where that is the line that raised it.
+    """
+    sentence = str(error.args[0]) if error.args else ""
+    if "empty parameter list" in sentence:
+        return _unseen_parameters(frames, notes)
+    inner = _inside(frames)
+    collating = [link for link in inner if "collate" in link.tb_frame.f_code.co_name]
+    if collating:
+        return _item_of(_dataset(inner))
+    kind = known.kind.name
+    if kind == "DtypeError" and notes is not None:
+        return _origin_of_dtype(inner, notes, frames)
+    if kind == "IndexOutOfRangeError" and notes is not None:
+        return _origin_of_index(inner, notes, frames)
+    if kind in ("ShapeError", "ShapeValueError"):
+        return _unfitting_layer(inner, notes)
+    return None
+
+
+def _inside(frames: list[TracebackType]) -> list[TracebackType]:
+    """The library's frames below the innermost of the user's."""
+    own = [k for k, link in enumerate(frames) if not is_library(link.tb_frame.f_code.co_filename)]
+    return frames[own[-1] + 1 :] if own else []
+
+
+def _tensors(inner: list[TracebackType]) -> Iterator[Tensor]:
+    """What library functions were given and had computed when one of them failed."""
+    seen: set[int] = set()
+    for link in inner:
+        for value in link.tb_frame.f_locals.values():
+            for t in value if isinstance(value, (tuple, list)) else (value,):
+                if isinstance(t, Tensor) and id(t) not in seen:
+                    seen.add(id(t))
+                    yield t
+
+
+# ---- layers --------------------------------------------------------------------------------------
+def _layer(inner: list[TracebackType]) -> Any:
+    """The innermost layer of the library's that has parameters or running averages and was running."""
+    for link in reversed(inner):
+        module = link.tb_frame.f_locals.get("self")
+        if isinstance(getattr(module, "_parameters", None), dict) and _own(module):
+            return module
+    return None
+
+
+def _own(module: Any) -> list[Tensor]:
+    held = [*module._parameters.values(), *module._buffers.values()]
+    return [t for t in held if t is not None]
+
+
+def _made_at(module: Any, notes: Watch | None) -> Line | None:
+    """Where a layer was made: as watched, or as its class tells."""
+    for t in _own(module):
+        site = notes.about(t).get("begun") if notes is not None else None
+        line = describe(site) or defined_at(t)
+        if line is not None:
+            return line
+    return None
+
+
+def _unfitting_layer(inner: list[TracebackType], notes: Watch | None) -> Line | None:
+    """The layer whose size is not that of what reaches it; None when the call is at fault: the
+    size is there in another dimension, or spread over several.
+    """
+    module = _layer(inner)
+    if module is None:
+        return None
+    wanted = next((getattr(module, name) for name in _SIZES if hasattr(module, name)), None)
+    for t in _tensors(inner):
+        if any(t is own for own in _own(module)) or not isinstance(wanted, int):
+            continue
+        size, rest = 1, list(t.shape[1:])
+        while rest:
+            size *= rest.pop()
+            if size == wanted:
+                return None
+        if wanted in t.shape or t.dim() < 2:
+            return None
+        break
+    return _made_at(module, notes)
+
+
+# ---- data ----------------------------------------------------------------------------------------
+def _given(inner: list[TracebackType], notes: Watch) -> list[Tensor]:
+    """The tensors among the arguments that come from nothing that is trained."""
+    return [t for t in _tensors(inner) if not t._rg and not notes.comes_from_gradients(t)]
+
+
+def _origin_of_dtype(
+    inner: list[TracebackType], notes: Watch, frames: list[TracebackType]
+) -> Line | None:
+    """Where data got a dtype that does not fit."""
+    default = {t.dtype for t in _tensors(inner) if t._rg}
+    t = next((t for t in _given(inner, notes) if t.dtype not in default), None)
+    made = notes.history(t) if t is not None else None
+    if made is None:
+        return None
+    while made.before is not None and made.before.dtype == made.dtype:
+        made = made.before
+    return _in_the_data(describe(made.site), frames, inner)
+
+
+def _origin_of_index(
+    inner: list[TracebackType], notes: Watch, frames: list[TracebackType]
+) -> Line | None:
+    """The indices or labels that no table of that size can have (negative ones, ones that start
+    after zero), else the layer that is too small for them.
+    """
+    t = next((t for t in _given(inner, notes) if t._array.dtype.kind in "iu"), None)
+    if t is None or not t._array.size:
+        return None
+    made = notes.history(t)
+    while made is not None and made.before is not None:
+        made = made.before
+    whole = made.tensor() if made is not None else None
+    values = (t if whole is None or not whole._array.size else whole)._array
+    layer = _layer(inner)
+    low = int(values.min())
+    if made is not None and (low < 0 or layer is None and low > 0):
+        return _in_the_data(describe(made.site), frames, inner)
+    if layer is not None:
+        return _made_at(layer, notes)
+    scores = next((t for t in _tensors(inner) if t._node is not None), None)
+    return _last_layer(scores, notes) if scores is not None else None
+
+
+def _last_layer(scores: Tensor, notes: Watch) -> Line | None:
+    """The layer whose parameters a value was computed from last."""
+    for edge in scores.grad_fn.inputs:
+        if isinstance(edge, Tensor) and edge._rg and "begun" in notes.about(edge):
+            return describe(notes.about(edge)["begun"])
+    return None
+
+
+def _in_the_data(
+    line: Line | None, frames: list[TracebackType], inner: list[TracebackType]
+) -> Line | None:
+    """A line, or the one that makes the items, when a loader put them together there."""
+    if line is None or not re.match(r"(async )?for |next\(|.*=\s*next\(", line.text):
+        return line
+    for link in reversed(frames):
+        found = _item_of(_loader_dataset(link.tb_frame, line))
+        if found is not None:
+            return found
+    return line
+
+
+def _loader_dataset(frame: FrameType, line: Line) -> Any:
+    """The data set of the loader that a line goes through, or its class when both have no name."""
+    if frame.f_code.co_filename != line.file:
+        return None
+    names = {**frame.f_globals, **frame.f_locals}
+    words = re.findall(r"[A-Za-z_]\w*", line.text)
+    found = next((d for w in words if (d := getattr(names.get(w), "dataset", None))), None)
+    if found is not None:
+        return found
+    kinds = [names.get(w) for w in words if isinstance(names.get(w), type)]
+    return next((kind for kind in kinds if _item_of(kind) is not None), None)
+
+
+def _dataset(inner: list[TracebackType]) -> Any:
+    for link in reversed(inner):
+        for name in ("dataset", "self"):
+            value = link.tb_frame.f_locals.get(name)
+            if value is not None and name == "self":
+                value = getattr(value, "dataset", None)
+            if value is not None:
+                return value
+    return None
+
+
+def _item_of(dataset: Any) -> Line | None:
+    """The line that returns an item of a data set of the user's, given itself or its class."""
+    for _ in range(8):
+        kind = dataset if isinstance(dataset, type) else type(dataset)
+        for name in ("__getitem__", "__getitems__", "__iter__"):
+            code = getattr(getattr(kind, name, None), "__code__", None)
+            if code is not None and not is_library(code.co_filename):
+                return returned_by(code)
+        dataset = getattr(dataset, "dataset", None)
+    return None
+
+
+# ---- optimizers ----------------------------------------------------------------------------------
+def _unseen_parameters(frames: list[TracebackType], notes: Watch | None) -> Line | None:
+    """Why an optimizer was given no parameters: layers in a list, tensors that are no parameters, an
+    iterator that was consumed, parameters that are all frozen.
+    """
+    own = [link for link in frames if not is_library(link.tb_frame.f_code.co_filename)]
+    if not own:
+        return None
+    frame, instruction = own[-1].tb_frame, own[-1].tb_lasti
+    try:
+        call: Any = ast.parse(text_at(frame.f_code, instruction) or "", mode="eval").body
+    except SyntaxError:
+        return None
+    given = [*getattr(call, "args", [])[:1]] + [
+        k.value for k in getattr(call, "keywords", ()) if k.arg == "params"
+    ]
+    for tree in given:
+        if isinstance(tree, ast.Name):
+            made = _last_assignment(frame, own[-1].tb_lineno, tree.id)
+            if made is not None:
+                return made
+        for part in ast.walk(tree):
+            if not isinstance(part, (ast.Name, ast.Attribute)):
+                continue
+            module = _value(part, frame)
+            if isinstance(getattr(module, "_modules", None), dict):
+                return _hidden(module) or _frozen(module, notes)
+    return None
+
+
+def _value(tree: Any, frame: FrameType) -> Any:
+    if isinstance(tree, ast.Name):
+        return frame.f_locals.get(tree.id, frame.f_globals.get(tree.id))
+    holder = _value(tree.value, frame) if isinstance(tree, ast.Attribute) else None
+    return (getattr(holder, "__dict__", None) or {}).get(getattr(tree, "attr", ""))
+
+
+def _last_assignment(frame: FrameType, before: int, name: str) -> Line | None:
+    file = frame.f_code.co_filename
+    lines = [
+        n.lineno
+        for n in statements(scope_at(file, before))
+        if isinstance(n, ast.Assign)
+        and n.lineno < before
+        and any(isinstance(t, ast.Name) and t.id == name for t in n.targets)
+    ]
+    return line_of(file, max(lines), frame.f_code.co_qualname) if lines else None
+
+
+def _hidden(module: Any) -> Line | None:
+    """The attribute in which a module keeps layers or tensors that it does not register."""
+    for part in module.modules():
+        for name, value in vars(part).items():
+            if name.startswith("_"):
+                continue
+            items = value.values() if isinstance(value, dict) else value
+            held = [value] if isinstance(value, Tensor) else items
+            if isinstance(held, (list, tuple)) or isinstance(value, dict):
+                for x in held:
+                    if isinstance(x, Tensor) or isinstance(getattr(x, "_modules", None), dict):
+                        return assigned_in_class(type(part), name)
+    return None
+
+
+def _frozen(module: Any, notes: Watch | None) -> Line | None:
+    for p in module.parameters():
+        if not p._rg and notes is not None:
+            switched = notes.about(p).get("requires_grad")
+            return describe(switched[1]) if switched is not None else None
+    return None
+
+
+# ---- graphs that were freed ----------------------------------------------------------------------
+def carried_over(
+    root: Tensor, failing: Line | None, frames: list[TracebackType], notes: Watch
+) -> tuple[Line, str] | None:
+    """What brought a graph that backward had freed into a new one, and by which name: a state from
+    step to step, or a value that two losses share with an update between them. None when all was computed
+    before: then one backward call is too many.
+    """
+    done = notes.last_done
+    if done is None or root._node is None:
+        return None
+    nodes = [n for n in walk([root._node]) if isinstance(n, Node)]
+    joints = [
+        (n, e.node if type(e) is OutputSlot else e)
+        for n in nodes
+        if n.seq > done.nodes
+        for e in n.inputs
+        if e is not None
+    ]
+    joints = [(n, e) for n, e in joints if isinstance(e, Node) and e.seq <= done.nodes]
+    if not joints:
+        return None
+    reached = {id(n) for n in nodes}
+    old = {id(e) for _, e in joints}
+    own = [f.tb_frame for f in reversed(frames) if not is_library(f.tb_frame.f_code.co_filename)]
+    for frame in own:
+        found = _state(frame, reached)
+        if found is not None:
+            return found
+    first = min(joints, key=lambda joint: joint[0].seq)[0].line
+    before = describe(done.site)
+    if before is None or failing is None or before.function != failing.function or not own:
+        return None if first is None else (first, "")
+    if before.line < failing.line:  # two losses of one step
+        body = statements(scope_at(failing.file, failing.line))
+        between = [n for n in body if before.line < n.lineno < failing.line]
+        if not any(".step(" in ast.unparse(n) for n in between if isinstance(n, ast.Expr)):
+            return None
+        for name, value in own[0].f_locals.items():
+            if isinstance(value, Tensor) and value._node is not None and id(value.grad_fn) in old:
+                uses = [
+                    n.lineno
+                    for n in body
+                    if n.lineno < before.line and name in _read_by(n) and isinstance(n, ast.Assign)
+                ]
+                if uses:
+                    return line_of(failing.file, max(uses), failing.function), name
+    return None if first is None else (first, "")
+
+
+def _read_by(statement: Any) -> set[str]:
+    value = getattr(statement, "value", None)
+    return (
+        {n.id for n in ast.walk(value) if isinstance(n, ast.Name)} if value is not None else set()
+    )
+
+
+def _state(frame: FrameType, reached: set[int]) -> tuple[Line, str] | None:
+    """The statement of a running function that computes a value of the graph from itself."""
+    file = frame.f_code.co_filename
+    for n in statements(scope_at(file, frame.f_lineno)):
+        if not isinstance(n, (ast.Assign, ast.AugAssign)):
+            continue
+        targets = n.targets if isinstance(n, ast.Assign) else [n.target]
+        stored = {t.id for one in targets for t in ast.walk(one) if isinstance(t, ast.Name)}
+        for name in stored & (_read_by(n) if isinstance(n, ast.Assign) else stored):
+            value = frame.f_locals.get(name)
+            parts = value if isinstance(value, (tuple, list)) else (value,)
+            if any(
+                isinstance(t, Tensor) and t._node is not None and id(t.grad_fn) in reached
+                for t in parts
+            ):
+                return line_of(file, n.lineno, frame.f_code.co_qualname), name
+    return None

@@ -1,0 +1,145 @@
+"""Why what ran without an error does not do its work: weights that stand still although their
+gradients are fine, a function that is compiled again and again.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Iterable
+from typing import Any
+
+from ...api.messages.written import tree, walk
+from ...core.source import Line, describe
+from ..watching import Watch
+from .places import line_of, returned_by
+from .result import Explanation
+
+
+def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation | None:
+    """Why an optimizer does not move its parameters, as far as its steps were watched."""
+    if notes is None or not notes.active and not notes.ended:
+        return None
+    held = [p for group in optimizer.param_groups for p in group["params"]]
+    got = [p for p in held if "accumulated" in notes.about(p)]
+    if not got:
+        return None
+    steps, idle = notes.steps_of.get(id(optimizer), (0, 0))
+    files = _files(got, notes)
+    if not steps:
+        where = describe(notes.about(got[-1])["accumulated"])
+        return Explanation(
+            "no-step",
+            f"the parameters of {name} have gradients, but {name}.step() was never called: they stand still",
+            f"call {name}.step() after backward()",
+            where,
+        )
+    if idle < 2 or 2 * idle < steps:
+        return None
+    where, who = _rate_from(optimizer, files)
+    return Explanation(
+        "rate-zero",
+        f"the gradients are fine, but the learning rate of {name} was zero in {idle} of {steps} steps: the parameters stand still",
+        f"{who} gives this rate: look at its factor, its number of steps, and divisions of whole numbers",
+        where,
+    )
+
+
+def not_held(
+    module: Any, name: str, optimizers: Iterable[Any], notes: Watch | None
+) -> Explanation | None:
+    """The parameters of a module that get gradients and that no optimizer updates."""
+    optimizers = list(optimizers)
+    held = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
+    own = list(module.named_parameters())
+    loose = [(n, p) for n, p in own if id(p) not in held and p._rg and p._grad is not None]
+    if notes is None or not held or not loose:
+        return None
+    files = _files([p for _, p in loose], notes)
+    where = next((w for o in optimizers if (w := _call_of(type(o).__name__, files))), None)
+    return Explanation(
+        "not-in-optimizer",
+        f"{len(loose)} of {len(own)} parameters of {name} get gradients, and no optimizer has them: {loose[0][0]} stands still",
+        "give the optimizer all parameters, and make it after the last layer was added or replaced",
+        where,
+        [n for n, _ in loose[:8]],
+    )
+
+
+def _files(held: list[Any], notes: Watch) -> list[str]:
+    """The files of the program in which these parameters got their gradients."""
+    sites = [notes.about(p).get(what) for p in held for what in ("accumulated", "begun")]
+    return list(dict.fromkeys(site[0].co_filename for site in sites if site is not None))
+
+
+def _call_of(word: str, files: Iterable[str]) -> Line | None:
+    """The last call of a class by its name."""
+    found = [
+        line_of(file, n.lineno, "")
+        for file in files
+        for n in walk(tree(file) or ast.Module([], []))
+        if isinstance(n, ast.Call) and getattr(n.func, "attr", getattr(n.func, "id", None)) == word
+    ]
+    return max(found, key=lambda line: line.line, default=None)
+
+
+def _rate_from(optimizer: Any, files: list[str]) -> tuple[Line | None, str]:
+    """What gives an optimizer its learning rate: a schedule, or its own construction."""
+    for x in gc.get_objects():
+        if type(x).__name__ == "method" or getattr(x, "__dict__", None) is None:
+            continue
+        if vars(x).get("optimizer") is optimizer and "base_lrs" in vars(x):
+            word = type(x).__name__
+            for factor in vars(x).get("lr_lambdas", ()):
+                code = getattr(factor, "__code__", None)
+                if code is not None:
+                    return _result_of(code), word
+            return _call_of(word, files), word
+    word = type(optimizer).__name__
+    return _call_of(word, files), word
+
+
+def _result_of(code: Any) -> Line | None:
+    """Where a function's result is computed; of a lambda, its line."""
+    if code.co_name == "<lambda>":
+        return line_of(code.co_filename, code.co_firstlineno, code.co_qualname)
+    return returned_by(code)
+
+
+def compiled_of(x: Any) -> Any:
+    """The compiled function that `x` is, or that it holds, as a compiled module does."""
+    held = [x, *(getattr(x, "__dict__", None) or {}).values()]
+    return next(
+        (
+            f
+            for f in held
+            if isinstance(getattr(f, "history", None), list) and hasattr(f, "versions")
+        ),
+        None,
+    )
+
+
+def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation:
+    """How a compiled function served its calls: what it was traced again for, what stays in Python."""
+    traces = [entry for entry in function.history if entry.startswith("traced")]
+    if notes is not None and notes.active and len(traces) < 2:
+        return Explanation(
+            "not-compiled",
+            f"{name} runs operation by operation while these are recorded, so nothing was compiled",
+            "ask with --question compiled, or without debug.watch()",
+        )
+    code = getattr(function.function, "__code__", None)
+    evidence = [*traces[:8]] + [f"... {len(traces) - 8} more"] * (len(traces) > 8)
+    if function.graph_breaks is not None:
+        evidence.append(function.graph_breaks.text)
+    if len(traces) > 1:
+        where = _call_of(code.co_name, [code.co_filename]) if code is not None else None
+        reason = traces[-1].partition("because ")[2]
+        text = f"{name} was compiled {len(traces)} times: the last time because of {reason}"
+        fix = "give numbers that change as tensors (torch.tensor(x)), keep shapes and modes the same from call to call, or dynamic=True"
+        return Explanation("retraced", text, fix, where, evidence)
+    if function.graph_breaks is not None:
+        where = None if code is None else line_of(code.co_filename, code.co_firstlineno, "")
+        text = f"{name} is compiled in parts: some lines stay in Python"
+        return Explanation("graph-break", text, "see the lines shown", where, evidence)
+    return Explanation("none", f"{name} was compiled once, as a whole", "", None, evidence)

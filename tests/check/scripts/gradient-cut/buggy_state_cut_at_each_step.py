@@ -1,0 +1,31 @@
+"""The state of a cell loses its graph at each step of a sequence."""
+
+import torch
+from torch import nn
+
+
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(4, 6)
+        self.cell = nn.GRUCell(6, 8)
+        self.out = nn.Linear(8, 4)
+
+    def forward(self, tokens):
+        h = torch.zeros(len(tokens), 8)
+        for column in tokens.unbind(1):
+            h = self.cell(self.emb(column), h.detach())  # <- finding
+        return self.out(h)
+
+
+torch.manual_seed(0)
+model = First()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+for _ in range(6):
+    tokens = torch.randint(0, 4, (8, 5))
+    logits = model(tokens)
+    loss = nn.functional.cross_entropy(logits, tokens[:, 0])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(loss.item())
