@@ -82,6 +82,12 @@ def test_every_cause_has_three_programs():
         "index-out-of-range-error",
         "dimension-error",
         "none",
+        "argument-value-error",
+        "graph-kept",
+        "no-step",
+        "not-in-optimizer",
+        "rate-zero",
+        "retraced",
     }
     causes = [cause for cause, _, _ in CASES.values()]
     assert {

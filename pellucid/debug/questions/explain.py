@@ -85,8 +85,8 @@ def explain(
     written = name or argument_text(source.user_frame(2), "explain")
     if question == "memory":
         return what_it_holds(x, written)
-    if question == "compiled" or question == "gradient" and compiled_of(x) is x:
-        function = compiled_of(x)
+    function = compiled_of(x) if question in ("compiled", "gradient") else None
+    if question == "compiled" or function is not None and function is x:
         if function is None:
             raise ArgumentTypeError(
                 f"explain(): expected what torch.compile returned, got {type(x).__name__}"
