@@ -52,6 +52,8 @@ def value_of(expression, names):
 @pytest.mark.parametrize("name", CASES)
 def test_the_symptom(name):
     cause, expression, text = CASES[name]
+    if cause == "retraced":
+        pytest.skip("PyTorch would call a compiler of C++")
     names, error = run(text)
     if expression is None:
         assert error is not None
@@ -60,6 +62,8 @@ def test_the_symptom(name):
         assert isinstance(error, RuntimeError)
         return
     assert error is None, error
+    if not expression or " --question " in expression:
+        return  # no value shows the symptom
     try:
         value = value_of(expression, names)
     except NameError:
