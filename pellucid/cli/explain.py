@@ -25,7 +25,7 @@ from ..debug.questions.errors import about_error, user_frames
 from ..debug.questions.explain import QUESTIONS, explain
 from ..debug.questions.naming import members
 from ..debug.questions.result import Explanation
-from ..debug.questions.standing import not_held, stands_still
+from ..debug.questions.standing import not_held, stands_still, trains_others
 from ..interop.children import as_torch_too
 from . import run
 from .command_line import (
@@ -630,6 +630,11 @@ def _health(finished: _Finished, options: Any) -> Explanation:
         for name, value in modules:
             loose = not_held(value, name, [o for _, o in optimizers], _notes())
             found += [(name, loose)] if loose is not None else []
+    elif optimizers and all(trains_others(o, _notes()) for _, o in optimizers):
+        # What gets the gradients is not what is updated: the rest follows from that.
+        for name, value in modules:
+            loose = not_held(value, name, [o for _, o in optimizers], _notes())
+            found[:0] = [(name, loose)] if loose is not None else []
     if not found:
         return _cannot(
             "the script ended without an exception, and there is no module or optimizer among its variables",

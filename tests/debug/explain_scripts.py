@@ -2973,6 +2973,42 @@ case(
     + TRAIN.replace("model.parameters(), lr=0.1)", "model.layers.parameters(), lr=0.1)  # here"),
 )
 case("none", "", NET + TRAIN, name="all is well")
+case(
+    "no-step",
+    "",
+    NET + TRAIN.replace("    opt.step()", "    opt.step  # here"),
+    name="not called",
+)
+case(
+    "not-in-optimizer",
+    "",
+    "import copy\n"
+    + NET
+    + TRAIN.replace(
+        "model.parameters(), lr=0.1)", "copy.deepcopy(model).parameters(), lr=0.1)  # here"
+    ),
+    name="a copy",
+)
+case(
+    "operation-error",
+    None,
+    """
+embed = nn.Embedding(5, 6)
+rnn = nn.GRU(4, 8)  # here
+out, h = rnn(embed(torch.randint(0, 5, (3, 2))))
+""",
+    name="a recurrent layer of another size",
+)
+case(
+    "shape-error",
+    None,
+    """
+images = torch.randn(4, 8, 8)
+conv = nn.Conv2d(1, 2, 3)
+out = conv(images)  # here
+""",
+    name="no channels",
+)
 
 # ---- compiled again and again --------------------------------------------------------------------
 case(

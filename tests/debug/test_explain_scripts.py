@@ -85,6 +85,7 @@ def test_every_cause_has_three_programs():
         "argument-value-error",
         "graph-kept",
         "no-step",
+        "operation-error",
         "not-in-optimizer",
         "rate-zero",
         "retraced",

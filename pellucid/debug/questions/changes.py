@@ -40,8 +40,8 @@ def to_change(
         return _origin_of_dtype(inner, notes, frames)
     if kind == "IndexOutOfRangeError" and notes is not None:
         return _origin_of_index(inner, notes, frames)
-    if kind in ("ShapeError", "ShapeValueError"):
-        return _unfitting_layer(inner, notes)
+    if kind in ("ShapeError", "ShapeValueError", "OperationError"):
+        return _unfitting_layer(inner, notes, kind == "OperationError")
     return None
 
 
@@ -87,17 +87,25 @@ def _made_at(module: Any, notes: Watch | None) -> Line | None:
     return None
 
 
-def _unfitting_layer(inner: list[TracebackType], notes: Watch | None) -> Line | None:
+def _unfitting_layer(
+    inner: list[TracebackType], notes: Watch | None, must_tell: bool
+) -> Line | None:
     """The layer whose size is not that of what reaches it; None when the call is at fault: the
-    size is there in another dimension, or spread over several.
+    size is there in another dimension, or spread over several, or a dimension is missing. With `must_tell`
+    only a layer that says what size it takes.
     """
     module = _layer(inner)
     if module is None:
         return None
     wanted = next((getattr(module, name) for name in _SIZES if hasattr(module, name)), None)
+    if must_tell and not isinstance(wanted, int):
+        return None
+    windows = [own.dim() for own in _own(module) if own.dim() > 2]
     for t in _tensors(inner):
         if any(t is own for own in _own(module)) or not isinstance(wanted, int):
             continue
+        if windows and t.dim() < max(windows):
+            return None
         size, rest = 1, list(t.shape[1:])
         while rest:
             size *= rest.pop()

@@ -27,7 +27,7 @@ def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation 
     steps, idle = notes.steps_of.get(id(optimizer), (0, 0))
     files = _files(got, notes)
     if not steps:
-        where = describe(notes.about(got[-1])["accumulated"])
+        where = _uncalled(files) or describe(notes.about(got[-1])["accumulated"])
         return Explanation(
             "no-step",
             f"the parameters of {name} have gradients, but {name}.step() was never called: they stand still",
@@ -43,6 +43,12 @@ def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation 
         f"{who} gives this rate: look at its factor, its number of steps, and divisions of whole numbers",
         where,
     )
+
+
+def trains_others(optimizer: Any, notes: Watch | None) -> bool:
+    """Whether none of an optimizer's parameters ever got a gradient."""
+    held = [p for group in optimizer.param_groups for p in group["params"]]
+    return notes is not None and not any("accumulated" in notes.about(p) for p in held)
 
 
 def not_held(
@@ -70,6 +76,21 @@ def _files(held: list[Any], notes: Watch) -> list[str]:
     """The files of the program in which these parameters got their gradients."""
     sites = [notes.about(p).get(what) for p in held for what in ("accumulated", "begun")]
     return list(dict.fromkeys(site[0].co_filename for site in sites if site is not None))
+
+
+def _uncalled(files: Iterable[str]) -> Line | None:
+    """A statement that names a step and does not call it."""
+    return next(
+        (
+            line_of(file, n.lineno, "")
+            for file in files
+            for n in walk(tree(file) or ast.Module([], []))
+            if isinstance(n, ast.Expr)
+            and isinstance(n.value, ast.Attribute)
+            and n.value.attr == "step"
+        ),
+        None,
+    )
 
 
 def _call_of(word: str, files: Iterable[str]) -> Line | None:
