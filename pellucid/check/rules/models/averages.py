@@ -6,8 +6,8 @@ import ast
 from typing import Any
 
 from ...events import VIEWS, Op, OptimizerInfo, Site, Step, Value, lineage
-from ...rule import Rule
-from ..source.places import Place, tree, walk
+from ...rule import Rule, cause_site
+from ..source.places import Place, function_around, tree, walk
 
 _SAME = VIEWS | {"detach", "data", "clone", "to"}
 LARGE = 0.75  # of the new weights: an average that forgets at once
@@ -77,6 +77,8 @@ class AverageSwapped(Trained):
         # by place: the factor of the new weights, and the steps in which it was that
         self._held: dict[Site | None, tuple[float, list[int]]] = {}
         self._steps: list[int] = []  # recorded ones
+        # by place and tensor: what trained weights are drawn to, and the steps in which they were
+        self._drawn: dict[tuple[Site, int], tuple[Any, set[int]]] = {}
 
     def on_step(self, event: Step) -> None:
         """What is trained."""
@@ -85,7 +87,12 @@ class AverageSwapped(Trained):
 
     def on_op(self, op: Op) -> None:
         """A mixture of two tensors."""
-        if op.output is None or op.output.requires_grad:
+        if op.output is None:
+            return
+        if op.inplace and not op.grad_enabled and self.trained and self.is_trained(op.inputs[0]):
+            self._backwards(op)
+            return
+        if op.output.requires_grad:
             return
         if not self.trained or op.site in self._held and self._held[op.site][0] < 0:
             return
@@ -112,6 +119,44 @@ class AverageSwapped(Trained):
                 evidence={"kept": 1 - factor, "new": factor, "shape": list(new.shape)},
                 fix=f"keep the larger part: `average.lerp_(weights, {1 - factor:.3g})`",
             )
+
+    def _backwards(self, op: Op) -> None:
+        """Weights that an optimizer moves, drawn back each time to a network that never changes."""
+        mixed = mixture(op)
+        if mixed is None or not self.is_trained(mixed[0]) or self.is_trained(mixed[1]):
+            return
+        trained, still, factor = mixed
+        now = still.numpy() if 0 < factor <= 0.5 and trained.shape == still.shape else None
+        if now is None or still.parameter is None or still.numel > 1 << 16 or op.site is None:
+            return
+        key = op.site, still.id
+        begun, steps = self._drawn.get(key, (now.copy(), set()))
+        steps.add(op.step)
+        self._drawn[key] = begun, steps
+        if len(steps) == TIMES and (begun == now).all() and op.site not in self._held:
+            self._held[op.site] = -1.0, []
+            self.report(
+                _call_of_helper(op.site) or cause_site(op),
+                f"each step draws the trained weights {factor:.3g} of the way to a network that never changes: the average runs backwards.",
+                evidence={"factor": factor, "shape": list(trained.shape)},
+                fix="write into the average or target network, and read the trained one: exchange the two",
+            )
+
+
+def _call_of_helper(site: Site) -> Place | None:
+    """The only call of the function at a place when it is given both networks: there they are
+    exchanged.
+    """
+    helper, root = function_around(site.file, site.line), tree(site.file)
+    names = [a.arg for a in helper.args.args if a.arg != "self"] if helper is not None else []
+    if helper is None or root is None or len(names) < 2:
+        return None
+    lines = [
+        n.lineno
+        for n in walk(root)
+        if isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2] == helper.name
+    ]
+    return Place(site.file, lines[0]) if len(lines) == 1 else None
 
 
 def mixture(op: Op) -> tuple[Value, Value, float] | None:
