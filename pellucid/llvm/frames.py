@@ -49,9 +49,12 @@ def walker(
 
     def walked(depth: int = 1) -> FrameType | None:
         frame: FrameType | None = sys._getframe(depth)
-        while frame is not None and (
-            known.get(name := frame.f_code.co_filename) or name not in known and asked(name)
-        ):
+        while frame is not None:
+            name = frame.f_code.co_filename
+            passed = known.get(name)
+            # asked once: another thread may put the name there meanwhile
+            if not (asked(name) if passed is None else passed):
+                break
             frame = frame.f_back
         return frame
 

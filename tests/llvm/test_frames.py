@@ -96,3 +96,17 @@ def test_frames_may_begin_where_none_is_left(pair):
     for run in (walk, find):
         with pytest.raises(ValueError, match="call stack is not deep enough"):
             run(10_000)
+
+
+def test_a_file_that_another_thread_looks_at_meanwhile_is_passed_over():
+    class Known(dict):
+        def get(self, name):
+            found = super().get(name)
+            self.setdefault(name, name == "library.py")  # the other thread
+            return found
+
+    known = Known()
+    walk = frames.walker(known, known.__getitem__, print)
+    direct = ran("library.py", LIBRARY)["direct"]
+    made = ran(OWN, "found = direct(find, 1)", direct=direct, find=walk)["found"]
+    assert made.f_code.co_filename == OWN
