@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.tape import named_type, value_at
+from ...core.tape import named_type, titled, value_at
 from ...core.transforms.arranging import become, moved_before, node_before
 from ...shapes import broadcast_shapes, matmul_shape, view_strides
 
@@ -171,3 +171,25 @@ def nodes(node: Any) -> tuple[Any, ...]:
         else:
             last = node_before(node, name, last, made, 0.0625 / (k + 1), **params)
     return (inner,)
+
+
+def dot_of_permuted(made: Any, x: Any, y: Any) -> Any:
+    """The dot product of two vectors, whose node shows them permuted, as that of `inner` does."""
+    if made._rg:
+        titled(made, "ViewBackward0", of=(x, y))
+        made._node.extra()["of"] = made._node.extra()["of"][0], _draw_dot
+    return made
+
+
+def _draw_dot(node: Any, edges: tuple[Any, Any]) -> None:
+    product = moved_before(node)
+    product.inputs = tuple(
+        [
+            node_before(
+                node, "permute", e, () if e is None else value_at(e)[0], 0.25 - k / 32, dims=(0,)
+            )
+            for k, e in enumerate(edges)
+        ]
+    )
+    product.__class__ = named_type("DotBackward0")
+    become(node, "view", (product,), (), node.dtype, shape=())

@@ -17,18 +17,17 @@ from ...core.interpret import playing, thread
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import FUNCTIONS, METHODS, public
+from ...core.public import METHODS, public
 from ...core.tape import named_type, titled
 from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
 from ...core.transforms.batching import Batched
 from ...core.transforms.whole import one_node
-from ...dtypes import BY_NUMPY, contiguous_format, promote_types
+from ...dtypes import BY_NUMPY, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ...ir import Value
 from ...shapes import (
     bmm_shape,
-    broadcast_shapes,
     dot_shape,
     expand,
     matmul_shape,
@@ -39,7 +38,8 @@ from ...shapes import (
 from .._overloads import former
 from .._rules import before_writing, is_direct, low_precision, require_tensor
 from .._samples import REAL, Sample, cases, draw
-from ._nodes import BMM, last_name, nodes
+from ._by_aten import matmul_by_aten
+from ._nodes import BMM, dot_of_permuted, last_name, nodes
 
 Number = bool | int | float | complex
 
@@ -158,51 +158,6 @@ def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
         if drop
         else r
     )
-
-
-def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
-    """The product by operators of aten; NotImplemented for what is not a tensor.
-
-    The operators refuse sizes that do not fit: to a type that handles them, a size may mean
-    something else.
-    """
-    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        return NotImplemented
-    left, right = list(input._array.shape), list(other._array.shape)
-    n, m = len(left), len(right)
-    if not n or not m:
-        matmul_shape(left, right)
-    if n <= 2 and m <= 2:
-        if n == 1 and m == 1:
-            return A.dot(input, other)
-        if m == 1:
-            return A.mv(input, other)
-        return (
-            A.mm(input, other) if n == 2 else A.squeeze.dim(A.mm(A.unsqueeze(input, 0), other), 0)
-        )
-    if m <= 2:
-        folded = A.view(_foldable(A, input, 1), [prod(left[:-1]), left[-1]])
-        if m == 1:
-            return A._unsafe_view(A.mv(folded, other), left[:-1])
-        return A._unsafe_view(A.mm(folded, other), [*left[:-1], right[-1]])
-    if n == 1:
-        return A.squeeze.dim(matmul_by_aten(A, A.unsqueeze(input, 0), other), -2)
-    batch = list(broadcast_shapes(left[:-2], right[:-2]))
-    x = A.view(_foldable(A, A.expand(input, [*batch, *left[-2:]]), 2), [prod(batch), *left[-2:]])
-    y = A.view(_foldable(A, A.expand(other, [*batch, *right[-2:]]), 2), [prod(batch), *right[-2:]])
-    return A._unsafe_view(A.bmm(x, y), [*batch, left[-2], right[-1]])
-
-
-def _foldable(A: Any, t: Any, kept: int) -> Any:
-    """The tensor, copied where the dimensions before the last `kept` cannot be seen as one."""
-    shape, strides = t._array.shape, t._array.strides
-    step = None
-    for k in range(len(shape) - kept - 1, -1, -1):
-        if shape[k] != 1:
-            if step is not None and strides[k] != step:
-                return A.clone(t, memory_format=contiguous_format)
-            step = strides[k] * shape[k]
-    return t
 
 
 def _expand_matmul(e: Any, x: Any) -> bool:
@@ -460,7 +415,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         )
     if input.dtype is not other.dtype:
         raise DtypeError("both inputs should have same dtype")
-    return FUNCTIONS["torch"]["tensordot"](input, other, ([-1], [-1]))
+    if len(a) == len(b) == 1:
+        return dot_of_permuted(_dot(input, other), input, other)
+    x, y = input.permute(tuple(range(len(a)))), other.permute((len(b) - 1, *range(len(b) - 1)))
+    x, y = x.reshape((prod(a[:-1]), a[-1])), y.reshape((a[-1], prod(b[:-1])))
+    return matmul_op.call(x, y).view((*a[:-1], *b[:-1]))
 
 
 @public(methods="=", out=True)

@@ -22,7 +22,8 @@ from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, facts_of
 from .._rules import require_tensor
 from .._samples import cases
-from ..linalg.matmul import batched_matmul, matmul_by_aten
+from ..linalg._by_aten import matmul_by_aten
+from ..linalg.matmul import batched_matmul
 from ..shape.view import viewable
 
 
