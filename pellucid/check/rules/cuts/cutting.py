@@ -215,7 +215,11 @@ class GradientCut(Rule):
     def _steps_cut(self, event: Backward) -> None:
         """A state that loses its graph at each step."""
         cuts = cut_each_step(list(ancestors(event.roots, limit=5000)))
-        if cuts and self.count("stepwise", cuts[0].site) == _LOOKS:
+        before = (
+            leaves_before([cuts[-1].inputs[0]]) if cuts else {}
+        )  # a sample's steps train nothing
+        learns = any(v.parameter is not None for v in before.values())
+        if learns and self.count("stepwise", cuts[0].site) == _LOOKS:
             site, how = where_cut(cuts[-1])
             self.report(
                 site,
