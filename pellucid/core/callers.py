@@ -41,7 +41,7 @@ _new = object.__new__
 _RECORDER = """
 def record({args}, r, p, aux=None):
 {versions}
-    t = callers.record(kind, op, p, plan, ({edges}), ({saved}), {names}, {total}, r, {version})
+    t = callers.record(kind, op, p, plan, ({edges}), ({saved}), {names}, {total}, {array}, {version})
 {borrowed}{results}
     return t
 """
@@ -130,6 +130,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
         if len(guards) == 1
         else "(" + "".join(g + ", " for g in guards) + ")",
         total=" + ".join(f"{g}.count" for g in guards) or "0",
+        array="None" if several else "r",
         version="vo0" if "vo0" in guards and not several else "None",
         borrowed="".join(borrowed),
         results=results,

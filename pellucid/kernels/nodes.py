@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from numpy import ndarray
-
 from ..llvm import frames, jit
 from ..llvm.objects import WORD, Writer, module, named, places_of, works
 
@@ -32,8 +30,8 @@ def recording(
     put: Callable[[Callable[..., Any]], Any],
 ) -> Callable[..., Any]:
     """A function that makes the node of an operation whose caller calls the function that calls it:
-    of a kind, with `_GIVEN`, the array and its write counter or None; the array's tensor. For
-    several arrays the node alone, without shape and dtype.
+    of a kind, with `_GIVEN`, the array and its write counter or None; the array's tensor. Where
+    there are several, the array is None: the node alone, without shape and dtype.
 
     Args:
         node, tensor: the classes.
@@ -73,7 +71,7 @@ def recording(
         else:
             n.code = f.f_code
             n.lasti = f.f_lasti
-        if type(r) is not ndarray:
+        if r is None:
             return n
         n.shape = r.shape
         n.dtype = r.dtype
@@ -111,7 +109,6 @@ def _native(
     objects = {
         **search.objects,
         "Tensor": tensor,
-        "ndarray": ndarray,
         "settings": vars(config),
         "numbers": numbers,
         "python": python,
@@ -151,7 +148,7 @@ def _text(places: dict[str, int]) -> str:
     place = w.made("PyLong_FromLongLong", w.get(at_instruction, "i64"), otherwise="drop")
     w.fill(n, "lasti", place)
     w.fill(n, "seq", w.made("PyIter_Next", named("numbers"), otherwise="drop"))
-    w.branch(w.same(w.type(r), named("ndarray")), "alone", "several")
+    w.branch(w.same(r, none), "several", "alone")
     w.start("several")
     w.line(f"ret ptr {n}")
 
