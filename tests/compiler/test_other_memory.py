@@ -398,6 +398,17 @@ def test_as_eager(make):
     compared(make, compiled=False)
 
 
+def test_an_argument_in_the_memory_of_a_global_says_why():
+    kept = torch.zeros(3)
+
+    def step(x):
+        x.data = kept
+        return x * 2
+
+    with pytest.raises(torch.compiler.CompileError, match="replaces the memory of a tensor"):
+        torch.compile(step, fullgraph=True)(torch.ones(3))
+
+
 def test_a_step_that_writes_to_tensors_that_another_one_moves():
     """The optimizer's step is a program of its own; each finds the parameters elsewhere."""
     found = []

@@ -39,6 +39,9 @@ _WATCHED = re.compile(rf"\b{Read.__name__}\b")
 _NUMBERS = re.compile(rf"\b({Read.__name__}|float|int|bool|complex)\b")
 
 
+OTHER_MEMORY = "the step replaces the memory of a tensor (.data =, set_, resize_)"
+
+
 @dataclass(slots=True, eq=False)
 class TraceOutcome:
     """What a traced call gave: its result, and a version, or why there is none."""
@@ -213,6 +216,10 @@ class TracedCall:
             id(memory_of(a)) for a in earlier.arrays.values() if type(a) is ndarray
         )
         self.to_move = earlier.moved
+        for t in earlier.moved:
+            value = tracer.lookup(t._array) if type(t._array) is ndarray else None
+            if value is None or value.buffer.kind not in ("temp", "constant"):
+                raise Refusal(OTHER_MEMORY)
         self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
         if -1 in self.asked:  # the next call finds it so
             self.traced.transient = True

@@ -30,7 +30,7 @@ from ..trace.arrays import memory_of
 from ..trace.control_flow import LaterNumber
 from ..trace.numbers import is_read
 from ..trace.refusal import Refusal
-from .call import TracedCall, _uncast, writes_of
+from .call import OTHER_MEMORY, TracedCall, _uncast, writes_of
 from .node import (
     ResultEdge,
     Section,
@@ -124,13 +124,11 @@ class Leaving(TracedCall):
         """
         tracer, program = self.tracer, self.tracer.program
         old, new = self.started[id(t)], t._array
-        value = tracer.lookup(new) if type(new) is ndarray else None
+        value = tracer.value(new, "a tensor's memory")
         before = tracer.lookup(old) if type(old) is ndarray else None
         leaving = {v.buffer for v in program.outputs}
         if (
-            value is None
-            or value.buffer.kind not in ("temp", "constant")
-            or value.buffer in leaving
+            value.buffer in leaving
             or before is not None
             and before.buffer in leaving
             or t._view is not None
@@ -139,7 +137,7 @@ class Leaving(TracedCall):
             or (new.shape, new.dtype, new.strides) != (old.shape, old.dtype, old.strides)
             or not new.flags.c_contiguous
         ):
-            raise Refusal("the step replaces the memory of a tensor (.data =, set_, resize_)")
+            raise Refusal(OTHER_MEMORY)
         if value.buffer.kind != "temp" or value.offset or value.nbytes != value.buffer.size:
             value = self._copied(value)
         program.outputs.append(value)

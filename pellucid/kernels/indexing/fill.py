@@ -1,8 +1,8 @@
 """Filling memory with one element of 2, 4 or 8 bytes.
 
 >>> x = np.zeros(1 << 15)
->>> filled(x, np.array(1.5)) and x[-1] == 1.5
-True
+>>> filled(x, np.array(1.5)) and float(x[-1])
+1.5
 """
 
 from __future__ import annotations
