@@ -6,6 +6,7 @@ import argparse
 import ast
 import builtins
 import json
+import re
 import sys
 import traceback
 import weakref
@@ -219,10 +220,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _tree(text: str) -> Any:
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        return None
+    """An expression as a tree; `model.0.weight`, as a state dict spells it, is `model[0].weight`."""
+    for spelt in (
+        text.strip(),
+        re.sub(r"(?<=[\w\])])\.(\d+)(?=$|[.\[\])])", r"[\1]", text.strip()),
+    ):
+        try:
+            return ast.parse(spelt, mode="eval").body
+        except SyntaxError:
+            continue
+    return None
 
 
 # ---- running -------------------------------------------------------------------------------------
@@ -337,22 +344,25 @@ def _stored(body: list[Any]) -> Iterator[str]:
 def _noting_returns(
     functions: set[str], variables: set[str], returned: list[Any]
 ) -> Iterator[None]:
-    """Keep the variables with which functions return that are named, or have one of the variables;
-    the last return last in the list.
+    """Note where functions of the program return, and keep the variables with which those return that
+    are named, or have one of the variables; the last return last in the list.
     """
-    if not functions and not variables:
+    notes = _notes()
+    if notes is None and not functions and not variables:
         yield
         return
-    known: dict[CodeType, bool] = {}
+    known: dict[CodeType, tuple[bool, bool]] = {}
 
-    def wanted(code: CodeType) -> bool:
+    def wanted(code: CodeType) -> tuple[bool, bool]:
+        """Whether it is noted that and where a function returns, and its variables, too."""
         own = {*code.co_varnames, *code.co_cellvars}
-        return not is_library(code.co_filename) and (
-            code.co_name in functions or bool(variables & own)
-        )
+        ours = not is_library(code.co_filename)
+        return ours, ours and (code.co_name in functions or bool(variables & own))
 
     def at_return(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "return":
+        if event == "return" and notes is not None:
+            notes.returns[frame.f_code] = frame.f_code, frame.f_lasti
+        if event == "return" and known[frame.f_code][1]:
             name = frame.f_code.co_name
             returned[:] = [entry for entry in returned if entry[0] != name]
             returned.append((name, dict(frame.f_locals), frame.f_globals))
@@ -362,7 +372,7 @@ def _noting_returns(
         code = frame.f_code
         if code not in known:
             known[code] = wanted(code)
-        if not known[code]:
+        if not known[code][0]:
             return None
         frame.f_trace_lines = False
         return at_return

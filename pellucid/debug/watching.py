@@ -12,7 +12,7 @@ import gc
 import hashlib
 import sys
 import weakref
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,8 +90,12 @@ class Watch(Steps):
         self._optimizers: list[Any] = []
         # lines that have set a requires_grad to True
         self.switched_on: set[tuple[str, int]] = set()
+        # where functions of the program returned from last, as far as a tracer notes it, and the same
+        # when a step with a rate of zero was made
+        self.returns: dict[CodeType, source.Site] = {}
+        self.returns_idle: dict[CodeType, source.Site] = {}
         self.finite = FiniteNotes(4096)
-        self.gradients = BackwardNotes(self._about, self.masks)
+        self.gradients = BackwardNotes(self._about, self.masks, self.returns)
         self.active = False
 
     # ---- switching ---------------------------------------------------------------------------
@@ -462,6 +466,8 @@ class Watch(Steps):
         steps, idle = self.steps_of.get(id(optimizer), (0, 0))
         rates = [group.get("lr") for group in optimizer.param_groups]
         self.steps_of[id(optimizer)] = steps + 1, idle + (not any(rates))
+        if not any(rates):
+            self.returns_idle.update(self.returns)
         if not steps:
             self._optimizers.append(optimizer)  # an id is one object's while that lives
         for group in optimizer.param_groups:

@@ -3022,3 +3022,151 @@ for k in range(3):
     step(torch.ones(4), "abc"[k] != "a" and 1 + k)  # here
 """,
 )
+
+# ---- the statement that ran, the place that keeps it ----------------------------------------------
+case(
+    "graph-freed",
+    None,
+    """
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru, self.state = nn.GRU(3, 4), None
+    def forward(self, x):
+        out, h = self.gru(x, self.state)
+        self.state = h  # here
+        return out
+reader = Reader()
+for step in range(2):
+    reader(torch.randn(2, 1, 3)).pow(2).mean().backward()
+""",
+    name="a state in an attribute",
+)
+case(
+    "graph-freed",
+    None,
+    """
+class Player:
+    def __init__(self):
+        self.cell, self.memory = nn.LSTMCell(3, 4), {}
+    def reset(self):
+        self.memory["a"] = None
+    def act(self, x):
+        h, c = self.cell(x, self.memory["a"])
+        self.memory["a"] = (h, c)  # here
+        return h
+player, log = Player(), []
+player.reset()
+for step in range(2):
+    loss = player.act(torch.randn(1, 3)).mean()
+    log.append(loss)
+    loss.backward()
+""",
+    name="a state in a dict",
+)
+case(
+    "rate-zero",
+    "",
+    NET
+    + TRAIN.replace(
+        "for step",
+        """
+def factor(step):
+    if step < 10:
+        return step // 10  # here
+    return 0.5
+sched = torch.optim.lr_scheduler.LambdaLR(opt, factor)
+for step""",
+    ).replace("opt.step()", "opt.step(); sched.step()"),
+    name="one of two returns",
+)
+case(
+    "no-derivative",
+    "w.grad",
+    """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x * w
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        if ctx.needs_input_grad[0]:
+            return g * w, None  # here
+        return None, g * x
+x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+Scale.apply(x, w).sum().backward()
+""",
+    name="one of two returns of backward",
+)
+case(
+    "graph-kept",
+    "losses[0] --question alive",
+    """
+class Meter:
+    def __init__(self):
+        self.history = {}
+    def update(self, **values):
+        for k, v in values.items():
+            self.history.setdefault(k, []).append(v)  # here
+meter, model = Meter(), nn.Linear(3, 1)
+for step in range(3):
+    meter.update(loss=model(torch.randn(4, 3)).mean())
+losses = meter.history["loss"]
+""",
+    name="another name of a list",
+)
+case(
+    "graph-kept",
+    "history[0] --question alive",
+    """
+def train(model):
+    seen = []
+    for step in range(3):
+        seen += [model(torch.randn(4, 3)).mean()]  # here
+    return model, seen
+model, history = train(nn.Linear(3, 1))
+""",
+    name="a list that a function returned",
+)
+case(
+    "operation-error",
+    None,
+    """
+class Net(nn.Module):
+    def __init__(self, width, classes=3):
+        super().__init__()
+        inner = 2 * width
+        self.body = nn.Sequential(nn.Linear(4, inner), nn.Linear(inner, classes))
+saved = Net(8).state_dict()
+net = Net(16)  # here
+net.load_state_dict(saved)
+""",
+    name="a model of other sizes than its checkpoint",
+)
+case(
+    "operation-error",
+    None,
+    """
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Linear(4, width)
+        self.head = nn.Linear(7, 2)  # here
+saved = Net(8).state_dict()
+saved["head.weight"] = torch.zeros(2, 8)
+net = Net(8)
+net.load_state_dict(saved)
+""",
+    name="a layer of other sizes than its checkpoint",
+)
+case(
+    "no-backward",
+    "model.0.weight.grad",
+    """
+model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+loss = model(torch.ones(1, 2)).sum()  # here
+""",
+    name="spelt as in a state dict",
+)

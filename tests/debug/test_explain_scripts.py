@@ -86,6 +86,7 @@ def test_every_cause_has_three_programs():
         "graph-kept",
         "no-step",
         "operation-error",
+        "no-derivative",
         "not-in-optimizer",
         "rate-zero",
         "retraced",

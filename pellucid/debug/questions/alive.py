@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import gc
 import re
-import sys
 from types import FrameType
 
-from ...core.source import Line, is_library
+from ...core.source import Line
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
 from .memory import Ledger
 from .memory import bytes_text as bytes_text
 from .naming import holders
-from .places import stored_at
+from .places import stored_at, user_files
 from .result import Explanation
 
 _SHOWN = 8
@@ -97,13 +96,7 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
 
 def _kept_at(name: str, made: Line | None) -> Line | None:
     """The statement that stores what `name` leads to, in a file of the user's; else where it was made."""
-    files = [] if made is None else [made.file]
-    files += [
-        file
-        for module in list(sys.modules.values())
-        if (file := getattr(module, "__file__", None)) and not is_library(file)
-    ]
-    return stored_at(name, dict.fromkeys(files)) or made
+    return stored_at(name, user_files(*([] if made is None else [made.file]))) or made
 
 
 def _reaching(goal: Node | Tensor) -> set[int]:

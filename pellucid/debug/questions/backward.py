@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,8 +87,13 @@ class BackwardNotes:
     `about(leaf)` returns.
     """
 
-    def __init__(self, about: Callable[[Tensor], dict[str, Any]], masks: Any) -> None:
-        self._about, self._masks = about, masks
+    def __init__(
+        self,
+        about: Callable[[Tensor], dict[str, Any]],
+        masks: Any,
+        returns: Mapping[CodeType, source.Site],
+    ) -> None:
+        self._about, self._masks, self._returns = about, masks, returns
         self._arrived: dict[int, _Arrived] = {}
         self.bad: Fault | None = None  # the first derivative of all that was not finite
         self._bad_now: Fault | None = None
@@ -122,7 +128,13 @@ class BackwardNotes:
             target = edge.node if type(edge) is OutputSlot else edge
             if gi is None:
                 detail = f"the derivative of {node.name()} with respect to argument {k} was returned as None"
-                none = Fault("no-derivative", node.name(), _returned(node), detail, module_of(node))
+                none = Fault(
+                    "no-derivative",
+                    node.name(),
+                    _returned(node, self._returns),
+                    detail,
+                    module_of(node),
+                )
                 for leaf in (target,) if isinstance(target, Tensor) else walk([target]):
                     if isinstance(leaf, Tensor):
                         self._about(leaf)["none"] = none
@@ -530,11 +542,11 @@ def _range(node: Node) -> str:
     return ""
 
 
-def _returned(node: Node) -> Any:
-    """Where the `backward` of a custom function returns; of another operation where that was
-    called.
+def _returned(node: Node, returns: Mapping[CodeType, source.Site]) -> Any:
+    """Where the `backward` of a custom function returned, as noted, else its end; of another
+    operation where that was called.
     """
     code = getattr(getattr(node.op, "vjp", None), "__code__", None)
     if code is None or source.is_library(code.co_filename):
         return node.source
-    return code, len(code.co_code) - 2
+    return returns.get(code) or (code, len(code.co_code) - 2)

@@ -11,12 +11,24 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ...api.messages.written import text_at
+from ...api.messages.written import tree as source_of
+from ...api.messages.written import walk as walk_source
 from ...core.source import Line, describe, is_library
 from ...core.tape import Node, walk
 from ...core.tensor import OutputSlot, Tensor
 from ...errors import Facts
 from ..watching import Watch
-from .places import assigned_in_class, defined_at, line_of, returned_by, scope_at, statements
+from .naming import holders
+from .places import (
+    assigned_in_class,
+    defined_at,
+    line_of,
+    returned_by,
+    scope_at,
+    statements,
+    stored_at,
+    user_files,
+)
 
 # what a layer says of the sizes that it takes
 _SIZES = ("in_features", "in_channels", "num_features", "input_size", "embed_dim", "num_channels")
@@ -32,9 +44,11 @@ def to_change(
     if "empty parameter list" in sentence:
         return _unseen_parameters(frames, notes)
     inner = _inside(frames)
+    if "size mismatch for " in sentence and inner:
+        return _other_sizes(sentence, frames, inner[0].tb_frame.f_locals.get("self"), notes)
     collating = [link for link in inner if "collate" in link.tb_frame.f_code.co_name]
     if collating:
-        return _item_of(_dataset(inner))
+        return _item_of(_dataset(inner), notes)
     kind = known.kind.name
     if kind == "DtypeError" and notes is not None:
         return _origin_of_dtype(inner, notes, frames)
@@ -115,6 +129,57 @@ def _unfitting_layer(
             return None
         break
     return _made_at(module, notes)
+
+
+def _other_sizes(
+    sentence: str, frames: list[TracebackType], module: Any, notes: Watch | None
+) -> Line | None:
+    """Where a model got other sizes than a checkpoint has: where its layer was made, or the model, if
+    it was told the sizes.
+    """
+    key = sentence.partition("size mismatch for ")[2].partition(":")[0]
+    layer = module
+    for name in key.split(".")[:-1]:
+        layer = getattr(layer, "_modules", {}).get(name)
+    line = _made_at(layer, notes) if layer is not None else None
+    if line is None:
+        return None
+    scope = scope_at(line.file, line.line)
+    if isinstance(scope, ast.FunctionDef) and scope.name == "__init__":
+        told = {a.arg for a in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)}
+        body = statements(scope)
+        for n in body:  # what is computed from arguments is told, too
+            if isinstance(n, ast.Assign) and told & _read_by(n):
+                told |= {t.id for t in n.targets if isinstance(t, ast.Name)}
+        here = [n for n in body if n.lineno <= line.line <= (n.end_lineno or 0)]
+        read = {x.id for n in here for x in ast.walk(n) if isinstance(x, ast.Name)} - {"self"}
+        if told & read:
+            return _model_made(frames, module) or line
+    return line
+
+
+def _model_made(frames: list[TracebackType], module: Any) -> Line | None:
+    """The statement that makes the model which a call of the program names."""
+    for link in reversed(frames):
+        frame, file = link.tb_frame, link.tb_frame.f_code.co_filename
+        if is_library(file):
+            continue
+        at = link.tb_lineno
+        for n in reversed(statements(scope_at(file, at))):
+            if not isinstance(n, ast.Assign) or n.lineno >= at or not isinstance(n.value, ast.Call):
+                continue
+            if any(_value(t, frame) is module for t in n.targets):
+                return line_of(file, n.lineno, frame.f_code.co_qualname)
+        kind = type(module).__name__
+        made = [
+            n.lineno
+            for n in walk_source(source_of(file) or ast.Module([], []))
+            if isinstance(n, ast.Call)
+            and getattr(n.func, "attr", getattr(n.func, "id", "")) == kind
+        ]
+        if len(made) == 1:
+            return line_of(file, made[0], "")
+    return None
 
 
 # ---- data ----------------------------------------------------------------------------------------
@@ -206,14 +271,14 @@ def _dataset(inner: list[TracebackType]) -> Any:
     return None
 
 
-def _item_of(dataset: Any) -> Line | None:
+def _item_of(dataset: Any, notes: Watch | None = None) -> Line | None:
     """The line that returns an item of a data set of the user's, given itself or its class."""
     for _ in range(8):
         kind = dataset if isinstance(dataset, type) else type(dataset)
         for name in ("__getitem__", "__getitems__", "__iter__"):
             code = getattr(getattr(kind, name, None), "__code__", None)
             if code is not None and not is_library(code.co_filename):
-                return returned_by(code)
+                return returned_by(code, None if notes is None else notes.returns)
         dataset = getattr(dataset, "dataset", None)
     return None
 
@@ -321,7 +386,13 @@ def carried_over(
             return found
     first = min(joints, key=lambda joint: joint[0].seq)[0].line
     before = describe(done.site)
-    if before is None or failing is None or before.function != failing.function or not own:
+    if before is None or failing is None or not own:
+        return None if first is None else (first, "")
+    if before.function != failing.function or before.line >= failing.line:  # from step to step
+        kept = _kept_state(own[0], root, old, reached, first)
+        if kept is not None:
+            return kept
+    if before.function != failing.function:
         return None if first is None else (first, "")
     if before.line < failing.line:  # two losses of one step
         body = statements(scope_at(failing.file, failing.line))
@@ -338,6 +409,37 @@ def carried_over(
                 if uses:
                     return line_of(failing.file, max(uses), failing.function), name
     return None if first is None else (first, "")
+
+
+def _kept_state(
+    frame: FrameType, root: Tensor, old: set[int], reached: set[int], first: Line | None
+) -> tuple[Line, str] | None:
+    """The statement that keeps a state in an attribute or a container, from which the next step takes it:
+    of values that the earlier graph is behind, the one that is read where the new graph begins.
+    """
+
+    def carries(t: Tensor) -> bool:
+        return t is not root and t._node is not None and any(id(n) in old for n in walk([t._node]))
+
+    files = user_files(*([] if first is None else [first.file]))
+    read = [
+        (n.attr, n.lineno)
+        for file in files[:1]
+        for n in walk_source(source_of(file) or ast.Module([], []))
+        if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
+    ]
+    found: list[tuple[bool, bool, str]] = []
+    for name, t in holders(frame, carries):
+        word = re.split(r"[.\]]", re.sub(r"(\[[^\]]*\])+$", "", name.partition(" in ")[0]))[-1]
+        at = [line for attribute, line in read if attribute == word]
+        if at and "." in name:
+            begins = first is not None and first.line in at
+            found.append((not begins, id(t.grad_fn) not in reached, name))
+    if not found:
+        return None
+    name = min(found)[2]
+    line = stored_at(name, files)
+    return None if line is None else (line, name)
 
 
 def _read_by(statement: Any) -> set[str]:

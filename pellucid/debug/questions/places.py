@@ -9,12 +9,13 @@ import difflib
 import gc
 import linecache
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import Any
 
 from ...api.messages.written import tree, walk
-from ...core.source import Line, is_library
+from ...core.source import Line, Site, describe, is_library
 from ...core.tensor import Tensor
 from .._names import STORING
 
@@ -52,8 +53,12 @@ def statements(scope: ast.AST | None) -> list[Any]:
     return found
 
 
-def returned_by(code: CodeType) -> Line | None:
-    """The last line of a function that returns or yields something."""
+def returned_by(code: CodeType, returns: Mapping[CodeType, Site] | None = None) -> Line | None:
+    """The line that a function returned from when its last call was noted, else its last one that
+    returns or yields something.
+    """
+    if returns and code in returns:
+        return describe(returns[code])
     scope = scope_at(code.co_filename, code.co_firstlineno + 1)
     given = [
         n.lineno
@@ -65,32 +70,133 @@ def returned_by(code: CodeType) -> Line | None:
 
 def stored_at(name: str, files: Iterable[str]) -> Line | None:
     """The line that puts something into the container or attribute that `name` leads to:
-    `self.values.append(x)` for `meter.values[3]`.
+    `self.values.append(x)` for `meter.values[3]`, also for a variable that is another name of it.
     """
-    held = re.sub(r"(\[[^\]]*\])+$", "", name.partition(" in ")[0])
-    word, inside = re.split(r"[.\]]", held)[-1], held != name.partition(" in ")[0]
+    whole = name.partition(" in ")[0]
+    held = re.sub(r"(\[[^\]]*\])+$", "", whole)
+    word = re.split(r"[.\]]", held)[-1]
     for file in files:
         root = tree(file)
-        for n in walk(root) if root is not None else ():
-            if not inside:
-                if isinstance(n, ast.Assign) and any(
-                    isinstance(t, ast.Attribute) and t.attr == word for t in n.targets
-                ):
-                    return line_of(file, n.lineno, "")
-                continue
-            if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
-                place: Any = n.func.value if n.func.attr in STORING else None
-            elif isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
-                place = n.targets[0].value
-            elif isinstance(n, ast.AugAssign):
-                place = n.target
-            else:
-                continue
-            while isinstance(place, ast.Subscript):  # table[key].append(x)
-                place = place.value
-            if word == getattr(place, "attr", getattr(place, "id", None)):
-                return line_of(file, n.lineno, "")
+        nodes = list(walk(root)) if root is not None else []
+        sure = _assigned_to(word, nodes) if "." in held else []
+        words = [word] if held == whole else _aliases(word, nodes)
+        begun = _beginnings(nodes)
+        if held != whole:  # an empty container is no culprit
+            sure = [n for n in sure if id(n) not in begun]
+        ranked = []
+        for n in nodes if held != whole else ():
+            into = words_of(_put_into(n))[:1]
+            if into and into[0] in words:
+                ranked.append((id(n) in begun, words.index(into[0]), n))
+        put = [n for _, _, n in sorted(ranked, key=lambda entry: entry[:2])]
+        found = [*put[:1], *sure, *(_listed(words, nodes) if held != whole else ())]
+        if found:
+            return line_of(file, found[0].lineno, "")
     return None
+
+
+def words_of(place: Any) -> list[str]:
+    """The name or attribute that an expression takes a part of, in a list: `rows` of
+    `self.rows.setdefault(k, [])[0]`, of a call the names that it is given to.
+    """
+    while True:
+        if isinstance(place, ast.Subscript):
+            place = place.value
+        elif isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute):
+            place = place.func.value
+        else:
+            break
+    if isinstance(place, ast.Call):  # list(rows), sorted(rows)
+        return [word for x in place.args for word in words_of(x)]
+    word = getattr(place, "attr", getattr(place, "id", None))
+    return [word] if isinstance(word, str) else []
+
+
+def _put_into(n: Any) -> Any:
+    """What a node of the source puts something into."""
+    if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
+        return n.func.value if n.func.attr in STORING else None
+    if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Subscript):
+        return n.targets[0].value
+    return n.target if isinstance(n, ast.AugAssign) else None
+
+
+def _assigned_to(attribute: str, nodes: list[Any]) -> list[Any]:
+    """The statements that assign an attribute, those that only begin it last."""
+    found = [
+        n
+        for n in nodes
+        if isinstance(n, (ast.Assign, ast.AugAssign))
+        for one in (n.targets if isinstance(n, ast.Assign) else [n.target])
+        if any(getattr(t, "attr", None) == attribute for t in getattr(one, "elts", [one]))
+    ]
+    begun = _beginnings(nodes)
+    return sorted(found, key=lambda n: id(n) in begun)
+
+
+def _beginnings(nodes: list[Any]) -> set[int]:
+    """The `id`s of the nodes that only begin a value: those of `__init__`, assignments of constants."""
+    inits = (n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    found = {id(n) for f in inits for n in ast.walk(f)}
+    return found | {
+        id(n) for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant)
+    }
+
+
+def _aliases(word: str, nodes: list[Any]) -> list[str]:
+    """The names and attributes that may lead to the same container, nearest first."""
+    given = [
+        (t, n.value)
+        for n in nodes
+        if isinstance(n, ast.Assign)
+        for one in n.targets
+        for t in getattr(one, "elts", [one])
+        if isinstance(t, (ast.Name, ast.Attribute))
+    ]
+    results = {
+        f.name: [n.value for n in ast.walk(f) if isinstance(n, ast.Return)]
+        for f in nodes
+        if isinstance(f, ast.FunctionDef)
+    }
+    words = [word]
+    for one in words:  # which grows
+        for target, value in given:
+            into = words_of(target)[0]
+            callee = getattr(value, "func", None)
+            called = getattr(callee, "attr", getattr(callee, "id", ""))
+            parts = results.get(called, [value])
+            sources = [w for v in parts for x in getattr(v, "elts", [v]) for w in words_of(x)]
+            if into == one:
+                words += [w for w in dict.fromkeys(sources) if w not in words]
+            elif (
+                one in sources
+                and into not in words
+                and isinstance(value, (ast.Subscript, ast.Call))
+            ):
+                words.append(into)
+        if len(words) > 16:
+            break
+    return words
+
+
+def _listed(words: list[str], nodes: list[Any]) -> list[Any]:
+    """The statements that make a container with all that is in it."""
+    return [
+        n
+        for n in nodes
+        if isinstance(n, ast.Assign)
+        and isinstance(n.value, (ast.ListComp, ast.List, ast.Dict, ast.DictComp))
+        and getattr(n.value, "elts", getattr(n.value, "keys", True))
+        and words_of(n.targets[0])[:1] == words[:1]
+    ]
+
+
+def user_files(*first: str) -> list[str]:
+    """The files of the program that are loaded, after those given."""
+    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return list(
+        dict.fromkeys([*first, *(file for file in loaded if file and not is_library(file))])
+    )
 
 
 def defined_at(t: Tensor) -> Line | None:

@@ -36,7 +36,7 @@ def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation 
         )
     if idle < 2 or 2 * idle < steps:
         return None
-    where, who = _rate_from(optimizer, files)
+    where, who = _rate_from(optimizer, files, notes)
     return Explanation(
         "rate-zero",
         f"the gradients are fine, but the learning rate of {name} was zero in {idle} of {steps} steps: the parameters stand still",
@@ -104,7 +104,7 @@ def _call_of(word: str, files: Iterable[str]) -> Line | None:
     return max(found, key=lambda line: line.line, default=None)
 
 
-def _rate_from(optimizer: Any, files: list[str]) -> tuple[Line | None, str]:
+def _rate_from(optimizer: Any, files: list[str], notes: Watch) -> tuple[Line | None, str]:
     """What gives an optimizer its learning rate: a schedule, or its own construction."""
     for x in gc.get_objects():
         if type(x).__name__ == "method" or getattr(x, "__dict__", None) is None:
@@ -114,17 +114,17 @@ def _rate_from(optimizer: Any, files: list[str]) -> tuple[Line | None, str]:
             for factor in vars(x).get("lr_lambdas", ()):
                 code = getattr(factor, "__code__", None)
                 if code is not None:
-                    return _result_of(code), word
+                    return _result_of(code, notes), word
             return _call_of(word, files), word
     word = type(optimizer).__name__
     return _call_of(word, files), word
 
 
-def _result_of(code: Any) -> Line | None:
-    """Where a function's result is computed; of a lambda, its line."""
+def _result_of(code: Any, notes: Watch) -> Line | None:
+    """Where a function gave the rate of zero; of a lambda, its line."""
     if code.co_name == "<lambda>":
         return line_of(code.co_filename, code.co_firstlineno, code.co_qualname)
-    return returned_by(code)
+    return returned_by(code, notes.returns_idle)
 
 
 def compiled_of(x: Any) -> Any:
