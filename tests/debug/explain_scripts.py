@@ -3170,3 +3170,17 @@ loss = model(torch.ones(1, 2)).sum()  # here
 """,
     name="spelt as in a state dict",
 )
+case(
+    "dtype-error",
+    None,
+    """
+from torch.utils.data import DataLoader
+rows = [(torch.randn(3), float(k % 2)) for k in range(8)]
+def collate(items):
+    return torch.stack([x for x, _ in items]), torch.tensor([y for _, y in items])  # here
+model = nn.Linear(3, 2)
+for x, y in DataLoader(rows, batch_size=4, collate_fn=collate):
+    loss = F.cross_entropy(model(x), y)
+""",
+    name="labels as real numbers",
+)

@@ -193,7 +193,10 @@ def _origin_of_dtype(
 ) -> Line | None:
     """Where data got a dtype that does not fit."""
     default = {t.dtype for t in _tensors(inner) if t._rg}
-    t = next((t for t in _given(inner, notes) if t.dtype not in default), None)
+    given = [*_given(inner, notes)]
+    t = next((t for t in given if t.dtype not in default), None)
+    if t is None:  # labels, as real numbers
+        t = next((t for t in given if t._node is None and not t._rg), None)
     made = notes.history(t) if t is not None else None
     if made is None:
         return None
