@@ -903,3 +903,44 @@ def test_a_gradient_that_leaves_is_that_of_the_call(held, given):
         result = run(p, torch.ones(3)) if given else run(torch.ones(3))
         result = result[0] if isinstance(result, list) else result
         assert result is p.grad
+
+
+@pytest.mark.parametrize("how", ["grad", "inputs"])
+def test_a_graph_from_before_the_call_may_lead_to_what_is_asked_for(how):
+    """A call whose argument has a graph that does not lead to the parameters tells nothing about one
+    whose argument comes from them.
+    """
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4))
+    parameters = list(net.parameters())
+
+    def step(h):
+        loss = net(h).square().mean()
+        if how == "grad":
+            return torch.autograd.grad(loss, parameters)[0].norm()
+        for p in parameters:
+            p.grad = None
+        loss.backward(inputs=parameters)
+        return parameters[0].grad.norm()
+
+    run = torch.compile(step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", torch.compiler.CompileWarning)
+        for make in (lambda x: x, lambda x: x.requires_grad_() * 2, net, net, lambda x: x):
+            x = torch.randn(3, 4)
+            torch.testing.assert_close(run(make(x)), step(make(x.detach())))
+
+
+def test_a_gradient_for_what_the_call_makes_is_compiled_whatever_comes_in():
+    torch.manual_seed(0)
+    critic, maker = torch.nn.Linear(4, 1), torch.nn.Linear(4, 4)
+
+    def penalty(fake):
+        mixed = fake * 0.5 + 0.1
+        return torch.autograd.grad(critic(mixed).tanh().sum(), mixed)[0].norm()
+
+    run = torch.compile(penalty)
+    for _ in range(4):
+        fake = maker(torch.randn(3, 4))
+        torch.testing.assert_close(run(fake), penalty(fake))
+    assert [v.hits for v in run.versions] == [3]

@@ -13,9 +13,9 @@ from ...core import tracing
 from ...core.bind import wrap
 from ...core.modes import local
 from ...core.primitive import PRIMITIVES
-from ...core.reverse import BackwardPass, accumulate
+from ...core.reverse import BackwardPass, accumulate, key_of
 from ...core.tape import Node, saved_arrays
-from ...core.tensor import Tensor, make_tensor
+from ...core.tensor import OutputSlot, Tensor, make_tensor
 from ...errors import returned_nothing
 from .refusal import refusal_of
 from .watch import unseen
@@ -32,6 +32,8 @@ class TracedBackwardPass(BackwardPass):
         super().__init__(create_graph, keep, wanted, seeds)
         self.tracer = tracing.tracer()
         self.starting = True
+        # To what a graph that began before the call may lead, the next call's if not this one's.
+        self.before = {key_of(e) for e in wanted or () if self._began_before(e)}
         if self.tensors and self.tracer.numbers_handed_on:
             self.tracer.refuse(
                 "gradients of gradients through an operation whose rule uses numbers that depend on values"
@@ -110,6 +112,8 @@ class TracedBackwardPass(BackwardPass):
         """Give an edge its gradient; the ones that backward starts with are constants of the
         program.
         """
+        if self.starting and self.before and self.tracer.recording and not self.tracer.outside:
+            self._look_for_older(edge)
         if self.starting and g is not None and self.tracer.recording:
             array = g._array if self.tensors else g
             if (
@@ -120,6 +124,29 @@ class TracedBackwardPass(BackwardPass):
             ):
                 self.tracer.constant(array)  # the gradient that backward starts with
         super().send(edge, g, giver)
+
+    def _began_before(self, edge: Any) -> bool:
+        node = edge.node if type(edge) is OutputSlot else edge
+        if isinstance(node, Node):
+            return node.seq < self.tracer.began
+        return self.tracer.recording and id(node) in self.tracer.earlier.leaves
+
+    def _look_for_older(self, root: Any) -> None:
+        """Stop recording where what is differentiated comes from a graph that began before the call,
+        and that may lead to what is asked for, whether it does so in this call or not.
+        """
+        waiting, seen = [root], set()
+        while waiting:
+            edge = waiting.pop()
+            node = edge.node if type(edge) is OutputSlot else edge
+            if not isinstance(node, Node) or node in seen:
+                continue
+            seen.add(node)
+            if node.seq >= self.tracer.began:
+                waiting += node.inputs
+            elif any(place != id(node) for place, _ in self.before):
+                self.tracer.refuse("the step goes backward through a graph that began before it")
+                return
 
     def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
         """Walk the graph, newest node first."""
