@@ -40,7 +40,7 @@ from .names import Names
 from .rest import Rest
 from .signatures import PROPERTIES, READS, SILENT, Binder, canonical
 from .sites import Sites
-from .values import PLAIN, Values
+from .values import PLAIN, Values, size
 
 # whose frames stand between the program and the engine
 _BETWEEN = ("recorder.py", "hooks.py", "calls.py", "instrument.py", "rest.py")
@@ -317,12 +317,7 @@ class Recorder(Sites, Values):
     def ratio(self, after: Any, before: Any) -> float | None:
         """The size of one tensor over that of another; None where there is nothing to divide by."""
         arrays = [self.engine.array(t) for t in (after, before)]
-        sizes = [
-            float(np.sqrt(np.mean(np.square(a, dtype=np.float64))))
-            if a is not None and a.size
-            else 0.0
-            for a in arrays
-        ]
+        sizes = [size(a) if a is not None and a.size else 0.0 for a in arrays]
         return sizes[0] / sizes[1] if sizes[1] > 0 and np.isfinite(sizes[0]) else None
 
     def _operation(

@@ -116,3 +116,11 @@ class Values:
                     held.version = engine.version(p)
                 else:
                     self._made(p, None, 0)
+
+
+def size(array: Any) -> float:
+    """Root of the mean square."""
+    if np.iscomplexobj(array):
+        array = np.abs(array)
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...events import Backward, Op, Step, Value, ancestors
+from ...recording.values import size
 from ...rule import cause_site, median
 from ..source.places import birthplace
-from .flow import CELLS, WATCHED, Flow, Flowing, Layer, arrived, growth, numbers, size
+from .flow import CELLS, WATCHED, Flow, Flowing, Layer, arrived, growth, numbers
 from .flow_where import gated, most, shares
 from .units import RECURRENT, looked_at
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Backward, Op, Value, ancestors
+from ...recording.values import size
 from ...rule import Rule
 from ..source.places import birthplace
 from .flow_where import LARGEST, followed
@@ -480,14 +481,6 @@ def recurrence(op: Op) -> tuple[float | None, Value | None]:
                 flowing * ((state > 0) if relu else 1 - np.square(state, dtype=np.float64))
             ) @ matrix
     return size(flowing), params[1]
-
-
-def size(array: Any) -> float:
-    """Root of the mean square."""
-    if np.iscomplexobj(array):
-        array = np.abs(array)
-    with np.errstate(all="ignore"):
-        return float(np.sqrt(np.mean(np.square(array, dtype=np.float64))))
 
 
 def growth(sizes: list[float]) -> float:

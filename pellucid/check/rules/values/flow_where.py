@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...events import VIEWS, Op, lineage, made_by
+from ...recording.values import size
 from ...rule import cause_site
 from ..source.origins import called_at
 from ..source.places import Place, birthplace, ended_at, function_around, given
@@ -119,7 +120,7 @@ def followed(flow: Any, between: dict[int, Op], first: int, last: int) -> float 
             if g is None:
                 continue
             if number == first:
-                return float(np.sqrt(np.mean(np.square(g))))
+                return size(g)
             sent = _sent(flow, between[number], g)
             if sent is None:
                 return None

@@ -30,6 +30,7 @@ operator = nn.Sequential(
 )
 first, second = nn.Linear(3, 6, dtype=torch.cfloat), nn.Linear(6, 2, dtype=torch.cfloat)
 classifier = nn.Sequential(first, ComplexReLU(), second)
+second.weight.register_hook(lambda gradient: gradient * 0.5)
 parameters = [*operator.parameters(), *classifier.parameters()]
 optimizer = torch.optim.Adam(parameters, lr=1e-3)
 for _ in range(20):
