@@ -4,6 +4,7 @@ for is there as well.
 
 import contextlib
 import io
+import re
 import runpy
 import warnings
 from pathlib import Path
@@ -23,6 +24,7 @@ MISSING = {
     "through-numpy",
     "through-integer",
     "not-ancestor",
+    "no-derivative",
     "set-to-none",
 }
 ZERO = {"dead-relu", "saturation", "masked", "times-zero", "cancels", "hook"}
@@ -44,6 +46,7 @@ def run(text):
 
 
 def value_of(expression, names):
+    expression = re.sub(r"\.(\d+)\b", r"[\1]", expression)  # as a state dict spells it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # reading the gradient of an intermediate value warns
         return eval(expression, names)
