@@ -412,3 +412,26 @@ def test_bases_masks_and_noise_are_part_of_the_program(f):
             results.append([run(torch.tensor([0.3, 1.2, -0.5]) + k) for k in range(3)])
     for a, b in zip(*results, strict=True):
         torch.testing.assert_close(a, b)
+
+
+# ---- constructors of old ------------------------------------------------------------------------------
+def test_constructors_of_old_are_constants_of_the_step():
+    def step(value):
+        given = torch.Tensor([value.shape[0], 3.0]) + value.new([0.5, 0.25])
+        counted = torch.FloatTensor(2).fill_(2.0)
+        counted[0] += 1
+        place = torch.LongTensor([1, 0])
+        empty = value.new().sum() + torch.Tensor().sum()
+        return (value * given * counted)[:, place] + torch.Tensor([1]).expand(2) + empty
+
+    compiled = torch.compile(step)
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a part that stays with Python would be told
+        for value in (w, w * 2, torch.cat([w, w]), w * 3):
+            made, wanted = compiled(value), step(value)
+            assert made.tolist() == wanted.tolist()
+            got, expected = (
+                torch.autograd.grad(y.sum(), w, retain_graph=True) for y in (made, wanted)
+            )
+            assert got[0].tolist() == expected[0].tolist()

@@ -367,6 +367,11 @@ def place(array: np.ndarray, where: dtypes.device) -> Any:
     )
 
 
+def of_numbers(data: Any, array: Any) -> Any:
+    """The array made of `data`, after telling a tracer of it where `data` has numbers alone."""
+    return constant(array) if tracer() and _numbers_only(data) else array
+
+
 @public()
 def tensor(
     data: Any,
@@ -411,9 +416,7 @@ def tensor(
             array = converted(array, array.dtype if dtype is None else dtype.numpy)
             array = place(array, where if device is not None else data.device)
     else:
-        array = place(to_array(data, dtype), where)
-        if tracer() and _numbers_only(data):
-            constant(array)
+        array = of_numbers(data, place(to_array(data, dtype), where))
         threads.expect(array.size)
     result = make_tensor(array)
     if requires_grad:

@@ -13,10 +13,10 @@ from ...core.public import method
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentTypeError, OperationError
 from ...ops._unset import unset
-from ...ops.create._factory import sizes
+from ...ops.create._factory import fresh, sizes
 from ...ops.shape.storages import TypedStorage, UntypedStorage
 from ...ops.shape.view import alias_op
-from .construct import _tensors_in, named, to_array
+from .construct import _tensors_in, named, of_numbers, to_array
 
 _FORMS = (
     "(*, torch.device device = None)",
@@ -42,7 +42,7 @@ def made(args: tuple[Any, ...], kwargs: dict[str, Any], kind: dtypes.dtype, exac
         )
     named = {name: value for name, value in kwargs.items() if name != "device"}
     if not args and not named:
-        return make_tensor(np.empty(0, kind.numpy))
+        return fresh(unset, (0,), kind.numpy)
     name, value = "", None
     if len(args) == 1 and not named:
         value = args[0]
@@ -79,7 +79,7 @@ def _of_sizes(size: tuple[Any, ...], kind: dtypes.dtype) -> Tensor:
         raise OperationError(
             f"Trying to create tensor with negative dimension {next(n for n in shape if n < 0)}: {list(shape)}"
         )
-    return make_tensor(unset(shape, kind.numpy))
+    return fresh(unset, shape, kind.numpy)
 
 
 def _of_storage(storage: Any, kind: dtypes.dtype) -> Tensor:
@@ -113,7 +113,7 @@ def _of_data(data: Any, kind: dtypes.dtype) -> Tensor:
     if not sequence or isinstance(data, np.generic):
         raise ArgumentTypeError(f"new(): data must be a sequence (got {named(type(data))})")
     array = to_array(data, None if isinstance(data, np.ndarray) else kind)
-    result = make_tensor(array.astype(kind.numpy))
+    result = make_tensor(of_numbers(data, array.astype(kind.numpy)))
     if observe.observers:
         observe.notify("made", result, list(_tensors_in(data)))
     return result
