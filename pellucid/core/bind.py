@@ -203,16 +203,21 @@ _INT64 = np.dtype(np.int64)
 
 
 def make_operators(
-    op: Primitive, name: str = "", commutes: bool = False
+    op: Primitive,
+    name: str = "",
+    commutes: bool = False,
+    of_tensors: Callable[..., Any] | None = None,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """`__op__` and `__rop__` for an operation on two arguments; where it `commutes`, the tensor
-    comes first in both, also in the graph.
+    comes first in both, also in the graph. `of_tensors` does what `__rop__` does with two tensors.
     """
     forward = _make_binary(op, operator=True)
 
     def reflected(self: Any, other: Any) -> Any:
         if not isinstance(self, Tensor):
             raise foreign(f"__r{name or op.name}__", self)
+        if of_tensors is not None and type(other) in FAST_TYPES:
+            return of_tensors(self, other)
         return forward(self, other) if commutes else forward(other, self)
 
     return forward, reflected

@@ -268,3 +268,45 @@ def test_local_response_norm_views_its_squares_once():
     (x,) = leaves((1, 2, 3, 3))
     y = F.local_response_norm(x, 2)
     assert "ViewBackward0(MulBackward0(x, x))" in text(y.grad_fn)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "count"),
+    [
+        (torch.aminmax, "AminmaxBackward0(x)", 2),
+        (lambda x: torch.linalg.lu(x)[1:], "LinalgLuBackward0(x)", 2),
+        (lambda x: torch.unbind_copy(x, -1), "UnbindBackward0_copy(x)", 3),
+        (lambda x: torch.unbind_copy(x[:1]), "UnbindBackward0_copy(SliceBackward0(x))", 1),
+        (
+            lambda x: torch.native_group_norm(x, None, None, 3, 3, 1, 1, 1e-5),
+            "NativeGroupNormBackward0(x, -, -)",
+            3,
+        ),
+    ],
+)
+def test_results_of_several_operations_have_one_node(function, name, count):
+    (x,) = leaves((3, 3))
+    made = function(x)
+    assert [text(t.grad_fn) for t in made] == [name] * count
+    assert [t.output_nr for t in made] == [*range(count)]
+    assert len({t.grad_fn for t in made}) == 1
+    assert torch.autograd.gradcheck(function, (x,))
+    assert torch.autograd.gradgradcheck(function, (x,))
+    made[-1].sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        made[0].sum().backward()
+
+
+def test_what_same_pads_on_one_side_is_a_node_before_the_convolution():
+    x, w, b = leaves((1, 2, 5), (3, 2, 4), (3,))
+    found = []
+    for looks in (False, True):
+        y = F.conv1d(x, w, b, padding="same")
+        if looks:
+            assert text(y.grad_fn) == "ConvolutionBackward0(ConstantPadNdBackward0(x), x, x)"
+            assert y.grad_fn._saved_input.shape == (1, 2, 6)
+        first = torch.autograd.grad(y.pow(2).sum(), (x, w, b), create_graph=True)
+        second = torch.autograd.grad(sum(g.pow(2).sum() for g in first), (x, w, b))
+        found.append((*first, *second))
+    for plain, looked in zip(*found, strict=True):
+        torch.testing.assert_close(plain, looked)

@@ -61,6 +61,21 @@ t.einsum("bhid,bhjd->bhij", q, q)
 t.einsum("bi,bj->bij", x[0], y[0, :1].expand(5, 8))
 t.tensordot(x, y, dims=([2], [2]))
 t.inner(x, y)
+t.aminmax(x)[1]
+t.aminmax(x, dim=1)[0]
+t.unbind_copy(x, 1)[2]
+t.linalg.lu(x)[2]
+x[0].__rsub__(x[1])
+1 - x
+nn.Conv1d(5, 3, 4, padding="same")(x)
+nn.Conv2d(2, 3, (2, 4), padding="same", bias=False)(q)
+nn.Conv2d(2, 3, (3, 2), padding="same", dilation=(1, 3))(q.detach())
+t.matmul(x[:1], y.mT)
+t.matmul(x, y[:1].mT)
+t.matmul(x, y[:1].mT.detach())
+t.matmul(x[0], y[:, :1].mT)
+t.matmul(x[0, :1], y.mT)
+t.matmul(y[..., :4], q.mT.detach())
 """
 
 
@@ -100,6 +115,12 @@ nn.GRU(8, 4)(nn.utils.rnn.pack_padded_sequence(x, [5, 3], batch_first=True))[1:]
 F.scaled_dot_product_attention(x, x, x)
 nn.RMSNorm(8)(x)
 t.special.ndtr(x)
+t.aminmax(x, dim=1)
+t.linalg.lu(x)[1:]
+nn.Conv1d(5, 3, 4, padding="same")(x)
+t.matmul(x, y[:1].mT)
+t.matmul(x[:1], y[0].expand(4, 3, 8).mT)
+t.matmul(x[0, :1], y.mT)
 t.einsum("bij,bkj->ikb", x, y)
 t.einsum("bi,bj->ijb", x[0], y[0, :1].expand(5, 8))
 """

@@ -18,7 +18,7 @@ import numpy as np
 from ..bind import wrap
 from ..primitive import PRIMITIVES, Primitive, parameters
 from ..tape import Node, check_saved, opened, saved_tensors, value_at
-from ..tensor import Tensor
+from ..tensor import OutputSlot, Tensor
 from .words import LENT, words_of
 
 _SIZES = re.compile(r"(.+?)(?:_sym)?_(sizes|strides|numel|argsize|size)(_opt|_minus_\d|_\d)?$")
@@ -139,11 +139,14 @@ def _inside(node: Node, word: str, entry: Any) -> Callable[[], Any] | None:
     """A whole function's argument or result, where an operation that stands for it keeps it."""
     if not node.saved or not isinstance(node.saved[0], tuple):
         return None
-    inner, edges = node.saved[0]
+    inner, edges, *kept = node.saved[0]
+    if kept and word in kept[0]:
+        return lambda: wrap(kept[0][word])
+    roots = inner if type(inner) is tuple else (inner,)  # of several results, one for each
     if word == "result":
-        return _at(inner, ("out", 0))
+        return _at(roots[0], ("out", 0))
     edge = edges[entry[1]] if entry is not None and entry[1] < len(edges) else None
-    ends, left = {id(e) for e in edges}, [inner]
+    ends, left = {id(e) for e in edges}, [r.node if type(r) is OutputSlot else r for r in roots]
     for one in left:
         for k, under in enumerate(one.inputs):
             if under is edge and edge is not None and _at(one, ("in", k)):

@@ -8,12 +8,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from .. import observe
+from ..bind import record
 from ..display.words import face
+from ..interpret import thread
 from ..modes import local
 from ..primitive import PRIMITIVES, BackwardPlan, Primitive
 from ..reverse import BackwardPass
 from ..tape import Node, named_type, value_at
-from ..tensor import OutputSlot
+from ..tensor import FAST_TYPES, OutputSlot, Tensor
 from .unfolding import OUTER, Unfolding, is_front, uncover
 
 
@@ -61,16 +64,22 @@ def _within(kind: type[BackwardPass]) -> Any:
 
 def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
     """The gradients of a function's arguments, by the operations that stand for it."""
-    inner, edges = s[0]
+    inner, edges, *_ = s[0]
+    # a function of several results has an operation for each, and gradients for some
+    given = zip(inner, g, strict=True) if type(inner) is tuple else [(inner, g)]
+    sent = [(root, its) for root, its in given if its is not None]
+    if not sent:
+        return tuple([None] * len(edges))
     around = local.run
     wanted = [e for e in edges if e is not None]
     kind: Any = BackwardPass if around is None else type(around)
-    run = _within(kind)(not F.raw and local.grad, True, wanted, [None if F.raw else g])
+    run = _within(kind)(not F.raw and local.grad, True, wanted, [None if F.raw else sent[0][1]])
     run.tensors = run.tensors or not F.raw
     run.F = F if F.raw else run.F
     run.plans = {}  # `runs` knows which nodes run
     run.ends = frozenset(id(e.node if type(e) is OutputSlot else e) for e in wanted)
-    run.send(inner, g)
+    for root, its in sent:
+        run.send(root, its)
     try:
         local.run = run
         run.go()
@@ -112,6 +121,55 @@ def _one_for_several(
     node.guard = ()
     if node.saved is not None:  # else it was freed, and says where
         node.saved, node.total = ((inner, edges),), 0
+
+
+class _Together(Primitive):
+    keep_none_grads = True
+
+
+@functools.cache
+def _several(title: str, count: int, results: int) -> Primitive:
+    """The record of a function of several results, each of which is an operation's."""
+    return _Together(
+        name=title,
+        args=tuple(f"x{k}" for k in range(count)),
+        grad_name=title,
+        title=title,
+        outputs=results,
+        aux=True,
+        vjp=lambda F, g, aux, params: _backward(F, g, (aux,), params),
+        variant=lambda node: title if "Backward" in title else title + "Backward0",
+        kernel=title,
+    )
+
+
+def together(
+    results: Any,
+    title: str,
+    *of: Tensor | None,
+    keeps: dict[str, Tensor | None] | None = None,
+    **shown: Any,
+) -> Any:
+    """`results`, a tuple of what operations computed of the tensors `of`, with one node for all, as
+    PyTorch's function `title` has it; the node shows what it `keeps`, and `shown`, by PyTorch's
+    words.
+    """
+    stack = thread.stack
+    plain = all(t is None or type(t) in FAST_TYPES for t in (*results, *of))
+    if stack.run or stack.tracer is not None or stack.save or observe.observers or not plain:
+        return results
+    made = [t for t in results if t._node is not None]
+    needs = tuple([None if x is None else x._rg for x in of])
+    if not made or True not in needs:
+        return results
+    roots = tuple([t._node for t in made]) if len(made) > 1 else made[0]._node
+    edges = tuple([(x._node or x) if x is not None and x._rg else None for x in of])
+    op = _several(title, len(of), len(made))
+    values = {word: t._array for word, t in (keeps or {}).items() if t is not None}
+    node = record(op, of, needs, shown, made, (roots, edges, values))
+    for k, t in enumerate(made):
+        t._node, t._view = OutputSlot(node, k) if len(made) > 1 else node, None
+    return results
 
 
 def _one_write(node: Node) -> None:

@@ -36,10 +36,26 @@ def last_name(node: Any) -> str:
         return ("Dot", "Mv", "Mm", "UnsafeView")[min(wide, 3)] + "Backward0"
     if (nx, ny) == (1, 2):
         return "SqueezeBackward4"
+    if _single(*known) == 0:
+        nx = 2
     if nx <= 2 and ny <= 2:
         return ("Dot", "Mv", "Mm")[wide] + "Backward0"
     turned = nx == 2 and node.inputs[0] is not None
-    return "CloneBackward0" if turned else "UnsafeViewBackward0"
+    if not turned:
+        return "UnsafeViewBackward0"
+    return "TransposeBackward0" if _lies_turned(node.shape) else "CloneBackward0"
+
+
+def _single(x: tuple[int, ...], y: tuple[int, ...]) -> int | None:
+    """Which of two stacks PyTorch sees as one matrix, which it is, while the other is none."""
+    if len(x) != 3 or len(y) != 3 or (x[0] == 1) is (y[0] == 1):
+        return None
+    return int(y[0] == 1)
+
+
+def _lies_turned(shape: tuple[int, ...]) -> bool:
+    """Whether matrices lie in memory as their transposes do."""
+    return 0 in shape or 1 in shape[-2:]
 
 
 class _Operand:
@@ -50,6 +66,7 @@ class _Operand:
     def __init__(self, node: Any, k: int, kept: dict[Any, Any]) -> None:
         self.node, self.edge, self.value = node, node.inputs[k], kept.get(("in", k))
         self.shape = kept["shape", k] if self.value is None else self.value.shape
+        self.strides: tuple[int, ...] | None = None  # known without the value
         self.place = 0.25 - 0.0625 * k  # two nodes are never numbered alike
 
     def step(self, name: str, shape: tuple[int, ...], made: Any, /, **params: Any) -> None:
@@ -64,6 +81,12 @@ class _Operand:
             self.value = made(self.value)
 
     def expanded(self, shape: tuple[int, ...]) -> None:
+        if self.value is None:
+            # in the order of its elements, for all that is known
+            steps, lead = np.cumprod((1, *self.shape[:0:-1]))[::-1], len(shape) - len(self.shape)
+            kept = zip(steps, self.shape, shape[lead:], strict=True)
+            strides = [int(step) * (n == m) for step, n, m in kept]
+            self.strides = (*(0,) * lead, *strides) if prod(shape) != prod(self.shape) else None
         self.step("expand", shape, lambda v: np.broadcast_to(v, shape), shape=shape)
 
     def turned(self) -> None:
@@ -76,9 +99,10 @@ class _Operand:
     def reshaped(self, shape: tuple[int, ...]) -> None:
         """As `reshape` does it: seen as it lies, or copied."""
         v = self.value
-        if v is None or v.flags.c_contiguous:
+        strides = self.strides if v is None else v.strides
+        if strides is None or v is not None and v.flags.c_contiguous:
             self.step("view", shape, lambda v: v.reshape(shape), shape=shape)
-        elif view_strides(v.shape, v.strides, shape) is not None:
+        elif view_strides(self.shape, strides, shape) is not None:
             self.step("view", shape, lambda v: v.reshape(shape), shape=shape)
             if self.edge is not None:
                 self.edge.__class__ = named_type("ReshapeAliasBackward0")
@@ -105,6 +129,10 @@ def nodes(node: Any) -> tuple[Any, ...]:
     if any(k == "in" and type(v) is not np.ndarray for (k, _), v in kept.items()):
         return (node,)  # of another library, or packed, and then in order already
     x, y = (_Operand(node, k, kept) for k in (0, 1))
+    single = _single(x.shape, y.shape)
+    if single is not None and (one := (x, y)[single]).edge is not None:
+        one.step("squeeze", one.shape[1:], lambda v: v[0], dims=(0,))
+        one.edge.__class__ = named_type("SqueezeBackward1")
     nx, ny, shape = len(x.shape), len(y.shape), node.shape
     if ny <= 2 and nx <= 2 and (nx, ny) != (1, 2):
         return (node,)
@@ -133,7 +161,7 @@ def nodes(node: Any) -> tuple[Any, ...]:
                 ("unsafe_view", made, {"shape": made}),
                 ("transpose", shape, {"dim0": k - 2, "dim1": k - 1}),
                 ("clone", shape, {}),
-            ]
+            ][: 2 if _lies_turned(shape) else 3]
     else:
         a, b = (1,) * (nx == 1) + x.shape, y.shape + (1,) * (ny == 1)
         if nx == 1:

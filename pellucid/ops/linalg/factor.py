@@ -16,6 +16,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.arranging import together
 from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
@@ -454,7 +455,9 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     """
     _pivoted("linalg.lu", pivot)
     made = F.lu_factor(lu_input(A, "linalg.lu"))
-    return _lu_result(*unpacked(made[0], made[1]))
+    parts = unpacked(made[0], made[1])
+    keeps = dict(zip("PLU", parts, strict=True))
+    return _lu_result(*together(parts, "LinalgLu", A, keeps=keeps, pivot=pivot))
 
 
 # ---- LDL --------------------------------------------------------------------------------------

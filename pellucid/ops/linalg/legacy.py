@@ -12,6 +12,7 @@ from ...core.public import FUNCTIONS, METHODS, public, with_out
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.arranging import together
 from ...core.transforms.whole import one_node
 from ...devices import contiguous_format
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
@@ -434,7 +435,10 @@ def lu_unpack(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
-    return _unpack(*unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots))
+    made = unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
+    rows, columns = LU_data._array.shape[-2:]
+    sizes = {"LU_data_sym_argsize_minus_2": rows, "LU_data_sym_argsize_minus_1": columns}
+    return _unpack(*together(made, "LuUnpack", LU_data, **sizes))
 
 
 @full_precision
@@ -503,7 +507,10 @@ def triangular_solve(
             f"b matrix is {sb[-2]} by {sb[-1]}"
         )
     floating(A, name, kernel="triangular_solve_cpu", whole=True)
-    return TRIANGULAR(*_solved(b, A, bool(upper), transpose, bool(unitriangular)))
+    made = _solved(b, A, bool(upper), transpose, bool(unitriangular))
+    how = {"upper": bool(upper), "transpose": transpose, "unitriangular": bool(unitriangular)}
+    keeps = {"A": A, "self": b, "solution": made[0]}
+    return TRIANGULAR(*together(made, "TriangularSolve", b, A, keeps=keeps, **how))
 
 
 def _solved_gradients(

@@ -6,13 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from numpy import ndarray
+
 from ... import dtypes, shapes
 from ...core.explain import located, operand
+from ...core.primitive import RAW, defop
 from ...core.primitive import TENSORS as F
-from ...core.primitive import defop
 from ...core.public import public
-from ...core.tape import titled
+from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import node_before
 from ...errors import DtypeError, UnsupportedError, facts_of
 from .._format import in_format
 from .._rules import low_precision_alone, per_dimension, require_tensor
@@ -89,6 +92,29 @@ def _low_padding(padding: Any) -> tuple[int, ...]:
     return tuple([low for low, _ in padding])
 
 
+def _nodes(node: Any) -> Any:
+    """PyTorch pads first what `same` pads on one side more than on the other."""
+    pads, (x, *rest) = node.params["padding"], node.inputs
+    kept = dict(zip(node.plan.entries, node.saved, strict=True))
+    even = tuple([(min(pair),) * 2 for pair in pads])
+    values = kept.get(("in", 0))
+    if pads == even or x is None or values is not None and type(values) is not ndarray:
+        return (node,)
+    more = [(a - n, b - n) for (a, b), (n, _) in zip(pads, even, strict=True)]
+    shape, _ = value_at(x)
+    sides = [(0, 0), (0, 0), *more]
+    shape = tuple([n + a + b for n, (a, b) in zip(shape, sides, strict=True)])
+    pad = tuple([n for pair in reversed(more) for n in pair])
+    padded = node_before(node, "constant_pad_nd", x, shape, 0.25, pad=pad, value=0.0)
+    node.inputs, node.params = (padded, *rest), node.params | {"padding": even}
+    if values is not None:
+        kept["in", 0] = RAW.constant_pad_nd(values, pad=pad, value=0.0)
+    if ("shape", 0) in kept:
+        kept["shape", 0] = shape
+    node.saved = tuple(kept.values())
+    return (node,)
+
+
 conv_op = defop(
     "conv",
     "input weight bias?",
@@ -124,6 +150,7 @@ conv_op = defop(
     },
     grad_name="Convolution",
     linked="input? weight?",
+    nodes=_nodes,
     batch=_batch_conv,
     title="convolution",
     onnx=_onnx_conv,

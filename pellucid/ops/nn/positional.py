@@ -17,6 +17,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
 from ...core.tape import named_type, titled
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import together
 from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ...shapes import broadcast_shapes
@@ -175,7 +176,10 @@ def native_group_norm(
     _check_groups(input, weight, N, C, HxW)
     out = group_norm(input, group, weight, bias, eps)
     rows = input.reshape(N, group, C // group * HxW)
-    return (out, *_statistics(rows, -1, eps, False, weight, bias))
+    made = (out, *_statistics(rows, -1, eps, False, weight, bias))
+    keeps = {"input": input, "weight": weight, "result1": made[1], "result2": made[2]}
+    sizes = {"N": N, "C": C, "HxW": HxW, "group": group, "eps": eps}
+    return together(made, "NativeGroupNorm", input, weight, bias, keeps=keeps, **sizes)
 
 
 @public(out="expected scalar type {wanted} but found {given}")

@@ -142,8 +142,15 @@ neg_op = unary(
     shows="tensor([-1.,  2.])",
 )
 
+
+def _rsub(self: Tensor, other: Tensor) -> Tensor:
+    return titled(sub_op.call(other, self), "Rsub", of=(self, other), alpha=1)
+
+
 for _name, _op in (("add", add_op), ("sub", sub_op), ("mul", mul_op)):
-    METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = make_operators(_op, commutes=_name != "sub")
+    METHODS[f"__{_name}__"], METHODS[f"__r{_name}__"] = make_operators(
+        _op, commutes=_name != "sub", of_tensors=_rsub if _name == "sub" else None
+    )
 METHODS["__neg__"] = neg_op.call
 
 

@@ -17,6 +17,7 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import together
 from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
@@ -678,6 +679,11 @@ def amin(
 _aminmax = return_types.make("aminmax", "min max")
 
 
+def _in_one(made: tuple[Tensor, Tensor], x: Tensor, dim: Any, keepdim: bool) -> Any:
+    keeps = {"self": x, "min": made[0], "max": made[1]}
+    return together(made, "Aminmax", x, keeps=keeps, dim=dim, keepdim=keepdim)
+
+
 @public(methods="=", out="same")
 @one_node("Aminmax", "input", "input out1 out0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -695,10 +701,11 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     number = everyday_dim(input, dim)
     if number >= 0:
         dims = (number,)
-        return _aminmax(
+        made = (
             amin_op.call(input, dim=dims, keepdim=keepdim),
             amax_op.call(input, dim=dims, keepdim=keepdim),
         )
+        return _aminmax(*_in_one(made, input, dim, keepdim))
     shape = require_tensor(input, "aminmax")._array.shape
     if dim is None and 0 in shape:
         raise OperationError(
@@ -708,4 +715,4 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
         _extreme(amin_op, "aminmax", input, dim, keepdim),
         _extreme(amax_op, "aminmax", input, dim, keepdim),
     )
-    return _aminmax(*made)
+    return _aminmax(*_in_one(made, input, dim, keepdim))

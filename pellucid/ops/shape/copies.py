@@ -15,6 +15,7 @@ from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
+from ...core.transforms.arranging import together
 from ...errors import IndexOutOfRangeError, OperationError, ShapeError
 from .._rules import require_tensor
 from . import parts as view_parts
@@ -30,18 +31,27 @@ def _copy(x: Tensor) -> Tensor:
     return contiguous_op.call(x, order=None)
 
 
+def _shown(node: Any) -> dict[str, Any]:
+    return {w: k.value() for w, k in kept.words(node).items() if "sym" not in w}
+
+
 def _copying(name: str, function: Callable[..., Any]) -> None:
     def copied(*args: Any, **named: Any) -> Any:
         made = function(*args, **named)
+        of = next(x for x in (*args, *named.values()) if isinstance(x, Tensor))
         if isinstance(made, tuple):
-            return tuple(_copy(x) for x in made)
+            node = made[0].grad_fn if made else None
+            copies = tuple(_copy(x) for x in made)
+            if node is None:
+                return copies
+            given = [named["dim"]] if "dim" in named else args[1 + (name != "unbind_copy") :]
+            shown = _shown(node) | {"dim": given[0] if given else 0}  # as it was given
+            return together(copies, f"{node.name()}_copy", of, **shown)
         node = made.grad_fn
         if node is None:
             return _copy(made)
         title = "NarrowCopy" if name == "narrow_copy" else f"{node.name()}_copy"
-        of = next(x for x in (*args, *named.values()) if isinstance(x, Tensor))
-        shown = {w: k.value() for w, k in kept.words(node).items() if "sym" not in w}
-        return titled(_copy(made), title, of=(of,), **shown)
+        return titled(_copy(made), title, of=(of,), **_shown(node))
 
     same = out_rules("same")
 
