@@ -5,7 +5,7 @@ several. It is done when somebody looks at a node: programs that do not look hav
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import observe
@@ -147,7 +147,7 @@ def together(
     results: Any,
     title: str,
     *of: Tensor | None,
-    keeps: dict[str, Tensor | None] | None = None,
+    keeps: Mapping[str, Tensor | None] | None = None,
     **shown: Any,
 ) -> Any:
     """`results`, a tuple of what operations computed of the tensors `of`, with one node for all, as

@@ -20,7 +20,7 @@ _MM = named_type("MmBackward0")
 def last_name(node: Any) -> str:
     """The name of the last of the nodes."""
     kept = dict(zip(node.plan.entries, node.saved or (), strict=False))
-    known = [
+    known: list[Any] = [
         kept["in", k].shape
         if hasattr(kept.get(("in", k)), "shape")
         else kept["shape", k]
@@ -161,7 +161,9 @@ def nodes(node: Any) -> tuple[Any, ...]:
                 ("unsafe_view", made, {"shape": made}),
                 ("transpose", shape, {"dim0": k - 2, "dim1": k - 1}),
                 ("clone", shape, {}),
-            ][: 2 if _lies_turned(shape) else 3]
+            ]
+            if _lies_turned(shape):
+                steps.pop()
     else:
         a, b = (1,) * (nx == 1) + x.shape, y.shape + (1,) * (ny == 1)
         if nx == 1:
