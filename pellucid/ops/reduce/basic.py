@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes
 from ...arrays.formulas import planned
 from ...arrays.native import of_few
+from ...core import tracing
 from ...core.display.refusals import Asked
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
@@ -17,8 +18,6 @@ from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...core.transforms.arranging import together
-from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
     DimensionError,
@@ -604,7 +603,7 @@ def check_nonempty(name: str, shape: tuple[int, ...], dims: Any) -> None:
             raise DimensionError(f"{title}: Expected reduction dim {d} to have non-zero size.")
 
 
-def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: Any = None) -> Tensor:
+def _checked_dims(name: str, input: Tensor, dim: Any) -> Any:
     a = require_tensor(input, name)._array
     shape = a.shape
     if 0 in shape:
@@ -622,6 +621,11 @@ def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: An
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     dims = dims_of(None if dim == () else dim, len(shape), name)
     check_nonempty(name, shape, dims)
+    return dims
+
+
+def _extreme(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, out: Any = None) -> Tensor:
+    dims = _checked_dims(name, input, dim)
     if out is None:
         return op.call(input, dim=dims, keepdim=keepdim)
     if isinstance(out, Tensor) and out.dtype is not input.dtype:
@@ -676,16 +680,49 @@ def amin(
     return _extreme(amin_op, "amin", input, dim, keepdim, out)
 
 
+def _few_of_both(shape: Any, kind: Any, dim: Any, keepdim: bool) -> Any:
+    least, most = (of_few(name)(shape, kind, dim, keepdim) for name in ("min", "max"))
+    return least and most and (lambda x: (least(x), most(x)))
+
+
+def _both_grad(
+    F: Any, g: Any, input: Any, out0: Any, out1: Any, input_shape: Any, dim: Any, keepdim: bool
+) -> Any:
+    made = [
+        _extreme_grad(F, of, input, out, input_shape, dim, keepdim)
+        for of, out in zip(g, (out0, out1), strict=True)
+        if of is not None
+    ]
+    return made[0] if len(made) == 1 else made[0] + made[1]
+
+
+_aminmax_op = defop(
+    "aminmax",
+    "input",
+    forward=planned(
+        _few_of_both,
+        lambda xp, x, *, dim, keepdim: (xp.min(x, dim, keepdim), xp.max(x, dim, keepdim)),
+    ),
+    aval=lambda x, dim=None, keepdim=False: [reduced_aval(x, dim=dim, keepdim=keepdim)] * 2,
+    vjp={"input": _both_grad},
+    outputs=2,
+    packs="input out1 out0",
+    shows={"dim": lambda dim: dim[0] if dim else None},
+    batch="dims",
+    onnx=lambda c: (c.reduction("ReduceMin"), c.reduction("ReduceMax")),
+    samples=cases(*OVER_DIMS),
+)
+_aminmax_op.keep_none_grads = True
 _aminmax = return_types.make("aminmax", "min max")
 
 
-def _in_one(made: tuple[Tensor, Tensor], x: Tensor, dim: Any, keepdim: bool) -> Any:
-    keeps = {"self": x, "min": made[0], "max": made[1]}
-    return together(made, "Aminmax", x, keeps=keeps, dim=dim, keepdim=keepdim)
+def _min_and_max(x: Tensor, dim: Any, keepdim: bool) -> Any:
+    if tracing.tracer():  # loops of a compiled program have the two
+        return amin_op.call(x, dim=dim, keepdim=keepdim), amax_op.call(x, dim=dim, keepdim=keepdim)
+    return _aminmax_op.call(x, dim=dim, keepdim=keepdim)
 
 
 @public(methods="=", out="same")
-@one_node("Aminmax", "input", "input out1 out0")
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """The smallest and the largest element in one call, as (min, max).
 
@@ -700,19 +737,11 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     """
     number = everyday_dim(input, dim)
     if number >= 0:
-        dims = (number,)
-        made = (
-            amin_op.call(input, dim=dims, keepdim=keepdim),
-            amax_op.call(input, dim=dims, keepdim=keepdim),
-        )
-        return _aminmax(*_in_one(made, input, dim, keepdim))
+        return _aminmax(*_min_and_max(input, (number,), keepdim))
     shape = require_tensor(input, "aminmax")._array.shape
     if dim is None and 0 in shape:
         raise OperationError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
-    made = (
-        _extreme(amin_op, "aminmax", input, dim, keepdim),
-        _extreme(amax_op, "aminmax", input, dim, keepdim),
-    )
-    return _aminmax(*_in_one(made, input, dim, keepdim))
+    dims = _checked_dims("aminmax", input, dim)
+    return _aminmax(*_min_and_max(input, dims, keepdim))
