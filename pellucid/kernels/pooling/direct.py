@@ -33,6 +33,7 @@ __all__ = ["avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad", "side_by_si
 GRAIN = 4096  # taps a chunk
 _CTYPES = types_of("float32 float64 int64")
 _FLOATS = types_of("float32 float64")
+_NARROW = 5  # outputs in a row below which each is computed alone
 _FEW_CHANNELS = 4  # side by side, below which planes are read instead
 _SIZES = ("d", "h", "w", "out_d", "out_h", "out_w", "step_d", "step_h", "step_w", "taps", "inner")
 
@@ -152,11 +153,15 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
 
             f.vector_loop(f.inner, width, channels)
 
-        if across:
+        def one_by_one(side_by_side: Any = side_by_side) -> None:
             with f.loop(0, f.out_w) as j:
                 side_by_side(j)
-        else:
-            f.vector_loop(f.out_w, width, along)
+
+        if across:
+            one_by_one()
+        else:  # gathering a vector takes as long as many loads
+            narrow = f.out_w.compare("slt", _NARROW)
+            f.branch(narrow, one_by_one, lambda: f.vector_loop(f.out_w, width, along))
     f.ret()
 
 
@@ -321,10 +326,17 @@ FEW = 512  # elements that are pooled before the faster kernels are prepared
 
 
 def few(
-    name: str, shape: tuple[int, ...], dtype: np.dtype, window: tuple[Any, ...], mean: Any = None
+    name: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    window: tuple[Any, ...],
+    mean: Any = None,
+    across: bool = False,
 ) -> Callable[[np.ndarray], Any] | None:
-    """A pooling of few numbers in order, of this shape and dtype."""
-    plan = _plan(name, shape, dtype, False, window, mean)
+    """A pooling of few numbers of this shape and dtype: in order, or (`across`) with the channels
+    side by side.
+    """
+    plan = _plan(name, shape, dtype, across, window, mean)
     if plan is None or len(shape) > 4 or math.prod(shape) > FEW:
         return None
     kernel, made, divisors, table, numbers = (
@@ -345,7 +357,16 @@ def few(
         kernel(0, x, out, index, table, *numbers)
         return out, index
 
-    return largest if mean is None else average
+    run: Callable[[np.ndarray], Any] = largest if mean is None else average
+    if not across:
+        return run
+    turned, back = plan.turned, plan.back
+
+    def side_by_side(x: np.ndarray) -> Any:
+        made = run(x.transpose(turned))
+        return made.transpose(back) if mean else tuple([a.transpose(back) for a in made])
+
+    return side_by_side
 
 
 def _forward(

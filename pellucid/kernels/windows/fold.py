@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +27,11 @@ from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 from ...llvm.outputs import empty
 from ..indexing.transpose import in_order
 
-__all__ = ["Windows", "columns", "images", "native"]
+__all__ = ["Windows", "columns", "images", "native", "prepared"]
 
 GRAIN = 16384  # elements a chunk
 _CTYPES = types_of("float32 float64")
+_HALVES = ("float16", "bfloat16")
 _SIZES = ("h", "w", "kh", "kw", "dh", "dw", "ph", "pw", "sh", "sw", "oh", "ow")
 
 
@@ -202,26 +204,48 @@ def native(dtype: str, back: bool) -> int | None:
     return None if function is None else jit.address(function)
 
 
-def _run(
-    x: np.ndarray, shape: tuple[int, ...], w: Windows, planes: int, back: bool
-) -> np.ndarray | None:
-    function = _kernel(name_of(x.dtype), back) if x.size and math.prod(shape) else None
+def prepared(
+    shape: tuple[int, ...], dtype: np.dtype[Any], w: Windows, back: bool
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """`columns` (or `images`, with `back`) of arrays of a shape; None where there is no kernel."""
+    if not back and name_of(dtype) in _HALVES:  # nothing is computed: their bits are moved
+        moved = prepared(shape, np.dtype(np.float32), w, False)
+        return moved and (
+            lambda x: (
+                moved(x.view(np.uint16).astype(np.uint32).view(np.float32))
+                .view(np.uint32)
+                .astype(np.uint16)
+                .view(dtype)
+            )
+        )
+    if back:
+        n, c = shape[0], shape[1] // math.prod(w.kernel)
+        made: tuple[int, ...] = (n, c, *w.size)
+    else:
+        n, c = shape[:2]
+        made = (n, c * math.prod(w.kernel), math.prod(w.out))
+    function = _kernel(name_of(dtype), back) if math.prod(shape) and math.prod(made) else None
     if function is None:
         return None
-    out = empty(shape, x.dtype)
-    function(threads.team(), in_order(x), out, *w.numbers(planes, back))
-    return out
+    numbers = w.numbers(n * c, back)
+
+    def run(x: np.ndarray) -> np.ndarray:
+        out = empty(made, dtype)
+        function(threads.team(), in_order(x), out, *numbers)
+        return out
+
+    return run
 
 
 def columns(x: np.ndarray, w: Windows) -> np.ndarray | None:
     """Images `(N, C, H, W)` as `(N, C * KH * KW, windows)`; None where there is no kernel."""
-    n, c = x.shape[:2]
-    return _run(x, (n, c * math.prod(w.kernel), math.prod(w.out)), w, n * c, False)
+    run = prepared(x.shape, x.dtype, w, False)
+    return run and run(x)
 
 
 def images(x: np.ndarray, w: Windows) -> np.ndarray | None:
     """Columns `(N, C * KH * KW, windows)` added up to images `(N, C, H, W)`; None where there is no
     kernel.
     """
-    n, c = x.shape[0], x.shape[1] // math.prod(w.kernel)
-    return _run(x, (n, c, *w.size), w, n * c, True)
+    run = prepared(x.shape, x.dtype, w, True)
+    return run and run(x)

@@ -22,6 +22,7 @@ from ...core.tensor import Tensor
 from ...core.transforms.whole import in_one_node
 from ...errors import ArgumentValueError, OperationError, UnsupportedError
 from ...shapes.dims import listed
+from .._few import Few, compiles
 from .._format import in_format
 from .._overloads import native
 from .._rules import asked_for, at_full_precision, per_dimension, require_tensor
@@ -205,7 +206,26 @@ def unfold(
     >>> torch.nn.functional.unfold(torch.ones(1, 2, 4, 4), 2).shape
     torch.Size([1, 8, 9])
     """
-    return _im2col(input, *(pair(v) for v in (kernel_size, dilation, padding, stride)))
+    asked = (kernel_size, dilation, padding, stride)
+    whole = {*map(type, asked)} == {int}
+    if whole and (made := _few.made(input, *asked)) is not None:
+        return made
+    out = _im2col(input, *map(pair, asked))
+    if whole and out._array.ndim == 3:
+        _few.remember(input, asked, lambda a: _prepared(a, *map(pair, asked)))
+    return out
+
+
+_few = Few()
+
+
+def _prepared(a: np.ndarray, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
+    """What makes the windows of such images columns."""
+    if not compiles():
+        return None
+    fold = kernels.windows.fold
+    windows = fold.Windows(a.shape[2:], kernel, dilation, padding, stride)
+    return fold.prepared(a.shape, a.dtype, windows, False) or False
 
 
 def pair(size: Any) -> tuple[Any, ...]:

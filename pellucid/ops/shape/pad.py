@@ -19,6 +19,7 @@ from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...core.transforms.whole import in_one_node
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
+from .._few import Few
 from .._format import in_format
 from .._numbers import number_array
 from .._rules import as_index, at_full_precision, is_direct, is_plain, require_tensor
@@ -227,12 +228,52 @@ def pad(
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (1, 1), mode="reflect")
     tensor([[2, 1, 2, 3, 2]])
     """
-    a = require_tensor(input, "pad")._array
+    plain = type(pad) is tuple and value is None and {*map(type, pad)} == {int}
+    if plain and (quick := _few.made(input, pad, mode)) is not None:
+        return quick
+    require_tensor(input, "pad")
     if not isinstance(pad, (tuple, list)):
         raise ArgumentTypeError(
             f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type_name(pad)}"
         )
-    pad = tuple([n if type(n) is int else as_index(n) for n in pad])
+    sides = tuple([n if type(n) is int else as_index(n) for n in pad])
+    made = _padded(input, sides, mode, value)
+    if plain:
+        _few.remember(input, (sides, mode), lambda a: _border(a, sides, mode))
+    return made
+
+
+_few = Few()
+
+
+def _border(a: np.ndarray, pad: tuple[int, ...], mode: str) -> Any:
+    """What puts a border around few numbers in rows."""
+    if (
+        not a.flags.c_contiguous
+        or not 0 < a.size <= _FEW
+        or not pad
+        or min(pad) < 0
+        or max(pad) == 0
+    ):
+        return False
+    if mode != "constant":
+        lead = a.ndim - len(pad) // 2
+        flat, places = (*a.shape[:lead], -1), _flat_positions(a.shape[lead:], pad, mode)
+        return lambda x: x.reshape(flat).take(places, lead)
+    sides, kind = _sides(pad, a.ndim), a.dtype
+    shape = tuple([n + before + after for n, (before, after) in zip(a.shape, sides)])
+    inside = tuple([slice(before, before + n) for n, (before, _) in zip(a.shape, sides)])
+
+    def run(x: np.ndarray) -> np.ndarray:
+        made = np.zeros(shape, kind)
+        made[inside] = x
+        return made
+
+    return run
+
+
+def _padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
+    a = input._array
     if len(pad) % 2:
         raise OperationError("Padding length must be divisible by 2")
     if len(pad) > 2 * a.ndim:
@@ -359,6 +400,17 @@ defop(
 )
 
 
+_few_pixels = Few()
+
+
+def _shuffler(a: np.ndarray, r: int) -> Any:
+    """What moves the channels of few numbers into pixels."""
+    if a.size > _FEW:
+        return False
+    places = _together(None, np.arange(a.size).reshape(a.shape), r=r)
+    return lambda x: x.reshape(-1).take(places)
+
+
 @public(namespace="torch nn.functional")
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Move channels into pixels: `(..., C r^2, H, W)` to `(..., C, H r, W r)`.
@@ -373,7 +425,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     >>> torch.pixel_shuffle(torch.zeros(1, 9, 4, 4), 3).shape
     torch.Size([1, 1, 12, 12])
     """
-    shape, r = _three(input, "pixel_shuffle"), upscale_factor
+    r = upscale_factor
+    if type(r) is int and (quick := _few_pixels.made(input, r)) is not None:
+        return quick
+    shape = _three(input, "pixel_shuffle")
     if r <= 0:
         raise OperationError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *lead, channels, height, width = shape
@@ -385,6 +440,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     if is_plain(input):
         if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
+            if type(r) is int:
+                _few_pixels.remember(input, (r,), lambda a: _shuffler(a, r))
             return titled(
                 shuffle_op.call(input, r=r), "PixelShuffle", of=(input,), upscale_factor=r
             )

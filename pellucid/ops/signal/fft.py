@@ -9,7 +9,6 @@ modes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,8 @@ from ...shapes import normalize_dim
 from .._rules import at_full_precision, constant, require_tensor
 from .._samples import REAL, Sample, cases, draw
 from ..create._factory import check_memory
+from ._lines import COMPLEX, few, laid_out, order_in_memory, transformer
 from ._shown import added_sizes, normalization
-
-COMPLEX = {"f": np.complex64, "d": np.complex128, "F": np.complex64, "D": np.complex128}
 
 
 # ---- the three transforms ---------------------------------------------------------------------
@@ -45,24 +43,6 @@ def _written(name: str) -> str:
 
 def _scaled(x: Any, scale: float) -> Any:
     return x if scale == 1 else x * x.real.dtype.type(scale)
-
-
-def _order(dims: Sequence[int], x: np.ndarray) -> list[int]:
-    """Dimensions from the outermost in memory to the innermost."""
-    return sorted(dims, key=lambda d: -x.strides[d])
-
-
-def _laid_out(made: Any, x: Any, dim: tuple[int, ...], last: int) -> Any:
-    """The result of a transform in memory as PyTorch has it: the dimensions that were transformed
-    are the innermost, the `last` ones of them as they are given, all others in the order in which
-    they lie in `x`.
-    """
-    if type(made) is not np.ndarray or (dim == (x.ndim - 1,) and x.flags.c_contiguous):
-        return made
-    at = len(dim) - last
-    order = _order([d for d in range(x.ndim) if d not in dim], x)
-    order += [*_order(dim[:at], x), *dim[at:]]
-    return np.ascontiguousarray(made.transpose(order)).transpose(np.argsort(order))
 
 
 def _transformed(xp: Any, x: Any, dim: tuple[int, ...], forward: bool) -> Any:
@@ -80,7 +60,7 @@ def _c2c(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float) 
     if x.size == 0:
         return x.copy()
     made = _scaled(_transformed(xp, x, dim, forward), scale).astype(x.dtype, copy=False)
-    return _laid_out(made, x, dim, 0)
+    return laid_out(made, x, dim, 0)
 
 
 def _r2c(
@@ -98,7 +78,7 @@ def _r2c(
             made = made.conj()
     else:
         made = _transformed(xp, x, dim, forward)
-    return _laid_out(_scaled(made, scale).astype(kind, copy=False), x, dim, 1)
+    return laid_out(_scaled(made, scale).astype(kind, copy=False), x, dim, 1)
 
 
 def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, n: int) -> Any:
@@ -112,10 +92,10 @@ def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, 
     made = xp.fft.irfftn(x, s=sizes, axes=dim, norm="forward")
     made = _scaled(made, scale).astype(x.real.dtype, copy=False)
     if dim[1:] and type(made) is np.ndarray:  # the last dimension is transformed after the others
-        order = _order([d for d in range(x.ndim) if d not in dim[:-1]], x)
-        order = [d for d in order + _order(dim[:-1], x) if d != dim[-1]] + [dim[-1]]
+        order = order_in_memory([d for d in range(x.ndim) if d not in dim[:-1]], x)
+        order = [d for d in order + order_in_memory(dim[:-1], x) if d != dim[-1]] + [dim[-1]]
         return np.ascontiguousarray(made.transpose(order)).transpose(np.argsort(order))
-    return _laid_out(made, x, dim, 1)
+    return laid_out(made, x, dim, 1)
 
 
 def _r2c_grad(
@@ -436,6 +416,18 @@ def _signal_sizes(input: Any, s: Any, dims: Any, sizes: Any) -> Any:
 
 
 # ---- one dimension ----------------------------------------------------------------------------
+def _line(name: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
+    """Complex to complex along a dimension."""
+    usual = n is norm is None and type(dim) is int
+    if usual and (quick := few.made(input, dim, forward)) is not None:
+        return quick
+    number, size = _one(input, n, dim, name)
+    made = _full(name, input, [size], (number,), norm, forward)
+    if usual and number == input._array.ndim - 1:
+        few.remember(input, (dim, forward), lambda a: transformer(a, forward))
+    return made
+
+
 @public(namespace="fft", out=_written("fft"))
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along `dim`.
@@ -453,8 +445,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0])).real
     tensor([1., 1., 1.])
     """
-    number, size = _one(input, n, dim, "fft")
-    return _full("fft", input, [size], (number,), norm, True)
+    return _line("fft", input, n, dim, norm, True)
 
 
 @public(namespace="fft", out=_written("ifft"))
@@ -465,8 +456,7 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     >>> torch.fft.ifft(torch.fft.fft(torch.tensor([1.0, 2.0]))).real
     tensor([1., 2.])
     """
-    number, size = _one(input, n, dim, "ifft")
-    return _full("ifft", input, [size], (number,), norm, False)
+    return _line("ifft", input, n, dim, norm, False)
 
 
 @public(namespace="fft", out=_written("rfft"))

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .... import dtypes, shapes
+from ....arrays.native import HALVES, REAL, kernels
 from ....core.primitive import TENSORS as F
 from ....core.primitive import BackwardPlan
 from ....core.tape import named_type, titled, value_at
 from ....core.tensor import Tensor
 from ....core.transforms.arranging import become, moved_before, node_before
 from ....errors import UnsupportedError
+from ..._few import Few, compiles
 from ..._rules import per_dimension
 
 Sizes = int | Sequence[int]
@@ -141,6 +143,36 @@ def unbatched(x: Tensor, lead: int, of: Tensor | None = None) -> Tensor:
     return titled(made, "SqueezeBackward1")
 
 
+class FewWindows(Few):
+    """Pools of few numbers with a window of whole numbers, all else being as it usually is."""
+
+    def __init__(self, op: Any, prepare: Any) -> None:
+        super().__init__()
+        self.plans, self.prepare = op.forward.quick.plans, prepare
+
+    def plan(self, a: np.ndarray, params: dict[str, Any]) -> Any:
+        """What computes such an array, in order or with the channels side by side."""
+        kind, values = a.dtype, params.values()
+        if a.flags.carray:
+            plans = self.plans.get(kind)
+            return plans is not None and plans.of((a.shape, *values))
+        half = kind in HALVES
+        if not (half or kind in REAL):
+            return False
+        if not compiles() or not kernels.pooling.direct.side_by_side(a):
+            return None
+        run = self.prepare(a.shape, REAL[0] if half else kind, *values, across=True)
+        return run is not None and (_rounded(run, kind) if half else run)
+
+
+def _rounded(run: Any, kind: Any) -> Any:
+    def in_float32(x: np.ndarray) -> Any:
+        made = run(x.astype(np.float32))
+        return made.astype(kind) if type(made) is np.ndarray else (made[0].astype(kind), made[1])
+
+    return in_float32
+
+
 def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:
     """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be
     longer than the image.
@@ -151,6 +183,11 @@ def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:
         if windows is None
         else tuple(max(b, min(s, w)) for b, s, w in zip(bounded, steps, windows, strict=True))
     )
+
+
+def plain_window(kernel_size: Any, stride: Any, padding: Any) -> bool:
+    """Whether a window is given as whole numbers."""
+    return type(kernel_size) is int is type(padding) and (stride is None or type(stride) is int)
 
 
 class _Window(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .... import shapes
+from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32
 from ....core import tracing
 from ....core.bind import wrap
@@ -20,6 +21,7 @@ from ....core.public import public
 from ....core.tape import reads_later
 from ....core.tensor import Tensor
 from ....errors import ArgumentTypeError, OperationError, ShapeError, out_of_memory, type_name
+from ..._few import Few
 from ..._format import in_format, in_rows
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
@@ -226,7 +228,14 @@ def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
     return output_size
 
 
+_KNOWN = {n: Few() for n in (1, 2, 3)}
+
+
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
+    few = _KNOWN[n]
+    plain = type(output_size) is int
+    if plain and (made := few.made(input, output_size)) is not None:
+        return made
     whole = (
         output_size == 1
         or isinstance(output_size, (tuple, list))
@@ -246,6 +255,9 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     with given(unbatched=lead == 1):
         out = adaptive_avg_op.call(x, output_size=size)
+    if plain and lead == 2 and x._array.size < _MANY:
+        means = functools.partial(_adaptive_means, numpy_cpu, output_size=size)
+        few.remember(input, (output_size,), lambda a: a.flags.c_contiguous and means)
     return unbatched(in_format(out, x) if n < 3 else in_rows(out), lead, input)
 
 

@@ -16,12 +16,14 @@ from ..._format import in_format
 from ..._rules import full_precision, require_tensor
 from ..._samples import cases
 from ._window import (
+    FewWindows,
     Shown,
     Sizes,
     batch_images,
     batched,
     ceil_changes,
     check_dtype,
+    plain_window,
     unbatched,
     window,
     window_of,
@@ -67,15 +69,26 @@ def _as_operator(
     return A.squeeze.dim(A.avg_pool2d(A.unsqueeze(x, -2), *sizes, *rest), -2)
 
 
+def _few(
+    shape: tuple[int, ...],
+    dtype: Any,
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: Any,
+    across: bool = False,
+) -> Any:
+    window = (kernel, stride, padding, 1, ceil_mode)
+    return kernels.pooling.direct.few("avg", shape, dtype, window, (include_pad, divisor), across)
+
+
 avg_pool_op = defop(
     "avg_pool",
     "input",
     forward=planned(
-        lambda shape, dtype, kernel, stride, padding, ceil_mode, include_pad, divisor: (
-            kernels.pooling.direct.few(
-                "avg", shape, dtype, (kernel, stride, padding, 1, ceil_mode), (include_pad, divisor)
-            )
-        ),
+        _few,
         lambda xp, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool(
             x, kernel, stride, padding, ceil_mode, include_pad, divisor
         ),
@@ -162,6 +175,9 @@ avg_pool_grad = defop(
 )
 
 
+_KNOWN = {n: FewWindows(avg_pool_op, _few) for n in (1, 2, 3)}
+
+
 def _avg(
     n: int,
     input: Tensor,
@@ -172,6 +188,10 @@ def _avg(
     include_pad: bool,
     divisor: int | None,
 ) -> Tensor:
+    few, usual = _KNOWN[n], ceil_mode is False and include_pad is True and divisor is None
+    usual = usual and plain_window(kernel_size, stride, padding)
+    if usual and (made := few.made(input, kernel_size, stride, padding)) is not None:
+        return made
     name = f"avg_pool{n}d"
     x = require_tensor(input, name)
     kernel, step, pads, _ = window_of(
@@ -181,16 +201,18 @@ def _avg(
         raise RuntimeError("divisor must be not zero")
     check_dtype(x, "avg_pool3d_out_frame" if n == 3 else "avg_pool2d", (dtypes.int64,))
     x, lead = batched(x, n)
+    params = {
+        "kernel": kernel,
+        "stride": step,
+        "padding": pads,
+        "ceil_mode": bool(ceil_mode),
+        "include_pad": bool(include_pad),
+        "divisor": divisor,
+    }
+    if usual and lead == 2:
+        few.remember(x, (kernel_size, stride, padding), lambda a: few.plan(a, params))
     with given(unbatched=lead == 1):
-        out = avg_pool_op.call(
-            x,
-            kernel=kernel,
-            stride=step,
-            padding=pads,
-            ceil_mode=bool(ceil_mode),
-            include_pad=bool(include_pad),
-            divisor=divisor,
-        )
+        out = avg_pool_op.call(x, **params)
     return unbatched(in_format(out, x) if n < 3 else out, lead, input)
 
 

@@ -24,12 +24,14 @@ from ..._samples import cases
 from ...shape.storage import suggested_format
 from ._window import (
     INTEGERS,
+    FewWindows,
     Shown,
     Sizes,
     batch_images,
     batched,
     ceil_changes,
     check_dtype,
+    plain_window,
     unbatched,
     window,
     window_of,
@@ -64,11 +66,15 @@ def _onnx_max_pool(c: Any) -> Any:
     )
 
 
+def _few(shape: tuple[int, ...], dtype: Any, *window: Any, across: bool = False) -> Any:
+    return kernels.pooling.direct.few("max", shape, dtype, window, None, across)
+
+
 max_pool_op = defop(
     "max_pool",
     "input",
     forward=planned(
-        lambda shape, dtype, *window: kernels.pooling.direct.few("max", shape, dtype, window),
+        _few,
         _max_pool,
         widens=True,
     ),
@@ -141,6 +147,14 @@ pool_gather = defop(
 )
 
 
+def _values(run: Any) -> Any:
+    """What computes the maxima alone."""
+    return run and (lambda a: run(a)[0])
+
+
+_KNOWN = {n: FewWindows(max_pool_op, _few) for n in (1, 2, 3)}
+
+
 def _max(
     n: int,
     input: Tensor,
@@ -151,6 +165,13 @@ def _max(
     ceil_mode: bool,
     return_indices: bool,
 ) -> Any:
+    few, usual = (
+        _KNOWN[n],
+        type(dilation) is int and dilation == 1 and ceil_mode is return_indices is False,
+    )
+    usual = usual and plain_window(kernel_size, stride, padding)
+    if usual and (made := few.made(input, kernel_size, stride, padding)) is not None:
+        return made
     name = f"max_pool{n}d"
     x = require_tensor(input, name)
     window = window_of(
@@ -162,10 +183,17 @@ def _max(
         check_dtype(x, f"max_pool{max(n, 2)}d", INTEGERS)
     kernel, step, pads, spread = window
     x, lead = batched(x, n)
+    params = {
+        "kernel": kernel,
+        "stride": step,
+        "padding": pads,
+        "dilation": spread,
+        "ceil_mode": bool(ceil_mode),
+    }
+    if usual and lead == 2:
+        few.remember(x, (kernel_size, stride, padding), lambda a: _values(few.plan(a, params)))
     with given(unbatched=lead == 1):
-        out = max_pool_op.call(
-            x, kernel=kernel, stride=step, padding=pads, dilation=spread, ceil_mode=bool(ceil_mode)
-        )
+        out = max_pool_op.call(x, **params)
     out = in_format(out, x)
     if not return_indices:
         return unbatched(out, lead, input)

@@ -1,0 +1,103 @@
+"""Functions that remember what computes few numbers: the same bits, layouts and refusals at every
+call.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pellucid as torch
+from pellucid.ops._few import Few
+
+F = torch.nn.functional
+FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+
+CALLS = {
+    "avg_pool2d": lambda x: F.avg_pool2d(x, 2),
+    "avg_pool2d padded": lambda x: F.avg_pool2d(x, 3, 2, 1),
+    "avg_pool2d apart": lambda x: F.avg_pool2d(x, 2, count_include_pad=False, padding=1),
+    "max_pool2d": lambda x: F.max_pool2d(x, 2),
+    "max_pool2d padded": lambda x: F.max_pool2d(x, 3, 1, 1),
+    "avg_pool1d": lambda x: F.avg_pool1d(x.flatten(2), 3),
+    "max_pool3d": lambda x: F.max_pool3d(x.contiguous(), 2),  # an image without a batch
+    "adaptive_avg_pool2d": lambda x: F.adaptive_avg_pool2d(x, 1),
+    "adaptive_avg_pool2d of 2": lambda x: F.adaptive_avg_pool2d(x, 2),
+    "nearest": lambda x: F.interpolate(x, scale_factor=2),
+    "nearest to a size": lambda x: F.interpolate(x, 7),
+    "bilinear": lambda x: F.interpolate(x, scale_factor=1.5, mode="bilinear"),
+    "bilinear corners": lambda x: F.interpolate(x, 5, mode="bilinear", align_corners=True),
+    "unfold": lambda x: F.unfold(x, 3, padding=1),
+    "pad": lambda x: F.pad(x, (1, 2, 0, 1)),
+    "pad reflect": lambda x: (
+        F.pad(x, (1, 2), mode="reflect") if x.ndim < 4 else F.pad(x, (1, 2, 1, 0), mode="reflect")
+    ),
+    "pad circular": lambda x: F.pad(x, (1, 2, 1, 0), mode="circular"),
+    "pixel_shuffle": lambda x: F.pixel_shuffle(x, 2),
+    "fft": lambda x: torch.view_as_real(torch.fft.fft(x)),
+    "ifft": lambda x: torch.view_as_real(torch.fft.ifft(x)),
+}
+
+
+def _image(kind, layout):
+    torch.manual_seed(0)
+    x = torch.randn(1, 8, 4, 6).to(kind)
+    if layout == "last":
+        return x.contiguous(memory_format=torch.channels_last)
+    return x.transpose(2, 3) if layout == "turned" else x
+
+
+@pytest.mark.parametrize("layout", ["rows", "last", "turned"])
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_at_every_call(name, layout):
+    call = CALLS[name]
+    F.gelu(torch.ones(4096))  # from here on code is loaded, where it can be compiled
+    for kind in FLOATS:
+        if kind.itemsize < 4 and "fft" in name:
+            continue
+        x = _image(kind, layout)
+        # the whole way, which a call that is recorded goes
+        wanted = call(x.detach().requires_grad_()).detach()
+        for _ in range(3):
+            made = call(x)
+            assert made.dtype is wanted.dtype and made.shape == wanted.shape
+            assert made.stride() == wanted.stride()
+            a, b = (t.contiguous()._array.view(np.uint8) for t in (made, wanted))
+            assert np.array_equal(a, b), kind
+            assert not made.requires_grad and made.is_leaf
+
+
+def test_what_was_remembered_takes_no_numbers_of_other_types():
+    x = torch.ones(1, 4, 4, 4)
+    for _ in range(2):
+        F.avg_pool2d(x, 2), F.pad(x, (1, 1)), F.unfold(x, 2), F.pixel_shuffle(x, 2)
+    for call in (
+        lambda: F.avg_pool2d(x, 2.0),
+        lambda: F.pad(x, (1, 1.0)),
+        lambda: F.unfold(x, 2.0),
+        lambda: F.pixel_shuffle(x, 2.0),
+        lambda: F.interpolate(x, 8.0 + 2j),
+    ):
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_recorded_and_watched_calls_go_the_whole_way():
+    x = torch.ones(1, 4, 4, 4)
+    for _ in range(2):
+        F.avg_pool2d(x, 2)
+    y = F.avg_pool2d(x.requires_grad_(), 2)
+    assert type(y.grad_fn).__name__ == "AvgPool2DBackward0"
+    with torch.no_grad():
+        assert F.avg_pool2d(x, 2).grad_fn is None
+    with torch.inference_mode():
+        assert F.avg_pool2d(x.detach(), 2).is_inference()
+
+
+def test_no_more_is_remembered_than_fits():
+    few = Few()
+    for n in range(1, 1203):
+        few.remember(torch.zeros(n), (), lambda a: np.negative)
+    assert 0 < len(few) < 1001
+    assert few.made(torch.ones(1202)).sum() == -1202
+    assert few.made(torch.ones(5)) is None
