@@ -20,7 +20,15 @@ from ..core.modes import local
 from ..core.primitive import TENSORS, BackwardPlan, Primitive
 from ..core.public import FUNCTIONS, METHODS
 from ..core.tape import Node
-from ..core.tensor import FAST_TYPES, OutputSlot, Tensor, VersionCounter, make_tensor, version_of
+from ..core.tensor import (
+    FAST_TYPES,
+    OutputSlot,
+    Tensor,
+    VersionCounter,
+    make_tensor,
+    node_of,
+    version_of,
+)
 from ..dtypes import BY_NUMPY
 from ..errors import NeedsValuesError, UnsupportedError
 from . import composite, dispatch, networks
@@ -274,7 +282,7 @@ def _know_base(func: Any, args: tuple[Any, ...], made: Any) -> Any:
 
 def _keep_old(edge: Any, t: Tensor) -> None:
     """`t` is about to be written to: what the nodes of this call keep of it becomes a copy."""
-    last = edge.node if type(edge) is OutputSlot else edge
+    last = node_of(edge)
     old: Any = None
     waiting, seen = [last], set()
     while waiting:
@@ -287,7 +295,7 @@ def _keep_old(edge: Any, t: Tensor) -> None:
                 old._node, old._rg = t._node, t._rg
             context.replace(t, old)
         for each in node.inputs:
-            below = each.node if type(each) is OutputSlot else each
+            below = node_of(each)
             if isinstance(below, Node) and id(below) not in seen and below.source == last.source:
                 seen.add(id(below))
                 waiting.append(below)

@@ -45,6 +45,7 @@ from .tensor import (
     View,
     hand_out_copies,
     make_tensor,
+    node_of,
     version_of,
     views_of,
 )
@@ -304,7 +305,7 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
     Its old value is about to be lost, so the node gets a copy of it; its new value is the result,
     so the node keeps the tensor's own memory instead of a second copy.
     """
-    node = node.node if type(node) is OutputSlot else node
+    node = node_of(node)
     if not node.saved or t.is_meta:
         return
     shares = namespace_of(a).may_share_memory
@@ -324,7 +325,7 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
 
 def _resave(node: Any, t: Tensor) -> None:
     """The write just counted is the one that made the saved value: it is not an overwriting."""
-    node = node.node if type(node) is OutputSlot else node
+    node = node_of(node)
     if node.ext is not None and node.ext.pop("own", False):
         node.versions = (*node.versions, version_of(t))
         node.total += version_of(t).count

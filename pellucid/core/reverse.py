@@ -30,7 +30,7 @@ from .interpret import thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS, raw_of
 from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
-from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor
+from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor, node_of
 from .transforms.linking import in_reverse, linked
 from .transforms.narrowing import key_of, paths
 
@@ -98,7 +98,7 @@ class BackwardPass:
         self.leaves: dict[int, tuple[Tensor, Any, Node | None]] = {}
         self.wanted = None if wanted is None else {key_of(e) for e in wanted}
         # What was made before the first of them cannot lead to one; leaves come before all.
-        made = [e.node if type(e) is OutputSlot else e for e in wanted or ()]
+        made = [node_of(e) for e in wanted or ()]
         self.oldest = min([e.seq if isinstance(e, Node) else -1 for e in made], default=-1)
         self.found: dict[Any, Any] = {}
         self.plans: dict[int, Any] | None = None  # of the nodes that are to run, if not all

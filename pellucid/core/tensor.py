@@ -285,6 +285,11 @@ class OutputSlot:
         self.index = index
 
 
+def node_of(edge: Any) -> Any:
+    """The node that an edge leads to: whose place it is, or itself."""
+    return edge.node if type(edge) is OutputSlot else edge
+
+
 FAST_TYPES = (Tensor, Parameter)
 
 

@@ -860,6 +860,9 @@ class OutputSlot:
 
     def __init__(self, node: Any, index: int) -> None:
         ...
+
+def node_of(edge: Any) -> Any:
+    ...
 FAST_TYPES: _Any
 
 def make_tensor(array: Any, cls: Any=Tensor) -> Any:

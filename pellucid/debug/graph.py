@@ -17,7 +17,7 @@ from ..core import observe, reverse
 from ..core.display.nodes import accumulator
 from ..core.modes import state
 from ..core.tape import Node, walk
-from ..core.tensor import OutputSlot, Tensor, make_tensor
+from ..core.tensor import OutputSlot, Tensor, make_tensor, node_of
 from ..errors import facts_of
 
 SMALL = 8  # tensors of at most so many elements show their values
@@ -110,10 +110,6 @@ def _root(t: Tensor) -> Any:
     leaf that requires a gradient.
     """
     return t._node or (t if t._rg else None)
-
-
-def _node(edge: Any) -> Any:
-    return edge.node if type(edge) is OutputSlot else edge
 
 
 def topological_order(t: Any, *, root_first: bool = False) -> list[Any]:
@@ -350,7 +346,7 @@ def graph_lines(
             lines.append(f"... (max_nodes={max_nodes} reached; the graph has more)")
             break
         index = f"  result {edge.index}" if type(edge) is OutputSlot else ""
-        edge = _node(edge)
+        edge = node_of(edge)
         if edge is None:
             value = None if facts is None else brief(facts.constants.get((id(consumer), place)))
             lines.append(
@@ -431,7 +427,7 @@ def visualize_autograd_graph(t: Any, max_depth: int = 50, **options: Any) -> lis
 
 def breadth_first(t: Tensor | Node) -> Iterator[Any]:
     """Nodes and leaves, each once, those nearest to the result first."""
-    waiting, seen = deque([t if isinstance(t, Node) else _node(_root(t))]), set()
+    waiting, seen = deque([t if isinstance(t, Node) else node_of(_root(t))]), set()
     while waiting:
         edge = waiting.popleft()
         if edge is None or id(edge) in seen:
@@ -439,7 +435,7 @@ def breadth_first(t: Tensor | Node) -> Iterator[Any]:
         seen.add(id(edge))
         yield edge
         if isinstance(edge, Node):
-            waiting.extend(_node(e) for e in edge.inputs)
+            waiting.extend(node_of(e) for e in edge.inputs)
 
 
 def print_autograd_graph(t: Any, max_nodes: int = 50, *, names: Any = None) -> list[str]:
@@ -461,7 +457,7 @@ def print_autograd_graph(t: Any, max_nodes: int = 50, *, names: Any = None) -> l
         for k, edge in enumerate(order):
             numbers[id(edge)] = k
         for k, edge in enumerate(order[:max_nodes]):
-            inputs = [_node(e) for e in edge.inputs] if isinstance(edge, Node) else []
+            inputs = [node_of(e) for e in edge.inputs] if isinstance(edge, Node) else []
             arrows = ", ".join("None" if e is None else str(numbers[id(e)]) for e in inputs)
             lines.append(
                 f"{k}: {describe_edge(edge, known, None)}" + (f"  <- {arrows}" if inputs else "")

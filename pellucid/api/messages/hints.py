@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from ...core.tape import Node
-from ...core.tensor import OutputSlot, Tensor
+from ...core.tensor import Tensor, node_of
 
 Rule = Callable[["Case"], str | None]
 _rules: list[tuple[str, Rule]] = []
@@ -93,7 +93,7 @@ def _times(shape: Any) -> str:
 
 def _made_by(t: Tensor, *names: str) -> Node | None:
     """The node that made a tensor, when it is one of these operations."""
-    node = t._node.node if type(t._node) is OutputSlot else t._node
+    node = node_of(t._node)
     return node if isinstance(node, Node) and node.op.name in names else None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...core import source
 from ...core.primitive import BackwardPlan, Primitive
 from ...core.tape import Node, count, node_type, walk
-from ...core.tensor import OutputSlot, Tensor, make_tensor, version_of
+from ...core.tensor import OutputSlot, Tensor, make_tensor, node_of, version_of
 from ...errors import GraphError
 
 COMPILED = Primitive(
@@ -169,7 +169,7 @@ def sections(results: list[Tensor], ends: set[Any], began: int) -> list[Section]
     """
 
     def inside(edge: Any) -> Any:
-        node = edge.node if type(edge) is OutputSlot else edge
+        node = node_of(edge)
         return (
             node
             if isinstance(node, Node) and node.seq >= began and key_of(edge) not in ends
@@ -220,7 +220,7 @@ def below(edge: Any, ends: set[Any]) -> set[Any]:
         key = key_of(edge)
         if edge is not None and key not in found:
             found.add(key)
-            node = edge.node if type(edge) is OutputSlot else edge
+            node = node_of(edge)
             if key not in ends and isinstance(node, Node):
                 stack.extend(node.inputs)
     return found
@@ -252,7 +252,7 @@ def has_hooks(t: Tensor) -> bool:
 
 def hooks_above(t: Tensor) -> tuple[Any, ...]:
     """The hooks at the node that made a tensor, which `retain_grad` uses as well."""
-    node = t._node.node if type(t._node) is OutputSlot else t._node
+    node = node_of(t._node)
     held = (None if node is None else node.ext) or {}
     of_results, *others = (held.get(name, {}) for name in _NODE_HOOKS)
     return tuple(hook for hooks in (*of_results.values(), *others) for hook in hooks.values())

@@ -15,7 +15,7 @@ from ...core.modes import local
 from ...core.primitive import PRIMITIVES
 from ...core.reverse import BackwardPass, accumulate, key_of
 from ...core.tape import Node, saved_arrays
-from ...core.tensor import OutputSlot, Tensor, make_tensor
+from ...core.tensor import Tensor, make_tensor, node_of
 from ...errors import returned_nothing
 from .refusal import refusal_of
 from .watch import unseen
@@ -126,7 +126,7 @@ class TracedBackwardPass(BackwardPass):
         super().send(edge, g, giver)
 
     def _began_before(self, edge: Any) -> bool:
-        node = edge.node if type(edge) is OutputSlot else edge
+        node = node_of(edge)
         if isinstance(node, Node):
             return node.seq < self.tracer.began
         return self.tracer.recording and id(node) in self.tracer.earlier.leaves
@@ -138,7 +138,7 @@ class TracedBackwardPass(BackwardPass):
         waiting, seen = [root], set()
         while waiting:
             edge = waiting.pop()
-            node = edge.node if type(edge) is OutputSlot else edge
+            node = node_of(edge)
             if not isinstance(node, Node) or node in seen:
                 continue
             seen.add(node)

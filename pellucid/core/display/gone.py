@@ -9,7 +9,7 @@ from typing import Any
 from ... import dtypes
 from ...errors import GraphError
 from .. import source
-from ..tensor import OutputSlot, Tensor, VersionCounter
+from ..tensor import Tensor, VersionCounter, node_of
 from .outdated import BASE_WRITTEN, refusal
 
 FREED = (
@@ -156,7 +156,7 @@ def _maker(node: Any, entry: tuple[str, int], version: Any) -> str:
     if entry[0] == "out":
         return f", which is output {entry[1]} of {_short(type(node).__name__)},"
     edge: Any = node.inputs[entry[1]]
-    source_node = edge.node if type(edge) is OutputSlot else edge
+    source_node = node_of(edge)
     if source_node is None or isinstance(source_node, Tensor):
         return ""
     if source_node.op.view and source_node.op.outputs != 1:
@@ -175,7 +175,7 @@ def _turned(node: Any, written: Any) -> bool:
         if written is node:
             return True
         edge = written.inputs[0] if written.inputs else None
-        written = edge.node if type(edge) is OutputSlot else edge
+        written = node_of(edge)
     return False
 
 

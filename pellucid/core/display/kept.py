@@ -18,7 +18,7 @@ import numpy as np
 from ..bind import wrap
 from ..primitive import PRIMITIVES, Primitive, parameters
 from ..tape import Node, check_saved, opened, saved_tensors, value_at
-from ..tensor import OutputSlot, Tensor
+from ..tensor import Tensor, node_of
 from .words import LENT, words_of
 
 _SIZES = re.compile(r"(.+?)(?:_sym)?_(sizes|strides|numel|argsize|size)(_opt|_minus_\d|_\d)?$")
@@ -146,7 +146,7 @@ def _inside(node: Node, word: str, entry: Any) -> Callable[[], Any] | None:
     if word == "result":
         return _at(roots[0], ("out", 0))
     edge = edges[entry[1]] if entry is not None and entry[1] < len(edges) else None
-    ends, left = {id(e) for e in edges}, [r.node if type(r) is OutputSlot else r for r in roots]
+    ends, left = {id(e) for e in edges}, [node_of(r) for r in roots]
     for one in left:
         for k, under in enumerate(one.inputs):
             if under is edge and edge is not None and _at(one, ("in", k)):

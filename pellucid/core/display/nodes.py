@@ -28,7 +28,7 @@ from ..tape import (
     register,
     value_at,
 )
-from ..tensor import OutputSlot, Tensor, collects, version_of
+from ..tensor import OutputSlot, Tensor, collects, node_of, version_of
 from ..transforms.arranging import arrange
 from ..transforms.unfolding import in_front, is_front
 from . import kept
@@ -62,7 +62,7 @@ def _seen(self: Node, edge: Any) -> tuple[Any, Node]:
     """The edge to one of the results, as it is shown, and its node."""
     if type(edge) is OutputSlot:
         edge = in_front(edge)
-    node = edge.node if type(edge) is OutputSlot else edge
+    node = node_of(edge)
     return edge, fully_named(node)
 
 

@@ -16,7 +16,7 @@ from ..modes import local
 from ..primitive import PRIMITIVES, BackwardPlan, Primitive
 from ..reverse import BackwardPass
 from ..tape import Node, named_type, value_at
-from ..tensor import FAST_TYPES, OutputSlot, Tensor
+from ..tensor import FAST_TYPES, OutputSlot, Tensor, node_of
 from .unfolding import OUTER, Unfolding, is_front, uncover
 
 
@@ -77,7 +77,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
     run.tensors = run.tensors or not F.raw
     run.F = F if F.raw else run.F
     run.plans = {}  # `runs` knows which nodes run
-    run.ends = frozenset(id(e.node if type(e) is OutputSlot else e) for e in wanted)
+    run.ends = frozenset(id(node_of(e)) for e in wanted)
     for root, its in sent:
         run.send(root, its)
     try:

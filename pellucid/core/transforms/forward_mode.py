@@ -27,7 +27,7 @@ from ..inplace import copy_slices, replay_tensor
 from ..interpret import thread
 from ..modes import enable_grad, local
 from ..primitive import TENSORS, Primitive, parameters
-from ..tensor import OutputSlot, Tensor, make_tensor
+from ..tensor import Tensor, make_tensor, node_of
 from ..tracing import constant
 from .batching import batched, level_of, lift, lower, physical
 from .linking import apart
@@ -368,7 +368,7 @@ def _keep(op: Any, tensors: Any, outs: Any) -> None:
     differentiated too.
     """
     edge = next((o._node for o in outs if isinstance(o, Tensor) and o._node is not None), None)
-    node = edge.node if type(edge) is OutputSlot else edge
+    node = node_of(edge)
     if node is None or node.op is not op or not hasattr(node.plan, "entries"):
         return
     kept: dict[tuple[str, int], Any] = {}

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..primitive import BackwardPlan, Primitive
 from ..tape import Node
-from ..tensor import OutputSlot
+from ..tensor import OutputSlot, node_of
 
 
 def key_of(edge: Any) -> tuple[int, int]:
@@ -36,14 +36,14 @@ def paths(
     """
     nodes: list[Node] = []
     seen: set[int] = set()
-    stack = [e.node if type(e) is OutputSlot else e for e in roots]
+    stack = [node_of(e) for e in roots]
     while stack:
         n = stack.pop()
         if id(n) in seen or not isinstance(n, Node) or n.seq < oldest:
             continue
         seen.add(id(n))
         nodes.append(n)
-        stack += [e.node if type(e) is OutputSlot else e for e in n.inputs]
+        stack += [node_of(e) for e in n.inputs]
     nodes.sort(key=lambda n: n.seq)
     plans: dict[int, Any] = {}
     for n in nodes:  # producers first

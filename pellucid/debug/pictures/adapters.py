@@ -18,14 +18,13 @@ from ...core import observe, source
 from ...core.display.nodes import AccumulateGrad
 from ...core.modes import no_grad
 from ...core.tape import Node, walk
-from ...core.tensor import OutputSlot, Tensor
+from ...core.tensor import OutputSlot, Tensor, node_of
 from ...errors import ArgumentTypeError
 from ..graph import (
     Drawable,
     Facts,
     GraphEdge,
     GraphNode,
-    _node,
     breadth_first,
     brief,
     dtype_text,
@@ -136,7 +135,7 @@ class TensorGraph:
         found: dict[int, tuple[str, ...]] = {}
         around: dict[int, tuple[str, ...]] = {}  # what an operation made of this one may belong to
         for n in self.operations:
-            inputs = [_node(e) for e in n.inputs]
+            inputs = [node_of(e) for e in n.inputs]
             paths = [
                 module_of(self.names[id(e)])
                 for e in inputs
@@ -158,14 +157,14 @@ class TensorGraph:
 
     # ---- boxes and arrows
     def _read(self) -> None:
-        result = self.tensor if isinstance(self.tensor, Node) else _node(self.tensor._node)
+        result = self.tensor if isinstance(self.tensor, Node) else node_of(self.tensor._node)
         seen: set[int] = set()
         lines = Lines()
         for n in self.operations:
             hidden = 0
             group = self._modules.get(id(n), ())
             for k, edge in enumerate(n.inputs):
-                target = _node(edge)
+                target = node_of(edge)
                 if target is None:
                     self._constant(n, k, group)
                 elif id(target) not in self._shown:

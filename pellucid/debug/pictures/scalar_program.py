@@ -14,9 +14,8 @@ import numpy as np
 
 from ...core.primitive import PRIMITIVES, parameters
 from ...core.tape import Node
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, node_of
 from ...ir.formula import Formula, Placeholder, Symbols, word
-from ..graph import _node
 from .adapters import TensorGraph
 
 MOST = 400  # operations of a graph for which this is done
@@ -108,7 +107,7 @@ def _written(
         edge = n.inputs[k]
         if edge is None:
             return float(recording.numbers[(id(n), k)])
-        target = _node(edge)
+        target = node_of(edge)
         if isinstance(target, Tensor) and id(target) not in value:
             if target.shape or target._array.dtype.kind != "f":
                 raise TypeError("more than a number")
@@ -142,7 +141,7 @@ def _written(
             ]
         for edge, g in zip(n.inputs, gs, strict=True):
             if edge is not None and g is not None:
-                key = id(_node(edge))
+                key = id(node_of(edge))
                 gradient[key] = m.put("add", gradient[key], g) if key in gradient else g
         runs.append(
             {"i": number[id(n)], "sent": sent, "local": local, "total": str(gradient[id(n)])}

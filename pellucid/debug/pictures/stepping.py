@@ -24,9 +24,9 @@ from ...arrays import numpy_cpu
 from ...core import observe, reverse
 from ...core.primitive import PRIMITIVES, RAW
 from ...core.tape import Node, saved_arrays, walk
-from ...core.tensor import OutputSlot, Tensor, make_tensor
+from ...core.tensor import OutputSlot, Tensor, make_tensor, node_of
 from ...errors import facts_of
-from ..graph import SMALL, Facts, GraphNode, _node, brief, seen_only_by, shape_text
+from ..graph import SMALL, Facts, GraphNode, brief, seen_only_by, shape_text
 from .adapters import ScalarGraph, TensorGraph, value_text
 
 SHOWN = 16  # elements of a tensor whose numbers are shown
@@ -134,7 +134,7 @@ class Recording:
             for t in (outputs if isinstance(outputs, (tuple, list)) else (outputs,))
             if isinstance(t, Tensor)
         ]
-        node = _node(made[0]._node) if made else None
+        node = node_of(made[0]._node) if made else None
         if not isinstance(node, Node):
             return
         self._kept.append(node)
@@ -164,7 +164,7 @@ class Recording:
         self.values[id(node)] = (value_text(arrays[0]) if len(arrays) == 1 else None, text)
 
     def inplace(self, name: str, tensor: Tensor, result: Any) -> None:
-        node = _node(tensor._node)
+        node = node_of(tensor._node)
         if isinstance(node, Node):
             self._kept.append(node)
             self.note(node, [tensor._array])
@@ -311,7 +311,7 @@ def replay(t: Tensor) -> tuple[Recording, str]:
 
 
 def _reached(t: Tensor) -> list[Any]:
-    return list(walk([_node(t._node)]))
+    return list(walk([node_of(t._node)]))
 
 
 def _again(n: Node, arrays: dict[Any, Any], facts: Facts) -> Any:
@@ -408,7 +408,7 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
     steps: list[dict[str, Any]] = []
 
     def value_of(edge: Any) -> str:
-        target = _node(edge)
+        target = node_of(edge)
         if isinstance(target, Node):
             return recording.values.get(id(target), (None, shape_text(target.shape)))[1]
         return array_text(target._array)
@@ -419,7 +419,7 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         for k, edge in enumerate(n.inputs):
             argument = n.op.args[min(k, len(n.op.args) - 1)] if n.op.args else str(k)
             if edge is not None:
-                source = number[id(_node(edge))]
+                source = number[id(node_of(edge))]
                 rows.append([f"{argument} = {labels[source]}", value_of(edge)])
                 origins.append(source)
                 arrows.append([graph.edge_of[(id(n), k)], _travelling(rows[-1][1], edge), source])
@@ -453,7 +453,7 @@ def tensor_steps(graph: TensorGraph, recording: Recording, note: str = "") -> li
         for k, (edge, sent) in enumerate(zip(n.inputs, run.sent, strict=False)):
             if sent is None:
                 continue
-            target = _node(edge)
+            target = node_of(edge)
             argument = n.op.args[min(k, len(n.op.args) - 1)] if n.op.args else str(k)
             rows = [["rule", r]] if (r := rule_text(n.op, k)) else []
             if k in run.local:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import source
 from ...core.tape import Node, walk
-from ...core.tensor import OutputSlot, Tensor
+from ...core.tensor import OutputSlot, Tensor, node_of
 
 TINY = 1e-12  # a gradient smaller than this, relative to what came in, counts as zero
 CAME_IN = "before the first recorded operation used it"
@@ -125,7 +125,7 @@ class BackwardNotes:
         for k, (edge, gi) in enumerate(zip(node.inputs, gs, strict=False)):
             if edge is None:
                 continue
-            target = edge.node if type(edge) is OutputSlot else edge
+            target = node_of(edge)
             if gi is None:
                 detail = f"the derivative of {node.name()} with respect to argument {k} was returned as None"
                 none = Fault(
@@ -370,7 +370,7 @@ def _is_relu(node: Any) -> bool:
 def _silent_relu(edge: Any) -> Node | None:
     """The ReLU whose zeros arrive over an edge, behind operations that only move or sum up values."""
     for _ in range(20):
-        node = edge.node if type(edge) is OutputSlot else edge
+        node = node_of(edge)
         if not isinstance(node, Node):
             return None
         if _is_relu(node):
@@ -478,7 +478,7 @@ def _begun_so(node: Node, cause: str, k: int) -> Tensor | None:
         relu = relu or _silent_relu(e)
     before: Any = relu.inputs[0] if relu is not None else None
     for _ in range(3):  # a norm may stand between
-        before = before.node if type(before) is OutputSlot else before
+        before = node_of(before)
         if not isinstance(before, Node):
             return None
         leaves = [e for e in before.inputs if isinstance(e, Tensor) and e._rg]

@@ -15,7 +15,7 @@ from ...api.messages.written import tree as source_of
 from ...api.messages.written import walk as walk_source
 from ...core.source import Line, describe, is_library
 from ...core.tape import Node, walk
-from ...core.tensor import OutputSlot, Tensor
+from ...core.tensor import Tensor, node_of
 from ...errors import Facts
 from ..watching import Watch
 from .naming import holders
@@ -371,11 +371,7 @@ def carried_over(
         return None
     nodes = [n for n in walk([root._node]) if isinstance(n, Node)]
     joints = [
-        (n, e.node if type(e) is OutputSlot else e)
-        for n in nodes
-        if n.seq > done.nodes
-        for e in n.inputs
-        if e is not None
+        (n, node_of(e)) for n in nodes if n.seq > done.nodes for e in n.inputs if e is not None
     ]
     joints = [(n, e) for n, e in joints if isinstance(e, Node) and e.seq <= done.nodes]
     if not joints:

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import reverse
 from ...core.primitive import RAW
 from ...core.tape import Node, saved_arrays, walk
-from ...core.tensor import OutputSlot, Tensor, make_tensor
+from ...core.tensor import Tensor, make_tensor, node_of
 from ...errors import facts_of
 from ..graph import Facts, shape_text
 from ..watching import current
@@ -83,10 +83,6 @@ def _nothing(x: Tensor, name: str) -> Explanation:
     return Explanation("depends", f"{name} is {kind} depends on nothing")
 
 
-def _target(edge: Any) -> Any:
-    return edge.node if type(edge) is OutputSlot else edge
-
-
 def _shortest(root: Node) -> dict[int, tuple[Node, int]]:
     """For each node and leaf by id, the consumer nearest to the root and which of its arguments it
     is.
@@ -96,7 +92,7 @@ def _shortest(root: Node) -> dict[int, tuple[Node, int]]:
     while waiting:
         node = waiting.popleft()
         for k, edge in enumerate(node.inputs):
-            target = _target(edge)
+            target = node_of(edge)
             if target is None or id(target) in seen:
                 continue
             seen.add(id(target))
@@ -121,7 +117,7 @@ def _count_ways(root: Node, nodes: list[Node]) -> dict[int, int]:
     count: dict[int, int] = {id(root): 1}
     for node in sorted(nodes, key=lambda n: -n.seq):
         for edge in node.inputs:
-            target = _target(edge)
+            target = node_of(edge)
             if target is not None:
                 count[id(target)] = count.get(id(target), 0) + count.get(id(node), 0)
     return count
@@ -179,7 +175,7 @@ def _local(node: Node, k: int) -> Any:
     """
     if node.saved is None or node.op.outputs != 1 or isinstance(node.shape, list):
         return None
-    shape = getattr(_target(node.inputs[k]), "shape", None)
+    shape = getattr(node_of(node.inputs[k]), "shape", None)
     if isinstance(shape, list) or isinstance(node.dtype, list):
         return None
     if (

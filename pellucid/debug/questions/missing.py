@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.source import Line, describe
 from ...core.tape import Node, walk
-from ...core.tensor import OutputSlot, Tensor, collects
+from ...core.tensor import Tensor, collects, node_of
 from .._names import carried
 from ..graph import shape_text
 from ..watching import DRAWING, Watch
@@ -233,9 +233,7 @@ class _Alive:
         for n in self.nodes:
             for edge in n.inputs:
                 if edge is not None:
-                    users.setdefault(
-                        id(edge.node if type(edge) is OutputSlot else edge), []
-                    ).append(n)
+                    users.setdefault(id(node_of(edge)), []).append(n)
         self.cone: list[Node] = [] if t._node is None else [t.grad_fn]
         start = id(t if t._node is None else t.grad_fn)
         seen, stack = {start}, [start]

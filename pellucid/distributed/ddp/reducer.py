@@ -16,7 +16,7 @@ import numpy as np
 
 from ...arrays.sparse.array import package
 from ...core import reverse, tracing
-from ...core.tensor import OutputSlot, Tensor, count_write, make_tensor, version_of
+from ...core.tensor import Tensor, count_write, make_tensor, node_of, version_of
 from ...errors import GraphError, OperationError
 from ...futures import Future
 from .. import calls, collectives
@@ -238,7 +238,7 @@ def reached(values: Any) -> set[int]:
         if isinstance(edge, Tensor):
             leaves.add(id(edge))
             continue
-        node = edge.node if type(edge) is OutputSlot else edge
+        node = node_of(edge)
         if id(node) not in seen:
             seen.add(id(node))
             stack += [e for e in node.inputs if e is not None]
