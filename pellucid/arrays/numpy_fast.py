@@ -191,7 +191,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Any:
             return np.full(shape, value, dtype)
         made = np.empty(shape, dtype)
         if made.size < MANY:
-            made[...] = value
+            made.fill(value)
         else:
             fill(made, value)
         return made

@@ -33,6 +33,8 @@ CALLS = {
         F.pad(x, (1, 2), mode="reflect") if x.ndim < 4 else F.pad(x, (1, 2, 1, 0), mode="reflect")
     ),
     "pad circular": lambda x: F.pad(x, (1, 2, 1, 0), mode="circular"),
+    "flip": lambda x: x.flip((1, 2)),
+    "flip all": lambda x: torch.flip(x, (0, 1, 2, 3)),
     "pixel_shuffle": lambda x: F.pixel_shuffle(x, 2),
     "fft": lambda x: torch.view_as_real(torch.fft.fft(x)),
     "ifft": lambda x: torch.view_as_real(torch.fft.ifft(x)),
@@ -65,6 +67,67 @@ def test_the_same_at_every_call(name, layout):
             a, b = (t.contiguous()._array.view(np.uint8) for t in (made, wanted))
             assert np.array_equal(a, b), kind
             assert not made.requires_grad and made.is_leaf
+
+
+def _places(x):
+    return torch.tensor([[3, 0, 1], [2, 2, 4]]), torch.arange(6.0).view(2, 3).to(x.dtype)
+
+
+OF_PLACES = {
+    "gather": lambda x: x.gather(1, _places(x)[0]),
+    "gather rows": lambda x: x.gather(0, _places(x)[0] % 2),
+    "scatter": lambda x: x[:, :3].contiguous().scatter(-1, _places(x)[0] % 3, _places(x)[1]),
+    "scatter_add": lambda x: x[:, :3].contiguous().scatter_add(1, _places(x)[0] % 3, _places(x)[1]),
+    "nll_loss": lambda x: F.nll_loss(x, torch.tensor([1, 4])),
+    "nll_loss summed": lambda x: F.nll_loss(x, torch.tensor([0, 4]), reduction="sum"),
+    "nll_loss alone": lambda x: F.nll_loss(x, torch.tensor([0, 4]), reduction="none"),
+    "nll_loss passed over": lambda x: F.nll_loss(x, torch.tensor([0, 4]), ignore_index=4),
+}
+
+
+@pytest.mark.parametrize("name", OF_PLACES)
+def test_places_of_few_numbers(name):
+    call = OF_PLACES[name]
+    F.gelu(torch.ones(4096))
+    for kind in FLOATS:
+        x = (torch.arange(10.0).view(2, 5) * 0.7 - 3).to(kind)
+        wanted, made = call(x.clone().requires_grad_()).detach(), call(x)
+        assert made.dtype is kind and made.shape == wanted.shape
+        assert made.tolist() == wanted.tolist()
+
+
+def test_places_outside_are_refused():
+    x, labels = torch.zeros(2, 5), torch.tensor([0, 5])
+    outside = torch.full((2, 5), 5)
+    for call in (
+        lambda: x.gather(1, outside),
+        lambda: x.scatter(1, outside, x),
+        lambda: x.scatter_add(1, outside, x),
+        lambda: F.nll_loss(x, labels),
+    ):
+        with pytest.raises((RuntimeError, IndexError), match="out of (bounds|range)"):
+            call()
+
+
+def test_lists_of_numbers_of_a_dtype():
+    for kind in (torch.float32, torch.float64, torch.bfloat16, torch.int64):
+        whole = torch.tensor([1, -2, 2**53 + 1], dtype=kind)
+        assert whole.dtype is kind
+        assert whole.tolist() == torch.tensor([1, -2, 2**53 + 1]).to(kind).tolist()
+    for kind in (torch.float32, torch.bfloat16, torch.float16):
+        reals = torch.tensor([0.1, 1e300, float("nan")], dtype=kind)
+        assert reals[0] == torch.tensor(0.1, dtype=torch.float64).to(kind)
+        assert reals[1].isinf() and reals[2].isnan()
+    with pytest.raises((RuntimeError, ValueError)):
+        torch.tensor([2**70], dtype=torch.int64)
+
+
+def test_hypot_of_many_and_of_few_is_the_same():
+    x = torch.linspace(-3e38, 3e38, 8192)
+    y = torch.linspace(1e-40, 7.0, 8192)
+    x[0], y[1] = float("inf"), float("nan")
+    parts = [torch.hypot(a, b) for a, b in zip(x.split(32), y.split(32), strict=True)]
+    torch.testing.assert_close(torch.hypot(x, y), torch.cat(parts), rtol=0, atol=0, equal_nan=True)
 
 
 def test_what_was_remembered_takes_no_numbers_of_other_types():

@@ -243,13 +243,15 @@ def check_strides(array: np.ndarray) -> None:
 
 def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     """A new array of Python data by PyTorch's rules: floats take the default type, ints int64."""
-    if type(data) is list and dtype is None:  # most calls: a list of numbers of one type
-        kinds = set(map(type, data))
+    if type(data) is list and (dtype is None or dtype.is_floating_point or dtype is dtypes.int64):
+        kinds = set(map(type, data))  # most calls: a list of numbers of one type
         if kinds == _INTS:
             with contextlib.suppress(OverflowError):  # told in PyTorch's words below
-                return np.array(data, np.int64)
-        elif kinds == _FLOATS:
-            return np.array(data, dtypes.get_default_dtype().numpy)
+                whole = np.array(data, np.int64)
+                return whole if dtype in (None, dtypes.int64) else converted(whole, dtype.numpy)
+        elif kinds == _FLOATS and dtype is not dtypes.int64:
+            kind = (dtype or dtypes.get_default_dtype()).numpy
+            return np.array(data, kind) if dtype is None else converted(np.array(data), kind)
     if isinstance(data, np.ndarray):
         own = dtypes.from_numpy(data.dtype)
         check_strides(data)

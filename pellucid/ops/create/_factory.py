@@ -14,6 +14,7 @@ from ... import dtypes
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import NAMESPACES, resized
 from ...core import observe
+from ...core.bind import wrap
 from ...core.inplace import into
 from ...core.modes import local, state
 from ...core.tensor import Tensor, make_tensor, set_requires_grad
@@ -164,7 +165,7 @@ def fresh(fill: Fill, shape: tuple[int, ...], kind: Any) -> Tensor:
     if array.size >= threads.LARGE:
         threads.expect(array.size)
     if not state.slow:
-        return make_tensor(array)
+        return wrap(array)
     result = make_tensor(constant(array))
     if observe.observers:
         observe.notify("created", result, ())

@@ -148,6 +148,20 @@ def full(
     >>> torch.full((2,), 7)
     tensor([7, 7])
     """
+    if (
+        type(size) is tuple
+        and (type(fill_value) is float or type(fill_value) is int)
+        and type(dtype) is dtypes.dtype
+        and out is layout is device is local.device is None
+        and not requires_grad
+        and not pin_memory
+    ):  # the everyday call
+        number = fitting(fill_value, dtype)
+        return fresh(
+            lambda shape, kind: numpy_fast.full(shape, number, kind),
+            sizes(size, "full"),
+            dtype.numpy,
+        )
     check_memory(layout, pin_memory)
     given = dtypes.check_dtype(dtype, "full")
     value = _number(fill_value, "full")

@@ -12,9 +12,11 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.meta import MetaArray
+from ...arrays.numpy_cpu import NAMESPACES
 from ...core import observe
+from ...core.bind import wrap
 from ...core.inplace import into
-from ...core.modes import local
+from ...core.modes import local, state
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.streams import distributions as random_distributions
@@ -168,8 +170,12 @@ def pick_generator(generator: Any) -> random.Generator:
 # ---- new random tensors -----------------------------------------------------------------------
 def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
     def usual(shape: tuple[int, ...], kind: Any) -> np.ndarray:
-        made: np.ndarray = fill(default_generator, shape, 0.0, 1.0, kind)
+        draw = fill if state.slow or len(NAMESPACES) > 1 else plain
+        made: np.ndarray = draw(default_generator, shape, 0.0, 1.0, kind)
         return made
+
+    # past what tells a tracer
+    plain = fill.__wrapped__  # type: ignore[attr-defined]
 
     def make(
         *size: Any,
@@ -319,6 +325,8 @@ def _whole(value: Any, name: str, argument: str) -> int:
 
 
 _INT64 = np.dtype(np.int64)
+# past what tells a tracer
+_plain_randint = random_integers.randint.__wrapped__  # type: ignore[attr-defined]
 
 
 @public()
@@ -363,16 +371,13 @@ def randint(
             (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
         )
         if type(low) is type(high) is int and type(size) in (tuple, list):  # the everyday call
-            made = make_tensor(
-                random_integers.randint(
-                    default_generator,
-                    sizes((size,), "randint"),
-                    low,
-                    high,
-                    _INT64 if dtype is None else dtype.numpy,
-                )
-            )
-            return deliver(made, None, "randint")
+            watched = state.slow or len(NAMESPACES) > 1
+            draw = random_integers.randint if watched else _plain_randint
+            kind = _INT64 if dtype is None else dtype.numpy
+            numbers = draw(default_generator, sizes((size,), "randint"), low, high, kind)
+            if not watched:
+                return wrap(numbers)
+            return deliver(make_tensor(numbers), None, "randint")
     low, high, size = _bounds(args, kwargs, "randint", 1)
     check_memory(layout, pin_memory)
     if not isinstance(size, (tuple, list)):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import devices, dtypes
-from ...core.modes import local
+from ...core.bind import wrap
+from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
@@ -122,10 +123,13 @@ def arange(
         most = _EVERYDAY[dtypes.int64 if dtype is None else dtype]
         if first <= last <= most and -most <= first:
             line = np.arange(first, last, step)
-            threads.expect(line.size)
-            whole = dtype is None or dtype is dtypes.int64
-            made = make_tensor(constant(line if whole else line.astype(dtype.numpy)))
-            return deliver(made, None, "arange")
+            if line.size >= threads.LARGE:
+                threads.expect(line.size)
+            if dtype is not None and dtype is not dtypes.int64:
+                line = line.astype(dtype.numpy)
+            if not state.slow:
+                return wrap(line)
+            return deliver(make_tensor(constant(line)), None, "arange")
     check_memory(layout, pin_memory)
     if start is None and end is None:
         raise ArgumentTypeError(

@@ -95,6 +95,7 @@ def both_forms(
     direct: bool = True,
     out: bool = True,
     title: str = "",
+    few: Callable[..., Tensor | None] | None = None,
 ) -> None:
     """Publish `name` and `name_` for an operation whose arguments after the tensor `prepare` checks
     and makes.
@@ -103,10 +104,13 @@ def both_forms(
         direct: the gradient needs neither the old value nor the result, so that `name_` may write
             at once.
         title: what the graph calls it, where that is not the name of the operation.
+        few: computes `name` of few numbers past the operation; None for other calls.
     """
     doc = prepare.__doc__
 
     def function(input: Tensor, *args: Any, **named: Any) -> Tensor:
+        if few is not None and not named and (made := few(input, *args)) is not None:
+            return made
         others, params = prepare(require_tensor(input, name), *args, **named)
         made = op.call(input, *others, **params)
         return titled(made, title) if title else made

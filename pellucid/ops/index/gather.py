@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ... import shapes
-from ...arrays.scatter import KERNEL_SIZE, gather_along, short_way, take_by
+from ... import config, shapes
+from ...arrays.native import kernels, native_code_runs
+from ...arrays.scatter import FEW, KERNEL_SIZE, gather_along, short_way, take_by
 from ...core import tracing
+from ...core.bind import wrap
 from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -80,6 +82,19 @@ gather_op = defop(
 _INT64 = np.dtype(np.int64)
 
 
+def _of_few(input: Tensor, index: Tensor, dim: int) -> Tensor | None:
+    """`gather` of few numbers that want no gradient; None for other calls."""
+    if not (is_direct(input) and is_plain(index)) or not 0 < index._array.size <= FEW:
+        return None
+    if not config.kernels or not native_code_runs():
+        return None
+    try:
+        made = kernels.indexing.along.gather_along(input._array, index._array, dim)
+    except IndexError:  # the sentence comes from the operation
+        return None
+    return None if made is None else wrap(made)
+
+
 @public(methods="=", out="apart: same")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements by index: `out[i][j] = input[index[i][j]][j]` for dim 0, and likewise for
@@ -105,6 +120,9 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
         if number >= 0 and input._array.ndim == index._array.ndim == 2:
             # Along one of two dimensions the index is not longer in the other: the everyday call.
             if index._array.shape[1 - number] <= input._array.shape[1 - number]:
+                few = _of_few(input, index, number)
+                if few is not None:
+                    return few
                 return gather_op.call(input, index, dim=number)
     dim, index = index_of(require_tensor(input, "gather"), dim, index, "gather")
     a, b = input._array.shape, index._array.shape

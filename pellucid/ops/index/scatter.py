@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from ... import shapes
+from ... import config, shapes
 from ...arrays.formulas import numbered
+from ...arrays.native import kernels, native_code_runs
 from ...arrays.scatter import FEW, KERNEL_SIZE, add_rows, few_places, scatter_along
 from ...core import tracing
 from ...core.bind import wrap
@@ -21,7 +22,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .._numbers import number_array
-from .._rules import require_tensor
+from .._rules import is_direct, is_plain, require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ._bounds import bounded, index_of, inside, places, vectors
@@ -234,6 +235,31 @@ def _scatter_arguments(
     return scatter_reduce_op, (index, source), {"dim": dim, "reduce": "prod", "include_self": True}
 
 
+def _of_few(input: Any, dim: Any, index: Any, src: Any, add: bool) -> Tensor | None:
+    """`scatter` or `scatter_add` of few numbers of one shape, none of which wants a gradient; None for
+    other calls.
+    """
+    if not (is_direct(input) and is_direct(src) and is_plain(index) and type(dim) is int):
+        return None
+    a, places, b = input._array, index._array, src._array
+    if (
+        not 0 < places.size <= FEW
+        or not -a.ndim <= dim < a.ndim
+        or not a.flags.c_contiguous
+        or not config.kernels
+        or not native_code_runs()
+    ):
+        return None
+    if not a.shape == places.shape == b.shape:
+        return None
+    out = a.copy()
+    try:
+        done = kernels.indexing.along.scatter_along(out, places, b, add, dim % a.ndim)
+    except IndexError:  # the sentence comes from the operation
+        return None
+    return wrap(out) if done else None
+
+
 @public(methods="=", out="apart: same")
 def scatter(
     input: Tensor,
@@ -265,6 +291,8 @@ def scatter(
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([1.0, 2.0]))
     tensor([2., 0., 1.])
     """
+    if reduce is None and (few := _of_few(input, dim, index, src, False)) is not None:
+        return few
     op, others, params = _scatter_arguments(
         require_tensor(input, "scatter"), dim, index, src, value=value, reduce=reduce
     )
@@ -329,7 +357,12 @@ def _prepare_scatter_add(
     }
 
 
-both_forms("scatter_add", scatter_add_op, _prepare_scatter_add)
+both_forms(
+    "scatter_add",
+    scatter_add_op,
+    _prepare_scatter_add,
+    few=lambda *given: _of_few(*given, True) if len(given) == 4 else None,
+)
 
 
 # ---- scatter_reduce --------------------------------------------------------------------------

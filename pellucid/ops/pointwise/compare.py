@@ -22,7 +22,7 @@ from ...errors import DtypeError, UnsupportedError, warn_once
 from ...ir.formula import Formula, word
 from ...shapes import broadcast_shapes
 from .._numbers import scalar_array
-from .._rules import mismatch, require_tensor
+from .._rules import is_plain, mismatch, require_tensor
 from .._samples import REAL, Sample, draw
 from ._unary import binary, unary
 
@@ -90,6 +90,8 @@ def equal(input: Tensor, other: Tensor) -> bool:
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
     True
     """
+    if is_plain(input) and is_plain(other):
+        return _alike(input._array, other._array)
     a = require_tensor(input, "equal")._array
     b = require_tensor(other, "equal", "other", 2)._array
     if input.is_meta or other.is_meta:
@@ -101,12 +103,14 @@ def equal(input: Tensor, other: Tensor) -> bool:
         )
     if tracing.tracer():  # a decision of the program
         return a.shape == b.shape and bool(eq.call(input, other).all())
-    if type(a) is np.ndarray is type(b):
-        if a.shape != b.shape:
-            return False
-        same = np.equal(a, b)
-        return 0 not in same.tobytes() if same.size < 4096 else bool(same.all())
-    return bool(np.array_equal(a, b))
+    return _alike(a, b) if type(a) is np.ndarray is type(b) else bool(np.array_equal(a, b))
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.shape != b.shape:
+        return False
+    same = np.equal(a, b)
+    return 0 not in same.tobytes() if same.size < 4096 else bool(same.all())
 
 
 # ---- logic ------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import numpy as np
 
 from ... import dtypes
 from ...arrays.meta import MetaArray
+from ...arrays.native import REAL
 from ...core import tracing
-from ...core.bind import common_dtype
+from ...core.bind import common_dtype, wrap
 from ...core.public import public
 from ...core.tensor import Tensor, make_tensor
 from ...errors import (
@@ -27,7 +28,7 @@ from ...errors import (
 from ...kernels.ordering import search
 from .. import return_types
 from .._numbers import fitting
-from .._rules import require_tensor
+from .._rules import is_plain, require_tensor
 from ..pointwise.basic import underivable
 
 
@@ -178,6 +179,9 @@ def searchsorted(
     return _found(ordered, values, _right(right, side), out_int32, common)
 
 
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
+
+
 def _found(ordered: Any, values: Any, right: bool, out_int32: bool, common: Any) -> Tensor:
     """The places of values among boundaries; where one is without data, so are they."""
     kind = np.int32 if out_int32 else np.int64
@@ -218,6 +222,16 @@ def bucketize(
     >>> torch.bucketize(torch.tensor([0, 4]), torch.tensor([1, 3, 5]))
     tensor([0, 2])
     """
+    if is_plain(input) and is_plain(boundaries):  # the everyday call
+        values, edges, kind = input._array, boundaries._array, boundaries._array.dtype
+        if (
+            kind in REAL
+            and values.dtype is kind
+            and edges.ndim == 1
+            and edges.flags.c_contiguous
+            and values.flags.c_contiguous
+        ):
+            return wrap(_places(edges, values, bool(right), _INT32 if out_int32 else _INT64, kind))
     edges = require_tensor(boundaries, "bucketize", "boundaries", 2)._array
     if edges.ndim != 1:
         raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
@@ -379,7 +393,8 @@ def _bars(x: Any, bins: int, low: float, high: float) -> Any:
         place = ((flat - kind(low)) * kind(bins) / (kind(high) - kind(low))).astype(np.int64)
     else:
         place = ((flat.astype(np.float64) - low) * bins / (high - low)).astype(np.int64)
-    return np.bincount(np.clip(place, 0, bins - 1), minlength=bins).astype(x.dtype)
+    place = np.minimum(np.maximum(place, 0), bins - 1)
+    return np.bincount(place, minlength=bins).astype(x.dtype)
 
 
 _histogram = return_types.make("histogram", "hist bin_edges")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from numpy import ndarray
@@ -15,6 +16,16 @@ from ...core.tensor import Tensor
 from .._rules import checked_tensors, keyword, require_tensor
 from ..pointwise.basic import expand as expand_op
 from ._sizes import legacy_type, sizes_of
+
+
+@lru_cache(1024)
+def _sizes(own: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The sizes with those of the tensor in the place of -1; None where it has none there."""
+    before = len(wanted) - len(own)  # new dimensions have no size to keep
+    if before >= 0 and -1 in wanted:
+        kept = (-1,) * before + own
+        wanted = tuple([k if n == -1 else n for n, k in zip(wanted, kept, strict=True)])
+    return None if -1 in wanted else wanted
 
 
 @method()
@@ -38,16 +49,13 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
     if type(self) is Tensor and not state.slow and type(self._array) is ndarray:
         a = self._array
         wanted = size[0] if len(size) == 1 and type(size[0]) in (tuple, dtypes.Size) else size
-        if -1 in wanted and len(wanted) >= a.ndim:
-            before = len(wanted) - a.ndim  # new dimensions have no size to keep
-            own = (-1,) * before + a.shape
-            wanted = tuple([kept if n == -1 else n for n, kept in zip(wanted, own)])
-        if -1 not in wanted:
-            try:
+        try:
+            wanted = _sizes(a.shape, tuple(wanted))
+            if wanted is not None:
                 made = broadcast_array(a, wanted)
-                return bind.view_result(expand_op, self, made, {"shape": made.shape})
-            except (ValueError, TypeError):
-                pass
+                return bind.view_result(expand_op, self, made, {"shape": wanted})
+        except (ValueError, TypeError):
+            pass
     a = require_tensor(self, "expand")._array
     shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
     return expand_op.call(self, shape=shape)

@@ -15,6 +15,7 @@ from ...core.public import method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, DimensionError, OperationError, type_name
+from .._few import Few
 from .._rules import as_index, keyword, require_tensor
 from .._samples import cases
 from ._sizes import sizes_of
@@ -173,13 +174,32 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
     tensor([3, 2, 1])
     """
+    plain = type(dims) is tuple and {*map(type, dims)} == {int}
+    if plain and (quick := _few.made(input, dims)) is not None:
+        return quick
     ndim = require_tensor(input, "flip")._array.ndim
     if not isinstance(dims, (tuple, list)):
         raise ArgumentTypeError(
             f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type_name(dims)}"
         )
     axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
+    if plain:
+        _few.remember(input, (dims,), lambda a: _flipper(a, axes))
     return flip_op.call(input, dims=axes if ndim else ())
+
+
+_few = Few()
+
+
+def _flipper(a: np.ndarray, axes: tuple[int, ...]) -> Any:
+    """What reverses few numbers in rows."""
+    if not a.ndim or a.size > _FEW or not a.flags.c_contiguous:
+        return False
+    turned = tuple([slice(None, None, -1 if d in axes else None) for d in range(a.ndim)])
+    return lambda x: x[turned].copy()
+
+
+_FEW = 4096
 
 
 @method("flip")

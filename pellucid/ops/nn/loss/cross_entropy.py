@@ -17,12 +17,12 @@ from ....core import tracing
 from ....core.bind import wrap
 from ....core.display.packing import given
 from ....core.interpret import thread
-from ....core.modes import state
+from ....core.modes import local, state
 from ....core.primitive import PRIMITIVES, RAW, BackwardPlan, Primitive, defop
 from ....core.primitive import TENSORS as F
 from ....core.public import public
 from ....core.tape import named_type, reads_later, saved_arrays, titled, value_at
-from ....core.tensor import FAST_TYPES, Tensor
+from ....core.tensor import Tensor
 from ....core.tracing import constant
 from ....core.transforms.arranging import moved_before
 from ....core.transforms.whole import in_one_node
@@ -35,7 +35,7 @@ from ....errors import (
     UnsupportedError,
 )
 from ....shapes import normalize_dim
-from ..._rules import asked_for, full_precision, library, require_tensor, values
+from ..._rules import asked_for, full_precision, is_plain, library, require_tensor, values
 from ..._rules import constant as as_constant
 from ..._samples import Sample
 from ...index._bounds import inside
@@ -43,6 +43,7 @@ from ..linear import linear
 from ._reduction import REDUCTIONS, get_reduction
 
 _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
+_FEW = 4096  # labels
 _KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code is for
 
 
@@ -130,9 +131,9 @@ def _nll_title(shape: tuple[int, ...]) -> str:
 def _of_few(xp: Any, x: Any, target: Any, *, reduction: str) -> Any:
     losses = widened(x[positions(target.size, 1, 0), target])
     if reduction != "none":
-        losses = (xp.mean if reduction == "mean" else xp.sum)(losses)
-    losses = -losses
-    return narrowed(np.asarray(losses), x.dtype) if x.dtype in HALVES else losses
+        losses = np.asarray((xp.mean if reduction == "mean" else xp.sum)(losses))
+    losses = np.negative(losses, losses)
+    return losses if losses.dtype == x.dtype else narrowed(losses, x.dtype)
 
 
 def _few_grad(F: Any, g: Any, target: Any, input_shape: Any, reduction: str) -> Any:
@@ -203,6 +204,20 @@ def nll_loss(
     tensor(0.3000)
     """
     reduction = get_reduction(size_average, reduce, reduction)
+    if weight is None and is_plain(input) and is_plain(target):  # the everyday call
+        x, t = input._array, target._array
+        if (
+            x.ndim == 2
+            and t.shape == x.shape[:1]
+            and 0 < t.size <= _FEW
+            and t.dtype is _INT64
+            and (x.dtype in _KERNELS or x.dtype in HALVES)
+            and inside(t, x.shape[1])
+            and (not 0 <= ignore_index < x.shape[1] or not (t == ignore_index).any())
+        ):
+            if input._rg and local.grad:
+                return few_labels_op.call(input, wrap(t.copy()), reduction=reduction)
+            return wrap(_of_few(numpy_cpu, x, t, reduction=reduction))
     x, t = (
         require_tensor(input, "nll_loss_nd")._array,
         require_tensor(target, "nll_loss_nd", "target", 2)._array,
@@ -228,12 +243,6 @@ def nll_loss(
         x, t = input._array, target._array
     if x.ndim == 1:
         t = t.reshape(())
-    few = weight is None and x.ndim == 2 and 0 < t.size <= 4096 and t.dtype is _INT64
-    few = few and (x.dtype in _KERNELS or x.dtype in HALVES)
-    few = few and type(input) in FAST_TYPES and not state.slow and type(x) is np.ndarray is type(t)
-    all_count = known and not 0 <= ignore_index < classes
-    if few and (all_count or not (t == ignore_index).any()):
-        return few_labels_op.call(input, wrap(t.copy() if input._rg else t), reduction=reduction)
     with given(total_weight=_total_weight(t, weight, ignore_index, x.dtype, reduction)):
         loss: Tensor = in_one_node(
             _nll_title(x.shape),
