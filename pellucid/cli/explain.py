@@ -640,7 +640,10 @@ def _health(finished: _Finished, options: Any) -> Explanation:
         for name, value in modules:
             loose = not_held(value, name, [o for _, o in optimizers], _notes())
             found += [(name, loose)] if loose is not None else []
-    elif optimizers and all(trains_others(o, _notes()) for _, o in optimizers):
+    elif optimizers and (
+        all(trains_others(o, _notes()) for _, o in optimizers)
+        or all(e.cause == "none" for n, e in found if n in dict(modules))
+    ):
         # What gets the gradients is not what is updated: the rest follows from that.
         for name, value in modules:
             loose = not_held(value, name, [o for _, o in optimizers], _notes())

@@ -38,7 +38,7 @@ from .capture.objects import (
 from .capture.side_effects import Growing, Replaced
 from .capture.structure import flatten, masked, numbers_in
 from .report import logs
-from .run.admission import OTHER_TENSORS, differing, signature
+from .run.admission import OTHER_TENSORS, signature, told
 from .run.call import TraceOutcome
 from .run.memory import Arena
 from .run.tracing import trace_call
@@ -358,10 +358,9 @@ class CompiledFunction:
     def _trace(
         self, args: Any, kwargs: Any, structure: Any, tensors: list[Tensor], reason: str | None
     ) -> Any:
-        if reason is OTHER_TENSORS and (
-            told := differing(signature(tensors), self.versions[0].admission.signature)
-        ):
-            reason = f"{reason}: {told}"
+        if reason is not None:
+            others = [version.admission for version in self.versions]
+            reason = told(reason, structure, tensors, others, self.function)
         skeleton = masked(structure, None)
         # which a watched number would answer otherwise
         if any(version.admission.asks_types for version in self.versions):

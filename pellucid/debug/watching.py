@@ -12,6 +12,7 @@ import gc
 import hashlib
 import sys
 import weakref
+from collections import deque
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -85,6 +86,8 @@ class Watch(Steps):
         self._data: dict[int, weakref.ref[Tensor]] = {}
         # bool masks as numbers, by id of array
         self.masks: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # where they were compared
+        self.mask_sites: dict[int, source.Site | None] = {}
         # steps of optimizers by id, and those with a rate of zero
         self.steps_of: dict[int, tuple[int, int]] = {}
         self._optimizers: list[Any] = []
@@ -94,8 +97,10 @@ class Watch(Steps):
         # when a step with a rate of zero was made
         self.returns: dict[CodeType, source.Site] = {}
         self.returns_idle: dict[CodeType, source.Site] = {}
+        # differences and quotients of equal values: the numbers of both, and where
+        self.alike: deque[tuple[int, int, source.Site | None]] = deque(maxlen=256)
         self.finite = FiniteNotes(4096)
-        self.gradients = BackwardNotes(self._about, self.masks, self.returns)
+        self.gradients = BackwardNotes(self._about, self.masks, self.mask_sites, self.returns)
         self.active = False
 
     # ---- switching ---------------------------------------------------------------------------
@@ -218,6 +223,10 @@ class Watch(Steps):
             self._not_finite(op, inputs, params, made)
         if op.name == "cast" and inputs[0]._array.dtype.kind == "b":
             self.masks[id(made[0]._array)] = made[0]._array
+            mask = self.history(inputs[0])
+            if len(self.mask_sites) >= 4096:
+                del self.mask_sites[next(iter(self.mask_sites))]
+            self.mask_sites[id(made[0]._array)] = source.capture(3) if mask is None else mask.site
         if not sources:
             data = next(
                 (h for x in inputs if isinstance(x, Tensor) and (h := self.history(x))), None
@@ -227,6 +236,8 @@ class Watch(Steps):
                     self._made[self.token(t)] = Made.of(t, source.capture(3), data)
             return
         needs = any(isinstance(x, Tensor) and x._rg for x in inputs)
+        if op.name in ("sub", "div") and len(sources) == 2 and _alike(*inputs[:2]):
+            self.alike.append((sources[0], sources[1], source.capture(3)))
         for t in made:
             if not isinstance(t, Tensor):
                 continue
@@ -455,6 +466,15 @@ class Watch(Steps):
         if not value or self.known(tensor) is not None:
             self._about(tensor)["requires_grad"] = (value, source.capture(3))
 
+    def switched_off(self) -> source.Line | None:
+        """The last line that switched the gradient of a leaf off, if no living leaf has one."""
+        living = [(t, n) for ref, n in self._tokens.values() if (t := ref()) is not None]
+        if any(t._rg for t, _ in living):
+            return None
+        switched = (self._facts.get(n, {}).get("requires_grad") for _, n in living)
+        sites = [site for on, site in filter(None, switched) if not on]
+        return source.describe(sites[-1]) if sites else None
+
     def zero_grad(self, tensors: list[Tensor], set_to_none: bool) -> None:
         site = source.capture(3)
         for p in tensors:
@@ -527,6 +547,16 @@ class Watch(Steps):
         number = self._returned(t) if self.known(t) is None else self.known(t)
         return None if number is None else self.cut_before(number)
 
+    def difference_of_equals(self, t: Tensor) -> source.Site | None:
+        """Where two values were subtracted, or divided, that both come from a leaf and are equal."""
+        number = self.known(t)
+        if number is None:
+            return None
+        for a, b, site in reversed(self.alike):
+            if all(self.way(number, {x}) is not None for x in (a, b)):
+                return site
+        return None
+
     def left_as(self, value: Any) -> NotedStep | None:
         """Where a Python number or a NumPy array left the graph, when it is still what it was then."""
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
@@ -562,6 +592,12 @@ def _telling(array: Any) -> bool:
     if type(array) is not np.ndarray or array.dtype.kind != "f" or not 1 < array.size <= _DIGESTED:
         return False
     return bool(array.min() != array.max())
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two values that need gradients agree exactly."""
+    both = isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b and a._rg and b._rg
+    return both and a.shape == b.shape and bool(np.array_equal(a._array, b._array))
 
 
 def _written_down(x: float) -> bool:

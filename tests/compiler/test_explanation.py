@@ -230,9 +230,9 @@ def test_what_was_traced_again_names_the_tensors_that_are_others():
     compiled(torch.ones(3, 2).t(), torch.ones(3, dtype=torch.float64, requires_grad=True))
     told = compiled.history
     assert told[1].endswith(
-        ": tensor 0 is float32 [2, 3], was float32 [4, 3], tensor 1 is float64 [3], was float32 [3]"
+        ": x is float32 [2, 3], was float32 [4, 3], y is float64 [3], was float32 [3]"
     )
-    assert told[2].endswith(": tensor 0 differs in strides, tensor 1 differs in requires_grad")
+    assert told[2].endswith(": x differs in strides, y differs in requires_grad")
     text = compiled.explain().text
     assert (
         "3 traced versions" in text
@@ -284,3 +284,25 @@ def test_an_item_leaves_only_what_it_stores():
     item.stored.clear()
     with pytest.raises(VerificationError, match="the output %. is never made"):
         program.verify()
+
+
+def test_what_was_traced_again_names_the_other_arguments_and_their_values():
+    def step(x, rate, mode="sum", *more, **options):
+        return (x[0] if isinstance(x, list) else x) * (rate or 1)
+
+    compiled, x = torch.compile(step), torch.ones(3)
+    compiled(x, 1.0)
+    compiled(x, 2.0, "mean")
+    compiled(x, None, sizes=[1, 2])
+    compiled([x], 2.0)
+    told = [entry.partition(": ")[2] for entry in compiled.history]
+    assert told[1:] == [
+        "rate is 2.0, was 1.0, mode is 'mean', was not there",
+        "rate is None, was 2.0, sizes[0] is 1, was not there, sizes[1] is 2, was not there",
+        "x[0] is a tensor, was not there, rate is 2.0, was None, x is not there, was a tensor",
+    ]
+    layer = torch.compile(torch.nn.Linear(3, 2))
+    for size in (2, 4):
+        layer(torch.ones(size, 3))
+    text = torch.explain(layer, "compiled").text
+    assert text.endswith(": input is float32 [4, 3], was float32 [2, 3]")

@@ -1747,8 +1747,8 @@ case(
     """
 emb = nn.Embedding(5, 3)
 tokens = torch.tensor([[1, 2]])
-mask = (tokens == 0).float()
-loss = (emb(tokens).sum(-1) * mask).sum()  # here
+mask = (tokens == 0).float()  # here
+loss = (emb(tokens).sum(-1) * mask).sum()
 loss.backward()
 """,
 )
@@ -2446,9 +2446,9 @@ case(
     """
 q, emb = nn.Linear(3, 3), torch.randn(2, 4, 3)
 lengths = torch.tensor([0, 0])
-mask = (torch.arange(4)[None] < lengths[:, None]).unsqueeze(-1).float()
+mask = (torch.arange(4)[None] < lengths[:, None]).unsqueeze(-1).float()  # here
 h = q(emb)
-pooled = (h * mask).sum(1)  # here
+pooled = (h * mask).sum(1)
 pooled.sum().backward()
 """,
     name="lengths",
@@ -3183,4 +3183,184 @@ for x, y in DataLoader(rows, batch_size=4, collate_fn=collate):
     loss = F.cross_entropy(model(x), y)
 """,
     name="labels as real numbers",
+)
+
+
+# ---- the line that a person would change: states, rates, names, initial values -------------------
+case(
+    "graph-freed",
+    None,
+    """
+cell, head = nn.LSTM(3, 4), nn.Linear(4, 1)
+def cut_off(state):
+    h, c = state
+    return h.detach(), c  # here
+state = torch.zeros(1, 2, 4), torch.zeros(1, 2, 4)
+for _ in range(3):
+    state = cut_off(state)
+    out, state = cell(torch.randn(5, 2, 3), state)
+    head(out).sum().backward()
+""",
+    "one of two states is detached",
+)
+case(
+    "cancels",
+    "policy.weight.grad",
+    """
+policy = nn.Linear(3, 2)
+x, action = torch.randn(8, 3), torch.arange(8) % 2
+def log_prob():
+    return F.log_softmax(policy(x), 1).gather(1, action[:, None])
+old = log_prob()
+new = log_prob()
+ratio = torch.exp(new - old)  # here
+(ratio * 2).mean().backward()
+""",
+    "a ratio of two equal probabilities",
+)
+case(
+    "rate-zero",
+    "",
+    """
+def build():
+    net = nn.Linear(3, 1)
+    return net, torch.optim.SGD(net.parameters(), lr=0.1)
+def train(steps):
+    for _ in range(steps):
+        model(torch.ones(2, 3)).sum().backward()
+        optimizer.step()
+model, optimizer = build()
+schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, 2)
+train(1), schedule.step(), train(1), schedule.step()
+kept = optimizer.state_dict()
+model, optimizer = build()
+optimizer.load_state_dict(kept)  # here
+train(4)
+""",
+    "a resumed optimizer",
+)
+case(
+    "not-requires-grad",
+    None,
+    """
+class Teacher:
+    def __init__(self, student):
+        self.student = student
+        self.teacher = student  # here
+        for p in self.teacher.parameters():
+            p.requires_grad_(False)
+method = Teacher(nn.Linear(3, 2))
+target = method.teacher(torch.ones(4, 3)).detach()
+F.mse_loss(method.student(torch.zeros(4, 3)), target).backward()
+""",
+    "a teacher that is the student",
+)
+case(
+    "shape-error",
+    None,
+    """
+class Block(nn.Module):
+    def __init__(self, before, after, stride=1):
+        super().__init__()
+        self.conv = nn.Conv2d(before, after, 3, stride, padding=1)
+        self.skip = nn.Identity()
+        if stride != 1:  # here
+            self.skip = nn.Conv2d(before, after, 1, stride)
+    def forward(self, x):
+        out = self.conv(x)
+        return F.relu(out + self.skip(x))
+nn.Sequential(Block(4, 4), Block(4, 8))(torch.ones(1, 4, 6, 6))
+""",
+    "a way round that does nothing",
+)
+case(
+    "dtype-error",
+    None,
+    """
+def collate(rows):
+    out = torch.zeros(len(rows), max(map(len, rows)))  # here
+    for k, row in enumerate(rows):
+        out[k, : len(row)] = torch.tensor(row)
+    return out
+embed = nn.Embedding(9, 2)
+embed(collate([[1, 2], [3]])).sum().backward()
+""",
+    "indices put into a tensor of real numbers",
+)
+case(
+    "not-in-optimizer",
+    "",
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)  # here
+model.head = nn.Linear(2, 1)
+F.mse_loss(model(x), y).backward()
+optimizer.step()
+""",
+    "a layer replaced afterwards",
+)
+case(
+    "dead-relu",
+    "model[0].weight.grad",
+    """
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+for p in model[0].parameters():
+    nn.init.uniform_(p, -0.2, 0.0)  # here
+model(torch.rand(16, 4)).sum().backward()
+""",
+    "weights below zero",
+)
+case(
+    "no-step",
+    "",
+    NET
+    + """
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(3):
+    F.mse_loss(model(x), y).backward()
+    if (i + 1) % 8 == 0:  # here
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+    "a condition that is never true",
+)
+case(
+    "shape-error",
+    None,
+    """
+class Positions(nn.Module):
+    def __init__(self, length=4):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(length, 2))  # here
+    def forward(self, x):
+        return x + self.table[: x.size(1)]
+Positions()(torch.ones(2, 6, 2))
+""",
+    "a table that is too short",
+)
+case(
+    "exploded",
+    "w.grad",
+    """
+w, x = torch.full((4,), 7.0, requires_grad=True), torch.ones(4)
+for _ in range(3):
+    x = x * torch.exp(w + 1)  # here
+x.pow(2).mean().backward()
+""",
+    "values that had grown where exp was taken",
+)
+case(
+    "graph-break",
+    "step --question compiled",
+    """
+w = torch.ones(3, requires_grad=True)
+@torch.compile
+def step(x):
+    y = (w * x).sum()
+    print(y.item())  # here
+    return y * 2
+for _ in range(2):
+    step(torch.ones(3))
+""",
+    "a printed value",
 )

@@ -90,6 +90,7 @@ def test_every_cause_has_three_programs():
         "not-in-optimizer",
         "rate-zero",
         "retraced",
+        "graph-break",
     }
     causes = [cause for cause, _, _ in CASES.values()]
     assert {

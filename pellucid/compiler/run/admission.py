@@ -6,7 +6,7 @@ everything and names the difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,11 @@ from ...core.modes import local
 from ...core.tensor import Tensor, version_of
 from ...dtypes import get_default_dtype
 from ..capture.guards import Guard, hooks_in
-from ..capture.structure import flatten, masked, numbers_in
+from ..capture.structure import fields_of, flatten, masked, numbers_in
 from ..trace.arrays import memory_of, owner
 from .sharing import Sharing
 
+OTHER_ARGUMENTS = "an argument has another value or structure"
 OTHER_TENSORS = "a tensor argument has another shape, dtype, layout or requires_grad"
 
 
@@ -103,7 +104,7 @@ class Admission:
         None when the version serves this call.
         """
         if (masked(structure, self.lift) if self.lift else structure) != self.structure:
-            return "other arguments"
+            return OTHER_ARGUMENTS
         if self.checked and self.fits(tuple(tensors)):
             return None
         if self.places:
@@ -280,13 +281,75 @@ def same_place(t: Tensor, other: Tensor) -> bool:
     return version_of(t) is version_of(other)
 
 
-def differing(now: tuple[Any, ...], before: tuple[Any, ...]) -> str:
+def told(reason: str, structure: Any, tensors: list[Tensor], others: Any, function: Any) -> str:
+    """A reason of `why_not`, with the arguments by which a call differs from one that is served:
+    their names, what they are, and what they were.
+    """
+    found = ""
+    if reason is OTHER_TENSORS:
+        names = {leaf[1]: path for path, leaf in named(structure, function) if leaf[0] == "tensor"}
+        found = differing(signature(tensors), others[0].signature, names)
+    if not found and reason in (OTHER_TENSORS, OTHER_ARGUMENTS):
+        pairs = ((masked(structure, other.lift), other.structure) for other in others)
+        now, before = next((pair for pair in pairs if pair[0] != pair[1]), (structure, structure))
+        one, two = dict(named(now, function)), dict(named(before, function))
+        shown = [
+            f"{path} is {_shown(one.get(path))}, was {_shown(two.get(path))}"
+            for path in dict.fromkeys([*one, *two])
+            if one.get(path) != two.get(path)
+        ]
+        found = ", ".join(shown[:3]) or "another kind of container"
+    return f"{reason}: {found}" if found else reason
+
+
+def named(structure: Any, function: Any) -> Iterator[tuple[str, Any]]:
+    """The arguments, and what containers among them hold, as `flatten` describes them, by name."""
+    owner = getattr(function, "__self__", function)
+    if getattr(function, "__name__", "__call__") == "__call__":  # of a module
+        function = getattr(owner, "forward", function)
+    code = getattr(function, "__code__", None)
+    names = [] if code is None else [*code.co_varnames[: code.co_argcount]]
+    names = names[1:] if hasattr(function, "__self__") else names
+    for k, part in enumerate(structure[1][1:]):
+        yield from _leaves(names[k] if k < len(names) else f"argument {k}", part)
+    for name, part in structure[2][1:]:
+        yield from _leaves(name, part)
+
+
+def _leaves(path: str, part: Any) -> Iterator[tuple[str, Any]]:
+    kind, inner = part[0], part[1:]
+    if kind == "list" or isinstance(kind, type) and issubclass(kind, tuple):
+        for k, p in enumerate(inner):
+            yield from _leaves(f"{path}[{k}]", p)
+    elif isinstance(kind, type) and issubclass(kind, dict):
+        for key, p in inner:
+            yield from _leaves(f"{path}[{key!r}]", p)
+    elif isinstance(kind, type) and fields_of(kind) is not None:
+        for key, p in inner:
+            yield from _leaves(f"{path}.{key}", p)
+    else:
+        yield path, part
+
+
+def _shown(leaf: Any) -> str:
+    if leaf is None:
+        return "not there"
+    kind, value = leaf[0], leaf[-1]
+    if kind in ("tensor", "number", "again"):
+        return "a tensor" if kind != "again" else "a tensor that is another argument, too"
+    if isinstance(kind, type) and len(leaf) == 2:
+        return f"{value if kind is float else repr(value):.40}"
+    return f"another {kind.__name__ if isinstance(kind, type) else kind}"
+
+
+def differing(now: tuple[Any, ...], before: tuple[Any, ...], names: dict[int, str]) -> str:
     """Which tensor arguments are others, by their signatures, in words."""
     told = []
     for k, (one, other) in enumerate(zip(now, before, strict=False)):
+        name = names.get(k, f"tensor {k}")
         shown = [f"{s[2]} {list(s[1])}" for s in (one, other)]
         if shown[0] != shown[1]:
-            told.append(f"tensor {k} is {shown[0]}, was {shown[1]}")
+            told.append(f"{name} is {shown[0]}, was {shown[1]}")
         elif one != other:
             what = (
                 "requires_grad"
@@ -295,7 +358,7 @@ def differing(now: tuple[Any, ...], before: tuple[Any, ...]) -> str:
                 if one[3] != other[3]
                 else "kind"
             )
-            told.append(f"tensor {k} differs in {what}")
+            told.append(f"{name} differs in {what}")
     return ", ".join(told[:3])
 
 

@@ -38,13 +38,14 @@ class Fault(NamedTuple):
 
 class Factor(NamedTuple):
     """By how much one operation scaled a gradient; `operand` says which large value it was
-    multiplied by, `computed` if that had grown in the forward pass."""
+    multiplied by, `computed` if that had grown in the forward pass, `begun` where."""
 
     factor: float
     name: str
     site: source.Site | None
     operand: str = ""
     computed: bool = False
+    begun: source.Site | None = None
 
     def __str__(self) -> str:
         line = source.describe(self.site)
@@ -91,15 +92,18 @@ class BackwardNotes:
         self,
         about: Callable[[Tensor], dict[str, Any]],
         masks: Any,
+        mask_sites: Mapping[int, source.Site | None],
         returns: Mapping[CodeType, source.Site],
     ) -> None:
         self._about, self._masks, self._returns = about, masks, returns
+        self._mask_sites = mask_sites
         self._arrived: dict[int, _Arrived] = {}
         self.bad: Fault | None = None  # the first derivative of all that was not finite
         self._bad_now: Fault | None = None
         self._bad_root: Fault | None = None
         self.site: source.Site | None = None
         self.largest = 0.0  # the largest gradient that a leaf got in the last call
+        self._walks = 0  # through what a large value was computed from
         self.keeps = False  # keep what arrived at leaves after the call, for who asks `arrived`
 
     def start(self, site: source.Site | None, bad_root: Fault | None) -> None:
@@ -107,6 +111,7 @@ class BackwardNotes:
         self._arrived.clear()
         self.site, self._bad_root, self._bad_now = site, bad_root, None
         self.largest = 0.0
+        self._walks = 0
 
     def end(self) -> None:
         """The call is over: nothing of its graph is held any longer."""
@@ -189,6 +194,11 @@ class BackwardNotes:
         cause, detail = zero_cause(node, k, g, gi, self._masks, exact)
         if cause is None:
             return None
+        if cause == "masked":
+            for value in node.saved or ():
+                if self._masks.get(id(value)) is value is not None and not value.any():
+                    made = self._mask_sites.get(id(value)) or node.source
+                    return Fault(cause, node.name(), made, detail, module_of(node))
         leaf = _begun_so(node, cause, k)
         held = None if leaf is None else weakref.ref(leaf)
         return Fault(cause, node.name(), node.source, detail, module_of(node), held)
@@ -238,6 +248,9 @@ class BackwardNotes:
         here = Factor(
             factor, node.name(), node.source, *_large_operand(node, k) if factor >= _LARGE else ()
         )
+        if here.computed and factor > growth.largest.factor and self._walks < 16:
+            self._walks += 1
+            here = here._replace(begun=_began_to_grow(node))
         growth = growth._replace(last=after, up=growth.up + (factor > 1))
         if factor < 1 and not spreads:
             flat = "saturates" in node.op.traits and not _is_relu(node)
@@ -289,8 +302,11 @@ def _large_operand(node: Node, k: int) -> tuple[str, bool]:
     """The value by which a node multiplied a gradient, when it is large, and whether it was
     computed (data and leaves are not).
     """
+    own = node.op.name in ("pow", "square")
     for (kind, i), value in zip(node.plan.entries, node.saved or (), strict=False):
-        if kind == "in" and i != k and type(value) is np.ndarray and largest_of(value) >= _LARGE:
+        if kind != "in" or i == k and not own:
+            continue
+        if type(value) is np.ndarray and largest_of(value) >= _LARGE:
             computed = isinstance(node.inputs[i], (Node, OutputSlot))
             argument = node.op.args[i] if i < len(node.op.args) else f"argument {i}"
             return (
@@ -298,6 +314,28 @@ def _large_operand(node: Node, k: int) -> tuple[str, bool]:
                 computed,
             )
     return "", False
+
+
+def _began_to_grow(node: Node) -> source.Site | None:
+    """The operation before a node whose result is larger than its inputs by the greatest factor."""
+    nodes = [n for n in walk([node]) if isinstance(n, Node)]
+    size: dict[int, float] = {}
+    for n in nodes:
+        for (kind, i), value in zip(n.plan.entries, n.saved or (), strict=False):
+            if kind == "out" and type(value) is np.ndarray:
+                size[id(n)] = largest_of(value)
+            elif kind == "in" and type(value) is np.ndarray and i < len(n.inputs):
+                edge = n.inputs[i]
+                maker = edge.node if type(edge) is OutputSlot else edge
+                if maker is not None:
+                    size[id(maker)] = largest_of(value)
+    found, most = None, 1.0
+    for n in nodes:
+        before = [size.get(id(e.node if type(e) is OutputSlot else e), 0.0) for e in n.inputs]
+        grown = size.get(id(n), 0.0) / max(1.0, *before, 1.0)
+        if n is not node and grown > most:
+            found, most = n.source, grown
+    return found
 
 
 def module_of(node: Node) -> str | None:
@@ -485,6 +523,9 @@ def _begun_so(node: Node, cause: str, k: int) -> Tensor | None:
         bias = [t for t in leaves if t._array.ndim == 1 and t._array.size and t._array.max() < _LOW]
         if bias:
             return bias[-1]
+        low = [t for t in leaves if t._array.ndim > 1 and t._array.size and t._array.max() <= 0]
+        if low:
+            return low[-1]
         before = next((e for e in before.inputs if e is not None), None)
     return None
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from ...api.messages.written import text_at
 from ...api.messages.written import tree as source_of
 from ...api.messages.written import walk as walk_source
@@ -50,13 +52,20 @@ def to_change(
     if collating:
         return _item_of(_dataset(inner), notes)
     kind = known.kind.name
-    if kind == "DtypeError" and notes is not None:
+    if (kind == "DtypeError" or of_dtypes(sentence)) and notes is not None:
         return _origin_of_dtype(inner, notes, frames)
     if kind == "IndexOutOfRangeError" and notes is not None:
         return _origin_of_index(inner, notes, frames)
     if kind in ("ShapeError", "ShapeValueError", "OperationError"):
-        return _unfitting_layer(inner, notes, kind == "OperationError")
+        way_round = _way_round(frames) if _layer(inner) is None else None
+        way_round = way_round or _short_buffer(inner, frames)
+        return way_round or _unfitting_layer(inner, notes, kind == "OperationError")
     return None
+
+
+def of_dtypes(sentence: str) -> bool:
+    """Whether the words of an error say that a dtype does not fit."""
+    return "to have one of the following scalar types" in sentence
 
 
 def _inside(frames: list[TracebackType]) -> list[TracebackType]:
@@ -89,6 +98,52 @@ def _layer(inner: list[TracebackType]) -> Any:
 def _own(module: Any) -> list[Tensor]:
     held = [*module._parameters.values(), *module._buffers.values()]
     return [t for t in held if t is not None]
+
+
+def _way_round(frames: list[TracebackType]) -> Line | None:
+    """Of a sum `x + self.skip(y)` whose way round does nothing: where it became such, or the condition
+    that decided so.
+    """
+    own = [link for link in frames if not is_library(link.tb_frame.f_code.co_filename)]
+    if not own:
+        return None
+    frame = own[-1].tb_frame
+    module = frame.f_locals.get("self")
+    line = describe((frame.f_code, own[-1].tb_lasti))
+    for name in re.findall(r"\bself\.(\w+)\(", "" if line is None else line.text):
+        part: Any = getattr(module, "_modules", {}).get(name)
+        if type(part).__name__ not in ("Identity", "Sequential") or [*part.children()]:
+            continue
+        at = assigned_in_class(type(module), name)
+        if at is None:
+            continue
+        for n in statements(scope_at(at.file, at.line)):
+            if isinstance(n, ast.If) and any(
+                ast.unparse(t) == f"self.{name}"
+                for x in ast.walk(n)
+                if isinstance(x, ast.Assign)
+                for t in x.targets
+            ):
+                return line_of(at.file, n.lineno, at.function)
+        return at
+    return None
+
+
+def _short_buffer(inner: list[TracebackType], frames: list[TracebackType]) -> Line | None:
+    """Where a module got the buffer or parameter, of which a part does not fit what it is joined with."""
+    modules: list[Any] = [
+        m
+        for link in frames
+        if isinstance(getattr(m := link.tb_frame.f_locals.get("self"), "_buffers", None), dict)
+        and not is_library(link.tb_frame.f_code.co_filename)
+    ]
+    for t in _tensors(inner):
+        for module in modules:
+            for name, own in {**module._buffers, **module._parameters}.items():
+                arrays = [t._array, None if own is None else own._array]
+                if all(type(a) is np.ndarray for a in arrays) and np.may_share_memory(*arrays):
+                    return assigned_in_class(type(module), name)
+    return None
 
 
 def _made_at(module: Any, notes: Watch | None) -> Line | None:
@@ -380,7 +435,7 @@ def carried_over(
     old = {id(e) for _, e in joints}
     own = [f.tb_frame for f in reversed(frames) if not is_library(f.tb_frame.f_code.co_filename)]
     for frame in own:
-        found = _state(frame, reached)
+        found = _state(frame, reached, old)
         if found is not None:
             return found
     first = min(joints, key=lambda joint: joint[0].seq)[0].line
@@ -448,8 +503,16 @@ def _read_by(statement: Any) -> set[str]:
     )
 
 
-def _state(frame: FrameType, reached: set[int]) -> tuple[Line, str] | None:
-    """The statement of a running function that computes a value of the graph from itself."""
+def _state(frame: FrameType, reached: set[int], old: set[int]) -> tuple[Line, str] | None:
+    """The statement of a running function that computes a value of the graph, or of one that goes
+    on from the freed one, from itself; if that calls a function which detaches a part, the line there.
+    """
+
+    def carries(t: Tensor) -> bool:
+        if t._node is None:
+            return False
+        return id(t.grad_fn) in reached or any(id(n) in old for n in walk([t._node]))
+
     file = frame.f_code.co_filename
     for n in statements(scope_at(file, frame.f_lineno)):
         if not isinstance(n, (ast.Assign, ast.AugAssign)):
@@ -459,9 +522,24 @@ def _state(frame: FrameType, reached: set[int]) -> tuple[Line, str] | None:
         for name in stored & (_read_by(n) if isinstance(n, ast.Assign) else stored):
             value = frame.f_locals.get(name)
             parts = value if isinstance(value, (tuple, list)) else (value,)
-            if any(
-                isinstance(t, Tensor) and t._node is not None and id(t.grad_fn) in reached
-                for t in parts
-            ):
-                return line_of(file, n.lineno, frame.f_code.co_qualname), name
+            if any(isinstance(t, Tensor) and carries(t) for t in parts):
+                line = _detaches_part(n.value, file)
+                return line or line_of(file, n.lineno, frame.f_code.co_qualname), name
+    return None
+
+
+def _detaches_part(call: Any, file: str) -> Line | None:
+    """The line of a function of the program, called by its name, that is there to detach what it is given."""
+    called = getattr(call, "func", None)
+    word = getattr(called, "attr", getattr(called, "id", None))
+    for one in user_files(file) if isinstance(call, ast.Call) else ():
+        for f in walk_source(source_of(one) or ast.Module([], [])):
+            if isinstance(f, ast.FunctionDef) and f.name == word and word != "forward":
+                lines = [
+                    n.lineno
+                    for n in ast.walk(f)
+                    if isinstance(n, ast.Attribute) and n.attr in ("detach", "detach_", "data")
+                ]
+                if lines:
+                    return line_of(one, max(lines), f.name)
     return None

@@ -17,8 +17,9 @@ from ...errors import Facts, facts_of, full_text
 from .._names import carried
 from ..graph import shape_text
 from ..watching import Watch
-from .changes import carried_over, to_change
+from .changes import carried_over, of_dtypes, to_change
 from .missing import cut, no_gradient
+from .places import alias_at
 from .result import Explanation
 from .steps import NotedStep
 from .values import WATCH
@@ -110,7 +111,11 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
         facts.append(f"it was raised at {where}")
         where = better
     return Explanation(
-        _slug(known.kind.name), sentence, known.hint or _general_fix(known), where, facts
+        "dtype-error" if of_dtypes(sentence) else _slug(known.kind.name),
+        sentence,
+        known.hint or _general_fix(known),
+        where,
+        facts,
     )
 
 
@@ -159,10 +164,23 @@ def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> 
                 [step],
                 "backward was called on a value without a graph: what it was computed from",
             )
+        text = "backward was called on a value that, as far as recorded, does not depend on any tensor that requires a gradient"
+        if notes.started is not None:
+            text += f" (since {describe(notes.started)})"
+        off = notes.switched_off()
+        if off is not None:
+            text += f"; parameters were frozen at {off}"
+            at = alias_at(off)
+            if at is not None:
+                text += f", through a second name of the same module, given at {at}"
+                fix = "copy the module there: copy.deepcopy(...)"
+                return Explanation("not-requires-grad", text, fix, at)
+            return Explanation(
+                "not-requires-grad", text, "freeze only what should not be trained", off
+            )
         return Explanation(
             "not-requires-grad",
-            f"backward was called on a value that, as far as recorded, does not depend on any tensor that requires a gradient "
-            f"(since {describe(notes.started)})",
+            text,
             "give the parameters requires_grad=True and use them in the loss",
             where,
         )

@@ -355,6 +355,45 @@ def unfreezing(t: Tensor, frozen: Line, switched_on: set[tuple[str, int]]) -> Li
     return None
 
 
+def alias_at(frozen: Line) -> Line | None:
+    """The assignment that gave a module a second name, `self.teacher = student`, under which a line
+    freezes it; None when the name is the module's own.
+    """
+    root = tree(frozen.file)
+    nodes = list(walk(root)) if root is not None else []
+    heads = [
+        n.iter
+        for n in nodes
+        if isinstance(n, ast.For) and n.lineno <= frozen.line <= (n.end_lineno or 0)
+    ]
+    heads += [
+        n
+        for n in nodes
+        if isinstance(n, ast.Call)
+        and n.lineno == frozen.line
+        and getattr(n.func, "attr", "") == "requires_grad_"
+    ]
+    names = {
+        ast.unparse(c.func.value)
+        for head in heads
+        for c in ast.walk(head)
+        if isinstance(c, ast.Call) and isinstance(c.func, ast.Attribute)
+    }
+    given = [n for n in nodes if isinstance(n, ast.Assign) and len(n.targets) == 1]
+    for n in given:
+        if ast.unparse(n.targets[0]) not in names or not isinstance(
+            n.value, (ast.Name, ast.Attribute)
+        ):
+            continue
+        other = ast.unparse(n.value)
+        made = [m for m in given if m is not n and ast.unparse(m.targets[0]) == other]
+        if any(isinstance(m.value, ast.Call) for m in made) or any(
+            m is not n and ast.unparse(m.value) == other for m in given
+        ):
+            return line_of(frozen.file, n.lineno, frozen.function)
+    return None
+
+
 def assigned_in_class(kind: type, attribute: str) -> Line | None:
     """The statement of a class of the user's that assigns `self.<attribute>`, or registers it by
     its name.

@@ -28,6 +28,14 @@ def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation 
     files = _files(got, notes)
     if not steps:
         where = _uncalled(files) or describe(notes.about(got[-1])["accumulated"])
+        missed = _never_reached(files)
+        if missed is not None:
+            return Explanation(
+                "no-step",
+                f"the parameters of {name} have gradients, but {name}.step() was never called: this condition was never true",
+                "make it true often enough, and step once more after the loop",
+                missed,
+            )
         return Explanation(
             "no-step",
             f"the parameters of {name} have gradients, but {name}.step() was never called: they stand still",
@@ -93,6 +101,26 @@ def _uncalled(files: Iterable[str]) -> Line | None:
     )
 
 
+def _never_reached(files: Iterable[str]) -> Line | None:
+    """The condition on which the only step of an optimizer depends."""
+    steps, conditions = [], []
+    for file in files:
+        nodes: list[Any] = [*walk(tree(file) or ast.Module([], []))]
+        for n in nodes:
+            func = n.func if isinstance(n, ast.Call) else n
+            if getattr(func, "attr", "") != "step" or func is n:
+                continue
+            if "sched" not in ast.unparse(func).lower():
+                steps.append(n)
+                around = [
+                    i
+                    for i in nodes
+                    if isinstance(i, ast.If) and i.lineno < n.lineno <= (i.end_lineno or 0)
+                ]
+                conditions += [line_of(file, i.lineno, "") for i in around[-1:]]
+    return conditions[0] if len(steps) == len(conditions) == 1 else None
+
+
 def _call_of(word: str, files: Iterable[str]) -> Line | None:
     """The last call of a class by its name."""
     found = [
@@ -117,7 +145,30 @@ def _rate_from(optimizer: Any, files: list[str], notes: Watch) -> tuple[Line | N
                     return _result_of(code, notes), word
             return _call_of(word, files), word
     word = type(optimizer).__name__
+    if optimizer.defaults.get("lr"):  # it was made with another
+        set_at = _set_rate(files)
+        if set_at is not None:
+            return set_at, "what this line sets or loads"
     return _call_of(word, files), word
+
+
+def _set_rate(files: Iterable[str]) -> Line | None:
+    """The last statement that writes the rate of a group, else the one that loads an optimizer's state."""
+    written: list[Line] = []
+    loaded: list[Line] = []
+    for file in files:
+        nodes: list[Any] = [*walk(tree(file) or ast.Module([], []))]
+        for n in nodes:
+            targets = n.targets if isinstance(n, ast.Assign) else []
+            if any(
+                isinstance(t, ast.Subscript) and getattr(t.slice, "value", "") == "lr"
+                for t in targets
+            ):
+                written.append(line_of(file, n.lineno, ""))
+            elif isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "load_state_dict":
+                if "opt" in ast.unparse(n).lower():
+                    loaded.append(line_of(file, n.lineno, ""))
+    return max(written or loaded, key=lambda line: line.line, default=None)
 
 
 def _result_of(code: Any, notes: Watch) -> Line | None:
@@ -156,11 +207,16 @@ def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation
     if len(traces) > 1:
         where = _call_of(code.co_name, [code.co_filename]) if code is not None else None
         reason = traces[-1].partition("because ")[2]
-        text = f"{name} was compiled {len(traces)} times: the last time because of {reason}"
+        text = f"{name} was compiled {len(traces)} times: the last time because {reason}"
         fix = "give numbers that change as tensors (torch.tensor(x)), keep shapes and modes the same from call to call, or dynamic=True"
         return Explanation("retraced", text, fix, where, evidence)
     if function.graph_breaks is not None:
-        where = None if code is None else line_of(code.co_filename, code.co_firstlineno, "")
+        lines = sorted(function.graph_breaks.lines)
+        first = [*lines, 0 if code is None else code.co_firstlineno][0]
+        where = None if code is None else line_of(code.co_filename, first, "")
+        why = next((entry for entry in function.history if entry.startswith("is compiled ")), "")
         text = f"{name} is compiled in parts: some lines stay in Python"
-        return Explanation("graph-break", text, "see the lines shown", where, evidence)
+        text += f": {reason}" if (reason := why.partition(": ")[2]) else ""
+        fix = "move what must run in Python, such as reading or printing a value, behind the call"
+        return Explanation("graph-break", text, fix, where, evidence)
     return Explanation("none", f"{name} was compiled once, as a whole", "", None, evidence)

@@ -113,7 +113,9 @@ def _zero(name: str, fault: Fault, notes: Watch | None) -> Explanation:
     where = f" at {fault.line}" if fault.line else ""
     begun = _given_at(fault, notes)
     if begun is not None:
-        what = "its factor was zero" if fault.cause == "times-zero" else "the bias before it was so"
+        what = (
+            "its factor was zero" if fault.cause == "times-zero" else "the layer before it was so"
+        )
         text += f"; {what} from the beginning, from {begun}"
         fix = "give it other values there (nn.init.kaiming_uniform_, nn.init.zeros_ for a bias); of two factors, one may begin with zeros"
     return Explanation(
@@ -147,6 +149,17 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     fault = about.get("zero")
     if fault is None:
         fault = _replay(t, loss).get("zero")
+    equals = notes.difference_of_equals(t) if notes is not None else None
+    if fault is not None and fault.cause == "cancels" and equals is not None:
+        line = describe(equals)
+        return Explanation(
+            "cancels",
+            f"the gradient of {name} is zero because the operands at {line} are equal and both are computed from it: what "
+            "one gives, the other takes",
+            "one of the two is to be a constant: compute it under no_grad() or before the update, or detach() it",
+            line,
+            [fault.detail],
+        )
     if fault is not None:
         return _zero(name, fault, notes)
     tiny = _tiny_gradient(t, largest_of(t._grad), name, notes) if notes is not None else None
@@ -225,7 +238,7 @@ def _huge_gradient(
             "exploded",
             f"the gradient of {name} is huge ({size:.3g}) because factors above one multiply: {path}",
             "make the factors smaller (initial weights, normalization, fewer steps through time) or clip: clip_grad_norm_",
-            describe(growth.largest.site),
+            describe(growth.largest.begun or growth.largest.site),
             [worst],
         )
     text = f"{name} has a large gradient ({size:.3g}) that is finite; no single chain of operations explains it"
