@@ -326,12 +326,12 @@ def _began_to_grow(node: Node) -> source.Site | None:
                 size[id(n)] = largest_of(value)
             elif kind == "in" and type(value) is np.ndarray and i < len(n.inputs):
                 edge = n.inputs[i]
-                maker = edge.node if type(edge) is OutputSlot else edge
+                maker = node_of(edge)
                 if maker is not None:
                     size[id(maker)] = largest_of(value)
     found, most = None, 1.0
     for n in nodes:
-        before = [size.get(id(e.node if type(e) is OutputSlot else e), 0.0) for e in n.inputs]
+        before = [size.get(id(node_of(e)), 0.0) for e in n.inputs]
         grown = size.get(id(n), 0.0) / max(1.0, *before, 1.0)
         if n is not node and grown > most:
             found, most = n.source, grown
