@@ -96,6 +96,18 @@ def dense(shape: Sequence[int], strides: Strides) -> bool:
     return True
 
 
+def turned(like: Any, values: Any) -> tuple[int, ...] | None:
+    """The axes of a copy of `values` that lies in memory as `like` does, slowest first; None where
+    a copy lies so anyway. A `like` with gaps counts as if it had none, in the order of its axes.
+    """
+    if not type(like) is ndarray is type(values) or values.shape != like.shape:
+        return None
+    steps, order = [s // like.itemsize for s in like.strides], list(range(like.ndim))
+    if dense(like.shape, steps):
+        order.sort(key=lambda d: -steps[d])
+    return None if values.transpose(order).flags.c_contiguous else tuple(order)
+
+
 def _packed(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     """Strides without gaps for axes in this order, slowest first."""
     strides, step = [0] * len(shape), 1

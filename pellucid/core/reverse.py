@@ -30,8 +30,8 @@ from .interpret import thread
 from .modes import enable_grad, local, no_grad, state
 from .primitive import RAW, TENSORS, raw_of
 from .tape import Node, check_saved, saved_arrays, saved_tensors, value_at
-from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor, node_of
-from .transforms.linking import in_reverse, linked
+from .tensor import FAST_TYPES, OutputSlot, Tensor, collects, make_tensor, node_of, version_of
+from .transforms.linking import copied_like, in_reverse, linked
 from .transforms.narrowing import key_of, paths
 
 _refcount = sys.getrefcount
@@ -390,7 +390,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     held = leaf._grad
     if create_graph:
         # A tensor of its own: a later backward adds to it in place.
-        leaf._grad = TENSORS.clone(g) if held is None else held + g
+        leaf._grad = copied_like(leaf, g) if held is None else held + g
     elif held is None:
         if type(g) is not ndarray:
             g = as_array(g)
@@ -414,7 +414,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     else:
         if held._ver is not None:
             check_writable(held, "backward")
-            held._ver.count += 1
+        version_of(held).count += 1
         try:
             held._array += g
         except ValueError:  # the leaf's data has another shape since

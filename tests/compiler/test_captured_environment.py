@@ -5,10 +5,12 @@ show, as it does eagerly.
 from __future__ import annotations
 
 import array
+import builtins
 import collections
 import contextvars
 import functools
 import gc
+import inspect
 import itertools
 import os
 import pathlib
@@ -64,16 +66,17 @@ def settings() -> Iterator[None]:
 
 def results(make: Callable[..., Any], compiled: bool, tmp_path: pathlib.Path) -> list[Any]:
     torch.manual_seed(0)
-    s = Space(folder=tmp_path)
-    made = make(s)
-    f, changes = made[0], made[1:]
-    if compiled:
-        f = torch.compile(f)
     out = []
-    for change in (None, None, *changes, None):
-        if change is not None:
-            change()
-        out.append(f(X).detach().clone())
+    with pytest.MonkeyPatch.context() as patch:
+        s = Space(folder=tmp_path, builtins=patch)
+        made = make(s)
+        f, changes = made[0], made[1:]
+        if compiled:
+            f = torch.compile(f)
+        for change in (None, None, *changes, None):
+            if change is not None:
+                change()
+            out.append(f(X).detach().clone())
     return out
 
 
@@ -329,9 +332,34 @@ def object_behind_a_weak_reference(s: Space) -> Any:
     class Options:
         scale = 2.0
 
-    s.options = Options()
-    reference = weakref.ref(s.options)
-    return lambda v: v * reference().scale, lambda: setattr(s.options, "scale", 5.0)
+    held = Options()
+    reference = weakref.ref(held)
+    return (
+        lambda v: v * reference().scale + (held is None),
+        lambda: setattr(held, "scale", 5.0),
+    )
+
+
+@case
+def builtins_replaced(s: Space) -> Any:
+    s.builtins.setattr(builtins, "scale", 2.0, raising=False)
+    return (
+        lambda v: v * scale * len(oct(7)),  # type: ignore[name-defined]  # noqa: F821
+        lambda: s.builtins.setattr(builtins, "scale", 3.0),
+        lambda: s.builtins.setattr(builtins, "scale", torch.full((3,), 4.0)),
+        lambda: s.builtins.setattr(builtins, "oct", lambda n: "seven"),
+    )
+
+
+@case
+def builtin_set_later(s: Space) -> Any:
+    def step(v: Any) -> Any:
+        try:
+            return v * scale  # type: ignore[name-defined]
+        except NameError:
+            return v
+
+    return step, lambda: s.builtins.setattr(builtins, "scale", 3.0, raising=False)
 
 
 @case
@@ -744,9 +772,24 @@ def _large_array() -> Any:
     return lambda v: v * float(held[1])
 
 
+def _caller() -> Any:
+    return lambda v: v * (sys._getframe(1).f_code.co_name != "nobody")
+
+
+def _frames() -> Any:
+    return lambda v: v * (inspect.currentframe() is not None)
+
+
+def _exception() -> Any:
+    return lambda v: v * (sys.exc_info()[0] is None)
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
+        (_caller, "asks who calls it"),
+        (_frames, "asks who calls it"),
+        (_exception, "asks which exception is handled"),
         (_iterator, r"uses `held`, whose state \(list_iterator\) a program cannot repeat"),
         (_generator, r"uses `held`, whose state \(generator\) a program cannot repeat"),
         (_counter, r"uses `held`, whose state \(count\) a program cannot repeat"),
@@ -761,6 +804,32 @@ def test_what_cannot_be_watched_runs_eagerly(make: Callable[[], Any], reason: st
     torch.testing.assert_close(first, g(X))
     for _ in range(3):
         torch.testing.assert_close(f(X), g(X))
+
+
+def test_what_a_weak_reference_leads_to_is_not_kept_alive() -> None:
+    class Options:
+        scale = 2.0
+
+        def scaled(self, v: Any) -> Any:
+            return v * self.scale
+
+    held: list[Any] = [Options()]
+    plain, method = weakref.ref(held[0]), weakref.WeakMethod(held[0].scaled)
+    table = weakref.WeakValueDictionary(a=held[0])
+    steps = [
+        torch.compile(lambda v: v if plain() is None else v * plain().scale),
+        torch.compile(lambda v: v if method() is None else method()(v)),
+        torch.compile(lambda v: v if "a" not in table else v * table["a"].scale),
+    ]
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        for f in steps * 3:
+            assert torch.equal(f(X), X * 2)
+    held.clear()
+    gc.collect()
+    assert plain() is None
+    for f in steps * 2:
+        assert torch.equal(f(X), X)
 
 
 def test_file_read_through_the_standard_library(tmp_path: pathlib.Path) -> None:

@@ -1,5 +1,7 @@
 """A gradient lies in memory as its leaf does, after each call of a compiled step."""
 
+import functools
+
 import pytest
 
 import pellucid as torch
@@ -96,3 +98,62 @@ def test_gradients_of_another_dtype():
             w.grad = None
             run()
             assert w.grad.dtype is torch.float32
+
+
+def _counts(compiled, step, between=None):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    x = torch.ones(4, 3, requires_grad=True)
+    f = (torch.compile if compiled else lambda g: g)(functools.partial(step, model, optimizer))
+    found = []
+    for call in range(5):
+        f(x)
+        grads = [t.grad for t in (x, *model.parameters()) if t.grad is not None]
+        if call > 1:  # nobody has asked before
+            found.append([g._version for g in grads])
+        if between and call == 3:
+            [between(g) for g in grads]
+    return found
+
+
+def _accumulates(model, optimizer, x):
+    model(x).sum().backward()
+
+
+def _clips(model, optimizer, x):
+    optimizer.zero_grad()
+    model(x.detach()).sum().backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    optimizer.step()
+
+
+def _begins_again(model, optimizer, x):
+    optimizer.zero_grad()
+    model(x.detach()).sum().backward()
+
+
+def _zeros(model, optimizer, x):
+    optimizer.zero_grad(set_to_none=False)
+    model(x.detach()).sum().backward()
+    model(x.detach()).mean().backward()
+
+
+@pytest.mark.parametrize("step", [_accumulates, _clips, _begins_again, _zeros])
+@pytest.mark.parametrize("between", [None, lambda g: g.mul_(2)], ids=["", "written"])
+def test_writes_to_gradients_are_counted(step, between):
+    eager = _counts(False, step, between)
+    assert _counts(True, step, between) == eager
+    assert any(map(any, eager)) is (step is not _begins_again)
+
+
+def test_a_gradient_with_create_graph_of_a_product_with_one_vector():
+    weight = torch.rand(5, 4, requires_grad=True)
+
+    @torch.compile
+    def step(x):
+        weight.grad = None
+        F.linear(x, weight).mean().backward(create_graph=True)
+        return weight.grad
+
+    assert [step(torch.rand(4)).stride() for _ in range(3)] == [(4, 1)] * 3

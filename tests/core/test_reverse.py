@@ -467,3 +467,21 @@ def test_what_hooks_packed_is_unpacked_for_some_arguments():
         y = a * b
     (g,) = torch.autograd.grad(y, b)
     assert g.tolist() == [20.0]
+
+
+def test_additions_to_a_gradient_are_counted_before_anyone_asks():
+    x = torch.ones(2, requires_grad=True)
+    for count in range(3):
+        (x * 2).sum().backward()
+        if count:
+            assert x.grad._version == count
+
+
+def test_a_gradient_with_a_graph_lies_in_memory_as_its_leaf_does():
+    x = torch.rand(2, 4)
+    for leaf in (torch.rand(3, 4), torch.rand(4, 3).t(), torch.rand(3, 8)[:, ::2]):
+        w = leaf.requires_grad_()
+        (x @ w.t()).sin().sum().backward(create_graph=True)
+        assert w.grad.stride() == (leaf.stride() if leaf.stride(0) in (1, 4) else (4, 1))
+        (second,) = torch.autograd.grad(w.grad.sum(), w)
+        assert second.shape == w.shape and second.count_nonzero() == 12

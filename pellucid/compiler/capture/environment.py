@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import abc
 import array
-import builtins
 import contextvars
 import functools
 import keyword
@@ -38,10 +37,19 @@ from ...nn.modules._tables import HOOKS, MEMBERS
 from ...nn.modules.module import Module
 from ...optim.optimizer import HOOK_TABLES, Optimizer, _global_post_hooks, _global_pre_hooks
 from ..trace.arrays import bounds, memory_of
-from ..trace.watch import OWN, is_ours, is_own, module_of
-from .guards import MISSING, SCALARS, Absent, Guard, Opaque, TensorHooks, hooks_of
+from ..trace.watch import LIBRARIES, OWN, builtins_of, is_ours, is_own, is_users, module_of
+from .guards import MISSING, SCALARS, Absent, Guard, Lent, Opaque, TensorHooks, hooks_of
 from .structure import members
-from .witness import GLOBAL, OPTION, Witness, attributes_of, compares_types, counts_exactly, loaded
+from .witness import (
+    GLOBAL,
+    OPTION,
+    Witness,
+    attributes_of,
+    called_as,
+    compares_types,
+    counts_exactly,
+    loaded,
+)
 
 LIMIT = 50_000  # objects looked at
 ARGUMENTS = -1  # where the arguments hang, which may be others at each call
@@ -61,7 +69,6 @@ _FIXED = (
 )
 # modules in C whose objects have a state that shows in no attribute
 _STATES = frozenset({"_ctypes", "mmap", "sqlite3"})
-_LIBRARIES = sys.stdlib_module_names | {*OWN, "numpy"}
 
 
 class Edge(NamedTuple):
@@ -284,7 +291,7 @@ class CapturedEnvironment:
             self._guard("context", value, None, now, f"{path}.get()", not isinstance(now, SCALARS))
             self._reach(now, f"{path}.get()")
         elif isinstance(value, weakref.ref):
-            self._reach(value(), f"{path}()")
+            self._weak(value, path)
         elif isinstance(value, types.BuiltinMethodType) and not isinstance(
             value.__self__, (types.ModuleType, type)
         ):
@@ -299,6 +306,15 @@ class CapturedEnvironment:
             self._edges[self._at].append(Edge(None, Opaque(value, path), None))
         else:
             self._object(value, path)
+
+    def _weak(self, value: weakref.ref[Any], path: str) -> None:
+        held = value()
+        if isinstance(held, types.MethodType):  # of a WeakMethod
+            self._reach(held.__func__, path)
+            held = held.__self__
+        if held is not None:
+            self._reach(held, f"{path}()")
+            self._edges[self._at][-1] = Edge(None, Lent(held, f"{path}()"), None)
 
     def _container(self, value: Any, path: str) -> None:
         if value is source._library:  # which remembers what files it saw
@@ -395,7 +411,7 @@ class CapturedEnvironment:
             path = f"{klass.__name__}.forward"
             self._guard("attr", klass, "forward", klass.forward, path, True)
         for c in (*klass.__mro__, *meta.__mro__):
-            if module_of(c).partition(".")[0] not in _LIBRARIES:
+            if module_of(c).partition(".")[0] not in LIBRARIES:
                 if c is klass:
                     self._class(c)
                 else:
@@ -460,7 +476,7 @@ class CapturedEnvironment:
     def _kind(self, value: Any, path: str) -> None:
         """The class of an object, which may get another one."""
         kind = type(value)
-        if value.__class__ is kind and module_of(kind).partition(".")[0] not in _LIBRARIES:
+        if value.__class__ is kind and module_of(kind).partition(".")[0] not in LIBRARIES:
             self._guard("attr", value, "__class__", kind, f"{path}.__class__", True)
         self._reach(kind, kind.__name__)
 
@@ -504,6 +520,8 @@ class CapturedEnvironment:
         for name in [*names] if "globals" in words else words:
             if name in names and not name.startswith("__"):
                 self._slot("item", names, name, names[name], name, GLOBAL + name)
+            elif name in (shared := builtins_of(names)) and name not in names:
+                self._slot("item", shared, name, shared[name], name, GLOBAL + name)
             if name in ("environ", "getenv"):
                 self._reach(os.environ, "os.environ", ran)
             for module in (name, f"{names.get('__package__') or ''}.{name}"):
@@ -520,7 +538,7 @@ class CapturedEnvironment:
         before = len(self._taken)
         for module, path in list(self._spaces):
             self._at = id(module)
-            users = _is_users(module)
+            users = is_users(module)
             for name in self._vocabulary & module.__dict__.keys():
                 if (id(module), name) not in self._taken and not keyword.iskeyword(name):
                     self._taken.add((id(module), name))
@@ -613,9 +631,8 @@ class CapturedEnvironment:
                 continue
             if all(_begun(entry, before.get(id(entry)), begun) for entry in table):
                 self._at = id(o)
-                self._edges[self._at] = [
-                    e for e in self._edges[self._at] if all(e.guard is not g for g in guards)
-                ]
+                edges = self._edges[self._at]
+                self._edges[self._at] = [e for e in edges if all(e.guard is not g for g in guards)]
                 self._state(o, path)
 
     def idle(self, stepped: Container[int]) -> None:
@@ -685,7 +702,7 @@ class CapturedEnvironment:
         rest = {code for code, _ in users}
         names, called = {self._entry}, rest if any(map(compares_types, rest)) else set()
         while called:
-            called = {code for code in rest if _called_as(code) in (None, *names)}
+            called = {code for code in rest if called_as(code) in (None, *names)}
             if any(map(compares_types, called)):
                 return True
             rest -= called
@@ -707,6 +724,7 @@ class CapturedEnvironment:
         stored = witness.only_stored() if not self._always else set()
         first = {(id(g.owner), g.key) for g in witness.set_first()} if not self._always else set()
         found: list[Guard] = []
+        lent: list[Lent] = []
         self.stored = []
         seen = {0, ARGUMENTS}
         for root in (0, ARGUMENTS):
@@ -718,7 +736,9 @@ class CapturedEnvironment:
                         if guard is not None:
                             self.stored.append(guard)
                     elif name is None or name in used or witness.dynamic and isinstance(name, str):
-                        if guard is not None:
+                        if isinstance(guard, Lent):
+                            lent.append(guard)
+                        elif guard is not None:
                             found.append(guard)
                         elif child is not None and child not in seen:
                             seen.add(child)
@@ -729,7 +749,7 @@ class CapturedEnvironment:
                 self.reached = [
                     t for t in reached if id(t) not in self.given and type(t._array) is ndarray
                 ]
-        return found + self._absent(used)
+        return [*found, *[g for g in lent if id(g.holder) not in seen], *self._absent(used)]
 
     def owner_of(self, place: Guard) -> Any:
         """The object of which a place is an attribute; None where it is none."""
@@ -746,23 +766,15 @@ class CapturedEnvironment:
         )
 
     def _absent(self, used: set[str | int]) -> list[Guard]:
-        """Guards on names that were looked up among globals and not found there."""
-        wanted: dict[int, tuple[dict[str, Any], set[str]]] = {}
+        """Guards on names that were looked up among globals, or builtins, and not found there."""
+        wanted: dict[int, tuple[dict[str, Any], set[str], str]] = {}
         for code, names in self._codes:
             if id(code) in used:
-                wanted.setdefault(id(names), (names, set()))[1].update(loaded(code) - names.keys())
-        return [Absent(g, frozenset(n), "the globals") for g, n in wanted.values() if n]
-
-
-def _called_as(code: types.CodeType) -> str | None:
-    """The name by which code calls a method of a class; None for functions, which others may hold,
-    and for methods that are called without their names.
-    """
-    owner, _, name = code.co_qualname.rpartition(".")
-    if name in ("__init__", "__new__", "__post_init__"):
-        return owner.rpartition(".")[2]
-    unnamed = name.startswith("__") or name == "forward"
-    return None if unnamed or not owner or owner.endswith("<locals>") else name
+                rest = loaded(code)
+                for space, path in ((names, "the globals"), (builtins_of(names), "the builtins")):
+                    rest = rest - space.keys()
+                    wanted.setdefault(id(space), (space, set(), path))[1].update(rest)
+        return [Absent(space, frozenset(n), path) for space, n, path in wanted.values() if n]
 
 
 def _begun(
@@ -784,11 +796,3 @@ def _name(function: Any) -> str:
     if isinstance(function, types.MethodType) and function.__name__ == "__call__":
         return f"{type(function.__self__).__name__}.__call__"
     return getattr(function, "__name__", None) or type(function).__name__
-
-
-def _is_users(module: types.ModuleType) -> bool:
-    """True for a module that is neither Python's, nor this library's, nor an installed package's."""
-    if module.__name__.partition(".")[0] in _LIBRARIES or module is builtins:
-        return False
-    file = getattr(module, "__file__", None)
-    return file is None or not source.is_library(file)

@@ -178,8 +178,8 @@ class Guard:
 
 
 class Absent(Guard):
-    """Names that the globals of a function do not hold: they mean what the builtins say, or
-    nothing.
+    """Names that the globals of a function do not hold, so they mean what the builtins say, or that
+    the builtins do not hold either.
     """
 
     __slots__ = ("names",)
@@ -237,6 +237,18 @@ class Opaque(Guard):
         if isinstance(self.holder, ndarray):
             return f"an array of {self.holder.nbytes:,} bytes, too many to compare at each call: pass it as a tensor"
         return f"whose state ({type(self.holder).__name__}) a program cannot repeat: pass what it yields as an argument"
+
+
+class Lent(Opaque):
+    """What a weak reference leads to. A program would keep it alive: only what it holds anyway may
+    be used so.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        kind = type(self.holder).__name__
+        return f"to which ({kind}) a weak reference leads, so it may go at any time: hold it where the step sees it"
 
 
 def hooks_of(t: Tensor) -> tuple[Any, ...]:

@@ -191,6 +191,17 @@ _LOADS = frozenset(
 )
 
 
+def called_as(code: CodeType) -> str | None:
+    """The name by which code calls a method of a class; None for functions, which others may hold,
+    and for methods that are called without their names.
+    """
+    owner, _, name = code.co_qualname.rpartition(".")
+    if name in ("__init__", "__new__", "__post_init__"):
+        return owner.rpartition(".")[2]
+    unnamed = name.startswith("__") or name == "forward"
+    return None if unnamed or not owner or owner.endswith("<locals>") else name
+
+
 @functools.lru_cache(maxsize=512)
 def loaded(code: CodeType) -> frozenset[str]:
     """The names that code uses as globals: an attribute of the same name is something else."""
@@ -355,10 +366,14 @@ _HASH = Tensor.__hash__.__code__
 # what they call in C takes plain numbers alone
 _ENCODERS = {json.JSONEncoder.encode.__code__, json.JSONEncoder.iterencode.__code__}
 _THREAD = threading.current_thread.__code__
+_FRAME = inspect.currentframe.__code__
 # functions that libraries call for tables of their own
 _IDENTITIES: dict[Any, str] = {
     **dict.fromkeys((id, hash), "asks which object something is, as a number"),
     **dict.fromkeys((threading.get_ident, threading.get_native_id), "asks which thread runs it"),
+    sys._getframe: "asks who calls it",
+    sys._current_frames: "asks what runs",
+    **dict.fromkeys((sys.exc_info, sys.exception), "asks which exception is handled"),
 }
 
 
@@ -536,6 +551,8 @@ class Witness:
                 self._impure(frame, "ends the life of an object with a finalizer")
             if code in _ENCODERS:
                 observe_in(frame.f_locals["o"])
+            if code is _FRAME and _users(frame.f_back) is frame.f_back:
+                self._impure(frame.f_back, _IDENTITIES[sys._getframe])
             if code is _THREAD and _users(frame) is not None:
                 self._impure(frame.f_back, "asks which thread runs it")
             if code is _HASH and id(frame.f_locals["self"]) in self.given:

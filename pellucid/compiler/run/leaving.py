@@ -103,6 +103,7 @@ class Leaving(TracedCall):
                 self._leave_beside(t, beside)
         self.changes.bind(self.slots)
         self.gradients: list[tuple[Any, Value | None]] = []
+        self.grad_writes: list[int] = []
         for t, g in self.grad_changes:
             value = None
             if g is not None:
@@ -112,6 +113,7 @@ class Leaving(TracedCall):
                     value = self._copied(value)
                 program.outputs.append(value)
             self.gradients.append((self._who(t), value))
+            self.grad_writes.append(0 if g is None else writes_of(g))
         self.moved = [(self._who(t), self._moved(t)) for t in self.to_move]
         self.split = len(program.instructions)
         self.parts: list[Part] = []

@@ -150,6 +150,7 @@ class Results:
     skeleton: Any  # with a Slot for each output
     single: bool  # whether the first output is the function's result
     gradients: list[tuple[Any, Value | None]]  # of whom; None: it has none after the call
+    grad_writes: list[int]  # how often the call has written to each of them
     moved: list[tuple[Any, Value]]  # who lies in other memory after the call
     asked: list[int]  # arguments for whose gradients the function asks
     # outputs that may be written to, also where they look into a tensor that requires grad
@@ -175,9 +176,11 @@ class Results:
         """Give tensors their gradients, and arguments requires_grad, as the traced call did."""
         for k in self.asked:
             tensors[k]._rg = True
-        for who, value in self.gradients:
+        for (who, value), n in zip(self.gradients, self.grad_writes, strict=True):
             t = the_tensor(who, tensors)
             t._grad = None if value is None else make_tensor(self.read(value, env))
+            if n and t._grad is not None:
+                version_of(t._grad).count = n
 
     def move(self, tensors: list[Tensor], env: list[Any]) -> None:
         """Give tensors other memory, as `.data = ` did in the traced call."""
@@ -264,6 +267,8 @@ class Direct:
     # gradients, with their arrays, that are filled again if nobody else has them
     reused: list[tuple[Tensor, ndarray] | None]
     removed: list[Tensor]  # whose gradients are cleared
+    # whose new gradients the call has written to, and how often
+    grad_writes: list[tuple[Tensor, int]]
     counters: list[tuple[VersionCounter, int]]  # of writes, and how many there are
     # block or terms, spent graph, number
     leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]
@@ -287,6 +292,7 @@ class Direct:
                     and getrefcount(held[1]) == 3
                 ):
                     arrays.append(held[1])
+                    held[0]._ver = None
                     continue
                 made = empty(shape, kind)
                 fresh.append((k, t, (make_tensor if local.inference else wrap)(made), made))
@@ -311,6 +317,9 @@ class Direct:
         for k, t, grad, made in fresh:
             t._grad = grad
             self.reused[k] = (grad, made)
+        for t, n in self.grad_writes:
+            if t._grad is not None:
+                version_of(t._grad).count = n
         for version, n in self.counters:
             count_write(version, n)
         out: list[Any] = []
@@ -383,6 +392,11 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
         position,
         reused,
         removed,
+        [
+            (t, n)
+            for (t, v), n in zip(results.gradients, results.grad_writes, strict=True)
+            if v is not None and n
+        ],
         [(version_of(t), n) for t, n in written],
         leaving,
         [(k, o.writes) for k, o in enumerate(outputs) if type(o) is New and o.writes],

@@ -225,6 +225,7 @@ class _Tracing(Leaving):
             computed,
             overwrites,
             [(t, n) for t, n in counted.values() if n],
+            self._accumulated(),
             decides,
         )
         admission.state += run.holders
@@ -238,6 +239,7 @@ class _Tracing(Leaving):
             skeleton,
             single,
             self.gradients,
+            self.grad_writes,
             self.moved,
             self.asked,
             self.detached,
@@ -274,6 +276,11 @@ class _Tracing(Leaving):
             if b.kind == "state" and id(a) in there
         ]
         return [who for who, _ in found], [b for _, b in found]
+
+    def _accumulated(self) -> list[tuple[Any, int]]:
+        """Of whom gradients that existed at the start were written to, and how often."""
+        found = [(who, self.writes.get(id(g), 0)) for who, g in self.grads_before]
+        return [(who, n) for who, n in found if n]
 
     def _drifting(self, dynamic: list[Buffer]) -> list[tuple[Tensor, Buffer]]:
         """Tensors that have other memory at other calls (`teacher.data = average`) are given to the

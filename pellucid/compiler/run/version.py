@@ -109,6 +109,8 @@ class Code:
     computed: list[NumberInput]
     overwrites: list[tuple[int, int]]  # arguments, and how often each counts as overwritten
     written: list[tuple[Tensor, int]]  # tensors of the state, likewise
+    # of whom gradients that are there at the start are written to, and how often
+    accumulated: list[tuple[Any, int]]
     decides: bool  # whether a value decides if the program goes on
 
     @property
@@ -298,6 +300,9 @@ class Version:
             extras = dict(code.run.memory.storage.extras) if code.halves else {}
             self.hits += 1
             results.take_gradients(made, tensors)
+            for who, n in code.accumulated:
+                if (gradient := the_tensor(who, tensors)._grad) is not None:
+                    count_write(version_of(gradient), n)
             results.leave_gradients(tensors, env)
             results.move(tensors, env)
             code.count_writes(tensors)

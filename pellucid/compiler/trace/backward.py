@@ -15,7 +15,7 @@ from ...core.modes import local
 from ...core.primitive import PRIMITIVES
 from ...core.reverse import BackwardPass, accumulate, key_of
 from ...core.tape import Node, saved_arrays
-from ...core.tensor import Tensor, make_tensor, node_of
+from ...core.tensor import Tensor, make_tensor, node_of, version_of
 from ...errors import returned_nothing
 from .refusal import refusal_of
 from .watch import unseen
@@ -221,8 +221,7 @@ class TracedBackwardPass(BackwardPass):
             total = self.add(held._array, g)
             np.copyto(held._array, total)
             self.tracer.wrote(held, wrap(total))
-            if held._ver is not None:
-                held._ver.count += 1
+            version_of(held).count += 1
         for hook in tuple(extra.get("acc_post_hooks", {}).values()):
             hook((), (leaf._grad,))
         for hook in tuple(extra.get("post_accumulate", {}).values()):

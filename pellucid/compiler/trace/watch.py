@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
+from ...core import source
 from ...core.source import PACKAGE
 
 P = ParamSpec("P")
@@ -29,11 +32,26 @@ def module_of(thing: Any) -> str:
 
 # While `torch` means this library, its classes name PyTorch's modules (`interop.class_names`).
 OWN = ("pellucid", "torch")
+LIBRARIES = sys.stdlib_module_names | {*OWN, "numpy"}
 
 
 def is_ours(kind: type) -> bool:
     """Whether a class is this library's."""
     return module_of(kind).partition(".")[0] in OWN
+
+
+def is_users(module: ModuleType) -> bool:
+    """True for a module that is neither Python's, nor this library's, nor an installed package's."""
+    if module.__name__.partition(".")[0] in LIBRARIES or module is builtins:
+        return False
+    file = getattr(module, "__file__", None)
+    return file is None or not source.is_library(file)
+
+
+def builtins_of(names: dict[str, Any]) -> dict[str, Any]:
+    """What names mean that stand in the builtins, for code with these globals."""
+    found = names.get("__builtins__", builtins)
+    return found if isinstance(found, dict) else vars(found)
 
 
 # Parts of this library whose objects are their class and their attributes, as those of users are.

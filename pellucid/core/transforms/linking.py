@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.layout import turned
 from ..bind import record
 from ..primitive import PRIMITIVES, TENSORS
 from ..tape import Node, joined, named_type, value_at
@@ -106,3 +107,10 @@ def connected(g: Tensor, ends: list[tuple[Any, bool]]) -> Tensor:
     t._node = record(PRIMITIVES["linked"], (g, *others), needs, params, [t])
     t._rg, t._view = True, None
     return t
+
+
+def copied_like(leaf: Tensor, g: Tensor) -> Tensor:
+    """A recorded copy of a gradient that lies in memory as the leaf does."""
+    order = turned(leaf._array, g._array)
+    copied: Tensor = TENSORS.clone(g) if order is None else TENSORS.contiguous(g, order=order)
+    return copied
