@@ -95,6 +95,9 @@ def check_arguments() -> None:
     """
     errors.shorten = _shorten
     known = listed()
+    for name in list(FUNCTIONS["torch"]):  # PyTorch has some of the in-place forms as methods only
+        if name.endswith("_") and name[0] != "_" and f"torch.{name}" not in known:
+            del FUNCTIONS["torch"][name]
     # with another name in errors
     shared = {id(function) for function in FUNCTIONS["torch"].values()}
     for name in METHODS_IN_PYTHON & METHODS.keys():

@@ -224,6 +224,15 @@ def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     return F.cast(x, dtype=target)
 
 
+def _of_number(value: Any) -> dtypes.dtype:
+    """The dtype of the tensor that PyTorch makes of a number which stands for one."""
+    if isinstance(value, bool):
+        return dtypes.bool_
+    if isinstance(value, (int, np.integer)):
+        return dtypes.int64
+    return dtypes.complex128 if isinstance(value, complex) else dtypes.float64
+
+
 def _no_form_of_to(args: tuple[Any, ...]) -> Exception:
     return ArgumentTypeError(
         f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
@@ -236,13 +245,13 @@ def to(
     *args: Any,
     dtype: Any = None,
     device: Any = None,
-    other: Any = None,
+    tensor: Any = None,
     copy: Any = False,
     non_blocking: Any = None,
     memory_format: Any = None,
     **kwargs: Any,
 ) -> Tensor:
-    """`to(dtype)`, `to(device, dtype)`, `to(other)`: the tensor in another dtype or on another
+    """`to(dtype)`, `to(device, dtype)`, `to(tensor)`: the tensor in another dtype or on another
     device, itself when nothing changes.
 
     Keywords: device, dtype, non_blocking, copy, memory_format.
@@ -255,7 +264,7 @@ def to(
         raise ArgumentTypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
     kind, where, rest = dtype, device, list(args)
     if rest and isinstance(rest[0], Tensor):
-        other = rest.pop(0)
+        tensor = rest.pop(0)
     elif rest and dtypes.is_dtype(rest[0]):
         kind = rest.pop(0)
     elif rest and (rest[0] is None or isinstance(rest[0], (str, dtypes.device))):
@@ -264,8 +273,13 @@ def to(
         if rest and rest[0] is not None and not dtypes.is_dtype(rest[0]):
             raise _no_form_of_to(args)
         kind = rest.pop(0) if rest else kind
-    elif rest and isinstance(rest[0], int) and not isinstance(rest[0], bool):
-        where = dtypes.device(rest.pop(0))
+    elif rest and isinstance(rest[0], (bool, np.bool_, int, float, complex, np.number)):
+        kind = _of_number(rest[0])
+        if kind is dtypes.int64 and not (len(rest) > 1 and isinstance(rest[1], bool)):
+            where, kind = dtypes.device(rest[0]), None  # no flag follows
+        rest.pop(0)
+        if kind is None and rest and (rest[0] is None or dtypes.is_dtype(rest[0])):
+            kind = rest.pop(0)
     elif rest:
         raise _no_form_of_to(args)
     if rest and isinstance(rest[0], bool):
@@ -274,8 +288,10 @@ def to(
         copy = rest.pop(0)
     if rest:
         raise _no_form_of_to(args)
-    if other is not None:
-        kind, where = other.dtype, other.device
+    if isinstance(tensor, Tensor):
+        kind, where = tensor.dtype, tensor.device
+    elif tensor is not None:
+        kind = _of_number(tensor)
     result = self
     if where is not None:
         result = to_device(result, check_device(where))

@@ -248,7 +248,7 @@ def _entry(function: Any, path: str) -> _Entry | None:
         way = _way(signature, names, defaults, first, bool(known.inner))
         if way is not None:
             ways[" and ".join(way) or "True"] = None
-    if known.shown.rstrip("_") in OF_NUMBERS:  # these stand for tensors
+    if names[1:] and known.shown.rstrip("_") in OF_NUMBERS:  # these stand for tensors
         number = f"({_NUMBER.format(names[1])} or "
         ways |= {way.replace("(", number, 1): None for way in list(ways)}
     if not ways or star and len(names) == first and not known.bare:

@@ -52,6 +52,8 @@ def typename(obj: Any, /) -> str:
     'torch.FloatTensor'
     """
     if isinstance(obj, Tensor):
+        if obj.is_sparse:
+            return str(obj.type())
         name = obj.dtype.scalar_type_name
         return f"torch.{_TYPES.get(name, name + 'Tensor')}"
     kind = (

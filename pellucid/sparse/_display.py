@@ -33,7 +33,7 @@ def _repr(self: Any, *, tensor_contents: str | None = None) -> str:
         parts,
         suffixes,
         self.dtype,
-        class_name="Tensor" if kind in ("SparseTensor", "SparseParameter") else kind,
+        class_name="Tensor" if kind == "SparseParameter" else kind,
         new_line=a.layout == "coo",
         parameter=isinstance(self, Parameter) or getattr(self, "_is_param", False),
     )

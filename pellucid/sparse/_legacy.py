@@ -7,10 +7,11 @@ from typing import Any
 from .. import devices, dtypes
 from ..api.create.by_name import TYPE_NAMES
 from ..core.tensor import Tensor
-from ..errors import ArgumentTypeError, warn_once
+from ..errors import warn_once
+from ..ops._overloads import native
 from ._convert import NAMES
 from ._create import sparse_coo_tensor
-from ._tensor import is_sparse, method
+from ._tensor import SparseTensor, is_sparse, method
 
 
 class _SparseType(type):
@@ -29,6 +30,10 @@ class _SparseType(type):
     def layout(cls) -> Any:
         return devices.sparse_coo
 
+    @property
+    def is_sparse(cls) -> bool:
+        return True
+
     def __repr__(cls) -> str:
         return f"<class 'torch.sparse.{cls.__name__}'>"
 
@@ -40,26 +45,23 @@ def _deprecated(old: str, new: str, device: str = "") -> None:
 
 
 def _type(name: str, kind: dtypes.dtype) -> _SparseType:
-    def new(cls: Any, *args: Any, device: Any = None) -> Any:
-        if not args:
-            _deprecated("", "(0,), ")
-            return sparse_coo_tensor(size=(0,), dtype=kind, check_invariants=False)
-        if isinstance(args[0], int):
-            _deprecated("shape, *, device=", "shape, ", ", device=")
-            return sparse_coo_tensor(size=args, dtype=kind, check_invariants=False)
-        if len(args) == 1 and isinstance(args[0], (tuple, list)):
-            _deprecated("shape, *, device=", "shape, ", ", device=")
-            return sparse_coo_tensor(size=tuple(args[0]), dtype=kind, check_invariants=False)
-        if len(args) == 1 and isinstance(args[0], cls):
-            return args[0].detach()
-        if len(args) in (2, 3) and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
+    @native("_sparse.new")
+    def build(*args: Any, device: Any = None) -> Any:
+        if args and isinstance(args[0], Tensor):
             taken = "indices, values, " + "shape, " * (len(args) == 3)
             _deprecated(taken + "*, device=", taken, ", device=")
             # PyTorch keeps the values' own type here.
             return sparse_coo_tensor(*args, check_invariants=False)
-        raise ArgumentTypeError(
-            f"new() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)})"
-        )
+        if not args:
+            _deprecated("", "(0,), ")
+            return sparse_coo_tensor(size=(0,), dtype=kind, check_invariants=False)
+        _deprecated("shape, *, device=", "shape, ", ", device=")
+        size = tuple(args[0]) if isinstance(args[0], (tuple, list)) else args
+        return sparse_coo_tensor(size=size, dtype=kind, check_invariants=False)
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        alike = len(args) == 1 and isinstance(args[0], cls)
+        return args[0].detach() if alike else build(*args, **kwargs)
 
     made = _SparseType(
         name, (), {"__new__": new, "tensor_dtype": kind, "__module__": "torch.sparse"}
@@ -79,6 +81,7 @@ __all__ = []
 for _made in _BY_TYPE.values():
     globals()[_made.__name__] = _made
     __all__.append(_made.__name__)  # noqa: PYI056
+_SparseType.__name__ = "tensortype"
 _dense_type = Tensor.type
 
 
@@ -89,6 +92,14 @@ def _type_of(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any)
             raise RuntimeError("Unimplemented backend SparseCsrCPU")
         return f"torch.sparse.{TYPE_NAMES[self.dtype]}"
     return _dense_type(self, dtype)
+
+
+def _new(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """A sparse tensor of the same dtype."""
+    return _BY_TYPE[self.dtype](*args, **kwargs)
+
+
+SparseTensor.new = _new  # type: ignore[method-assign]  # its signatures are not those of `Tensor.new`
 
 
 @method()

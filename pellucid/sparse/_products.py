@@ -16,6 +16,7 @@ from ..core.tensor import make_tensor
 from ..dtypes import BY_NUMPY
 from ..errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ..ops.linalg.matmul import addmm as dense_addmm
+from ..shapes import normalize_dim
 from ._convert import NAMES, as_layout, build, dense, masked, values_of
 from ._tensor import is_sparse, method, operation, recorded, refuse, wrapped
 
@@ -431,11 +432,39 @@ def smm(input: Any, mat: Any) -> Any:
     tensor([[1.],
             [1.]])
     """
-    if not is_sparse(input):
+    if not is_sparse(input) and not is_sparse(mat):
         raise OperationError("tensor.sspaddmm(...) can only be called on sparse tensors")
-    if _layout(input) != "coo" or is_sparse(mat):
-        raise refuse("sspaddmm", input, mat)
+    for t in (input, mat):
+        if _layout(t) not in ("coo", "strided"):
+            raise refuse("sspaddmm", t)
+    _check_factors(input, mat)
     return sspaddmm(wrapped(as_zeros(input._array, mat._array)), input, mat, beta=0)
+
+
+def _check_factors(mat1: Any, mat2: Any) -> None:
+    if not is_sparse(mat1):
+        raise OperationError(
+            "sspaddmm: expected 'mat1' to have sparse layout, got 'mat1' with layout Strided"
+        )
+    if is_sparse(mat2):
+        raise OperationError(
+            "sspaddmm: expected 'mat2' to have strided layout, got 'mat2' with layout Sparse"
+        )
+    a, b = mat1._array, mat2._array
+    if a.sparse_dim != 2:
+        raise OperationError(
+            f"sspaddmm: Argument #2: matrices expected, got {a.sparse_dim}D tensor"
+        )
+    if a.dense_dim:
+        raise OperationError(
+            f"sspaddmm: Argument #2: scalar values expected, got {a.dense_dim}D values"
+        )
+    if b.ndim != 2:
+        raise OperationError(f"sspaddmm: Argument #3: matrices expected, got {b.ndim}D tensor")
+    if b.shape[0] != a.shape[1]:
+        raise ShapeError(
+            f"sspaddmm: Argument #3: Expected dim 0 size {a.shape[1]}, got {b.shape[0]}"
+        )
 
 
 def as_zeros(a: Any, b: Any) -> SparseArray:
@@ -460,12 +489,27 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     tensor([[4., 3.],
             [3., 4.]])
     """
+    layouts = {_layout(t) for t in (input, mat1, mat2)}
+    if layouts - {"coo", "strided"}:
+        raise refuse("sspaddmm.out", *[t for t in (input, mat1, mat2) if _layout(t) != "coo"])
+    if layouts == {"strided"}:
+        raise OperationError("tensor.sspaddmm(...) can only be called on sparse tensors")
+    _check_factors(mat1, mat2)
     if not is_sparse(input):
         raise OperationError("tensor.sspaddmm(...) can only be called on sparse tensors")
-    if _layout(input) != "coo" or _layout(mat1) != "coo" or is_sparse(mat2):
-        raise refuse("sspaddmm", input, mat1, mat2)
+    for dim, (own, wanted) in enumerate(
+        zip(input._array.shape, (mat1._array.shape[0], mat2._array.shape[1]), strict=False)
+    ):
+        if own != wanted:
+            raise ShapeError(f"sspaddmm: Argument #1: Expected dim {dim} size {wanted}, got {own}")
+    if input._array.ndim < 2:
+        normalize_dim(1, input._array.ndim)
     with no_grad():
         _check_matrices(mat1, mat2)
+        if input.dtype is not mat1.dtype:
+            raise DtypeError(
+                f"dtype of values ({mat1.dtype.scalar_type_name}) must match dtype of sparse tensor ({input.dtype.scalar_type_name})"
+            )
         product = mm(mat1, mat2)._array
         a = input._array.sound()
         lines = np.unique(mat1._array.sound().indices[0])

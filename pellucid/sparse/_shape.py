@@ -14,7 +14,13 @@ from ..core.tape import titled
 from ..core.tensor import make_tensor
 from ..devices import strided
 from ..dtypes import BY_NUMPY, get_default_dtype
-from ..errors import ArgumentTypeError, IndexOutOfRangeError, OperationError
+from ..errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    IndexOutOfRangeError,
+    OperationError,
+    type_name,
+)
 from ..ops.linalg.legacy import TRIANGULAR
 from ._convert import NAMES, as_layout, build, values_of
 from ._create import empty
@@ -359,6 +365,18 @@ def sparse_sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 def norm(
     self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None, **_: Any
 ) -> Any:
+    if isinstance(p, str):
+        if p not in ("fro", "nuc"):
+            raise OperationError(f"only valid string values are 'fro' and 'nuc', found {p}")
+        if dtype is not None:
+            word = "frobenius" if p == "fro" else "nuclear"
+            raise ArgumentValueError(f"dtype argument is not supported in {word} norm")
+        if p == "nuc":
+            raise refuse("_linalg_svd", self)
+    elif p is not None and not isinstance(p, (int, float)) and getattr(p, "ndim", True):
+        raise ArgumentTypeError(
+            f"norm(): argument 'p' (position 2) must be Number, not {type_name(p)}"
+        )
     if isinstance(dim, int):
         dim = (dim,)
     if dim and len(dim) < self._array.ndim:
@@ -369,8 +387,9 @@ def norm(
         raise OperationError("norm_sparse currently does not support keepdim=True")
     if dtype is not None:
         raise OperationError("norm_sparse currently does not support 'dtype' argument")
-    if self._array.layout == "coo":
-        self = self.coalesce()
+    if self._array.layout != "coo":
+        raise refuse("norm.out", self)
+    self = self.coalesce()
     made = FUNCTIONS["torch"]["norm"](
         values_of(self).reshape((-1,)), 2 if p in (None, "fro") else p
     )

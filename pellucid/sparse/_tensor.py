@@ -90,6 +90,9 @@ class SparseParameter(SparseTensor, Parameter):
     __slots__ = ()
 
 
+SparseTensor.__name__ = "Tensor"  # PyTorch has no class for them
+
+
 # ---- making ----------------------------------------------------------------------------------
 def wrapped(array: SparseArray) -> SparseTensor:
     """A sparse tensor without history."""

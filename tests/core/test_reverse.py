@@ -485,3 +485,19 @@ def test_a_gradient_with_a_graph_lies_in_memory_as_its_leaf_does():
         assert w.grad.stride() == (leaf.stride() if leaf.stride(0) in (1, 4) else (4, 1))
         (second,) = torch.autograd.grad(w.grad.sum(), w)
         assert second.shape == w.shape and second.count_nonzero() == 12
+
+
+def test_gradients_have_no_class_of_their_own():
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.backward(torch.ones(2).as_subclass(Own), retain_graph=True)
+    assert type(x.grad) is torch.Tensor
+    for record in (False, True):
+        given = torch.ones(2).as_subclass(Own)
+        (g,) = torch.autograd.grad(y, x, given, retain_graph=True, create_graph=record)
+        assert type(g) is torch.Tensor
+    x.backward(torch.ones(2).as_subclass(Own))
+    assert type(x.grad) is torch.Tensor

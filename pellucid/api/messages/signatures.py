@@ -49,7 +49,9 @@ class Slot(NamedTuple):
 
 
 _PART = re.compile(r"([\w. ]+?)(?:\[(\d+)\])?(\?)? (\w+)(?:<(\w+))?(?: = (.*))?")
-OF_NUMBERS = set("copy add sub mul div divide multiply subtract true_divide floor_divide".split())
+OF_NUMBERS = set(
+    "copy to add sub mul div divide multiply subtract true_divide floor_divide".split()
+)
 
 
 def _parts(signature: str) -> list[str]:

@@ -43,8 +43,12 @@ SHARED = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
     "clone() the tensor before performing the operation."
 )
-OUT = (
-    "Trying to use forward AD with {0}_out that does not support it because it is an out= function"
+_FORWARD = "Trying to use forward AD with {0} that does not support it because it "
+OUT = _FORWARD.format("{0}_out") + "is an out= function"
+NO_TANGENT = (
+    _FORWARD
+    + "has not been implemented yet.\nPlease file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
+    "template=feature-request.yml so that we can prioritize its implementation."
 )
 
 

@@ -18,7 +18,7 @@ from ...core.bind import as_subclass
 from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor
-from ...errors import ArgumentTypeError, OperationError, type_name
+from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name
 from .._numbers import fitting
 from .._rules import require_tensor
 from .._unset import mark_unset, unset
@@ -546,6 +546,8 @@ def eye(
             raise OperationError(f"{name} must be greater or equal to 0, got {size}")
     given = dtypes.check_dtype(dtype, "eye")
     kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
+    if kind in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
+        raise UnsupportedError(f"\"eye\" not implemented for '{kind.scalar_type_name}'")
     result = build(
         (int(n), int(m)), kind, device, requires_grad, lambda shape, k: np.eye(*shape, dtype=k)
     )

@@ -205,18 +205,31 @@ def range_(
         _number(v, "range", n, i + 1)
         for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step")))
     )
+    if any(isinstance(v, complex) for v in (start, end, step)):
+        raise OperationError("value cannot be converted to type double without overflow")
     _count(start, end, step)
     kind = dtypes.check_dtype(dtype, "range") or (
         out.dtype if out is not None else dtypes.get_default_dtype()
     )
     n = math.floor((end - start) / step) + 1
-    if kind.is_complex or kind is dtypes.bool_:
+    if kind.is_complex:
         raise UnsupportedError(f"\"range_cpu\" not implemented for '{kind.scalar_type_name}'")
+    _check_kernel("range_cpu", kind)
     return deliver(
         build((n,), kind, device, requires_grad, lambda shape, k: _steps(start, step, shape, k)),
         out,
         "range",
     )
+
+
+_BARE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # of which PyTorch has few kernels
+
+
+def _check_kernel(kernel: str, kind: dtypes.dtype) -> None:
+    """Refuse the dtypes that PyTorch has no kernel of for a line of numbers."""
+    small = kind.is_floating_point and kind.itemsize == 1
+    if kind is dtypes.bool_ or kind in _BARE or small:
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'")
 
 
 def _check_steps(steps: Any, name: str) -> int:
@@ -254,8 +267,7 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     start = fitting(start, dtypes.BY_NUMPY[kind])
     if n == 1:
         return np.full(1, start, kind)
-    if kind.kind == "b":
-        raise UnsupportedError("\"linspace_cpu\" not implemented for 'Bool'")
+    _check_kernel("linspace_cpu", dtypes.BY_NUMPY[kind])
     end = fitting(end, dtypes.BY_NUMPY[kind])
     if kind.kind in "iu":
         work = np.dtype(np.float64)
@@ -290,8 +302,9 @@ def _line_kind(
     given = dtypes.check_dtype(dtype, name)
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     if given is not None and is_complex and not given.is_complex:
+        inferred = f"c10::complex<{dtypes.get_default_dtype().c_name}>"
         raise OperationError(
-            f"torch.{name}(): inferred dtype {dtypes.default_complex_dtype()} can't be safely cast to passed dtype {given}"
+            f"torch.{name}(): inferred dtype {inferred} can't be safely cast to passed dtype {given.scalar_type_name}"
         )
     default = dtypes.default_complex_dtype() if is_complex else dtypes.get_default_dtype()
     return given, given or (out.dtype if out is not None else default)
@@ -365,8 +378,8 @@ def logspace(
     n = _check_steps(steps, "logspace")
     a, b = _ends(start, end, "logspace")
     given, kind = _line_kind("logspace", a, b, dtype, out)
-    if kind is dtypes.bool_ and out is not None:
-        raise UnsupportedError("\"logspace_cpu\" not implemented for 'Bool'")
+    if n > 1 or kind is dtypes.bool_ and out is not None:
+        _check_kernel("logspace_cpu", kind)
 
     def fill(shape: tuple[int, ...], k: np.dtype[Any]) -> np.ndarray:
         if n == 0:

@@ -753,6 +753,18 @@ def _kept_size(self: Tensor, *factors: Any, **_: Any) -> None:
                 raise ShapeError(f"size mismatch, got {sizes}")
 
 
+def _of_outer(self: Tensor, vec1: Any = None, vec2: Any = None, *rest: Any, **_: Any) -> None:
+    if isinstance(vec1, Tensor) and isinstance(vec2, Tensor) and not rest:
+        own, one, two = self._array.shape, vec1._array.shape, vec2._array.shape
+        if len(one) == len(two) == 1:
+            if len(own) != 2:
+                raise ShapeError(f"2D tensor expected, got {len(own)}D tensor for input")
+            if own != (*one, *two):
+                sizes = f"input: {list(own)}, v1: {list(one)}, v2: {list(two)}"
+                raise ShapeError(f"size mismatch, {sizes}")
+
+
+before_writing("addr_", _of_outer)
 before_writing("baddbmm_", _kept_dtype)
 for _name in ("addmv_", "addmm_", "baddbmm_"):
     before_writing(_name, _kept_size)

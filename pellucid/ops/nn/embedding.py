@@ -27,6 +27,7 @@ from ...core.transforms.whole import one_node
 from ...dtypes import BY_NUMPY, int64
 from ...errors import (
     ArgumentValueError,
+    DtypeError,
     IndexOutOfRangeError,
     OperationError,
     UnsupportedError,
@@ -350,6 +351,15 @@ def embedding_bag(
             f"{weight.dtype.cpu_name} instead (while checking arguments for embedding_bag)"
         )
     rows = weight._array.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise OperationError(
+                f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
+            )
+        padding_idx %= rows
+    if input.ndim == 1 and isinstance(offsets, Tensor) and offsets.ndim == 1:
+        if offsets.dtype is not input.dtype:
+            input, offsets = _of_one_dtype(input, offsets)
     whole = mode != "max" and padding_idx is None
     index = _indices("embedding_bag", input, rows, _check_summed_rows if whole else _check_bag_rows)
     if input.ndim == 2:
@@ -371,9 +381,6 @@ def embedding_bag(
             raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
             raise ArgumentValueError("offsets has to be a 1D Tensor")
-        if offsets.dtype is not input.dtype:
-            input, offsets = _of_one_dtype(input, offsets)
-            index = input._array
         if offsets._array.dtype not in _INDEX_DTYPES:
             raise _no_indices("embedding_bag", offsets)
         if include_last_offset and not offsets._array.size:
@@ -385,12 +392,6 @@ def embedding_bag(
         raise ArgumentValueError(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
-    if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
-            raise OperationError(
-                f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
-            )
-        padding_idx %= rows
     if max_norm is not None:
         _renormalise(weight, index, max_norm, norm_type)
     if mode == "max" and (scale_grad_by_freq or sparse):
@@ -631,6 +632,8 @@ def embedding_bag_parts(
             )
     if mode not in (0, 1, 2):
         raise OperationError("`mode` must be sum, mean, or max.")
+    if per_sample_weights is not None and indices.ndim == 1:
+        _check_scales(weight, per_sample_weights, mode)
     indices, offsets = _of_one_dtype(indices, offsets)
     if indices.ndim == 2:
         return _bags_of_rows(
@@ -665,6 +668,21 @@ def embedding_bag_parts(
         _parts, indices._array, offsets._array, weight._array, bags, mode, padding
     )
     return (out, *map(wrap, parts))  # type: ignore[return-value]
+
+
+def _check_scales(weight: Tensor, scales: Tensor, mode: int) -> None:
+    if mode:
+        raise OperationError("embedding_bag: per_sample_weights only supported with mode='sum'")
+    if scales.dtype is not weight.dtype:
+        raise DtypeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
+            f"{weight.type()} does not equal {scales.type()} (while checking arguments for embedding_bag)"
+        )
+    if scales.ndim != 1:
+        raise OperationError(
+            "Expected per_sample_weights.value().dim() == 1 to be true, but got false.  (Could this error message be "
+            "improved?  If so, please report an enhancement request to PyTorch.)"
+        )
 
 
 def _bags_of_rows(

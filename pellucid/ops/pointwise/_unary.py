@@ -50,20 +50,23 @@ def publish(
     methods: str | None,
     inplace: bool,
     numbers: bool = False,
+    written: Callable[..., Any] | None = None,
 ) -> None:
     """Register `function` (with `out=`) in a namespace and `call` as methods, with in-place forms
-    of them.
+    of them, or of `written`.
     """
     own = names.split()
     function.__name__ = function.__qualname__ = call.__name__ = call.__qualname__ = own[0]
     call.__doc__ = (function.__doc__ or "").replace(OUT, "")
+    if written is not None:
+        written.__name__, written.__doc__ = call.__name__, call.__doc__
     for space in namespace.split():
         for name in own:
             FUNCTIONS.setdefault(space, {})[name] = function
     for name in own if methods == "=" else (methods or "").split():
         METHODS[name] = call
         if inplace:
-            form = inplace_form(call, name + "_")
+            form = inplace_form(written or call, name + "_")
             if isinstance(op.numpy_forward, np.ufunc) and op.promote != "compare":
                 form = direct_form(
                     form, op.numpy_forward, name + "_", (float, int) if numbers else ()
@@ -117,6 +120,7 @@ def unary(
     domain: Domain = REAL,
     complex: bool = False,
     halves: bool = True,
+    written: Callable[..., Any] | None = None,
     **fields: Any,
 ) -> Primitive:
     """Record an element-wise operation on one tensor and publish it.
@@ -132,6 +136,7 @@ def unary(
         takes_out, bool_out: is there `out=`, and must it be of bools?
         domain, complex: where its samples lie, and whether it takes complex numbers.
         halves: are floats of two bytes taken?
+        written: what the in-place methods write, if it is not what the operation gives.
     """
     if isinstance(forward, Formula):
         fields["formula"] = forward
@@ -182,7 +187,16 @@ def unary(
         f"input: any shape{kinds(promote, complex)}" + ("\n" + OUT.rstrip() if takes_out else ""),
         "a bool tensor of the shape of `input`" if bool_out else "a tensor of the shape of `input`",
     )
-    publish(op, call, function, names=names, namespace=namespace, methods=methods, inplace=inplace)
+    publish(
+        op,
+        call,
+        function,
+        names=names,
+        namespace=namespace,
+        methods=methods,
+        inplace=inplace,
+        written=written,
+    )
     return op
 
 

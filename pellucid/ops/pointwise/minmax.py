@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...arrays.formulas import with_few
 from ...core.bind import NUMBERS, common_dtype
 from ...core.display.refusals import Asked
@@ -221,7 +222,7 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
         raise UnsupportedError("clamp is not supported for complex types")
     if low or high:
         kind = common_dtype([x for x in (input, min, max) if isinstance(x, Tensor)])
-        if kind.is_complex:
+        if kind.is_complex or low and high and kind is dtypes.bool_:
             kernel = "clamp_cpu" if low and high else "maximum_cpu" if low else "minimum_cpu"
             raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'")
     else:
@@ -237,6 +238,9 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
         if not input.dtype.is_floating_point:
             wide = common_dtype([x for x in (input, min, max) if x is not None]).numpy
             input = F.cast(input, dtype=wide) if wide != input._array.dtype else input
+            if wide == np.bool_:
+                one = "" if min is not None is not max else "min_" if max is None else "max_"
+                raise UnsupportedError(f"\"clamp_{one}scalar_cpu\" not implemented for 'Bool'")
         min, max = (None if v is None else fitting(v, input.dtype) for v in (min, max))
         return clamp_op.call(input, min=min, max=max)
     return clamp_tensor_op.call(input, min, max)
@@ -289,11 +293,13 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 def _holds_limits(self: Tensor, *args: Any, **kwargs: Any) -> None:
     limits = [x for x in (*args, *kwargs.values()) if x is not None]
-    if limits and all(isinstance(x, (int, float)) for x in limits):
-        made = common_dtype([self, *limits])
-        if not can_cast(made, self.dtype):
+    numbers = all(isinstance(x, (int, float)) for x in limits)
+    if limits and (numbers or all(isinstance(x, Tensor) for x in limits)):
+        made, own = common_dtype([self, *limits]), self.dtype
+        if not can_cast(made, own) and not own.is_complex:
+            name = own.c_name if numbers else own.scalar_type_name
             raise DtypeError(
-                f"result type {made.scalar_type_name} can't be cast to the desired output type {self.dtype.c_name}"
+                f"result type {made.scalar_type_name} can't be cast to the desired output type {name}"
             )
 
 

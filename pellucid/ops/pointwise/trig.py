@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 
+from ...core.display.refusals import NO_TANGENT
+from ...core.modes import local, no_grad, state
+from ...core.primitive import PRIMITIVES
 from ...core.public import public
-from ...errors import OperationError
+from ...core.tensor import Tensor
+from ...errors import OperationError, UnsupportedError
 from ...ir.formula import Formula
 from .._rules import fused_gradient
 from .._samples import POSITIVE, REAL, UNIT
 from ._unary import binary, unary
+from .basic import underivable
 
 _INSIDE = "keep the argument inside (-1, 1): `x.clamp(-1 + 1e-6, 1 - 1e-6)`"
 
@@ -125,6 +131,23 @@ tanh = unary(
 
 public(namespace="nn.functional", names="tanh")(tanh.call)
 
+
+def _written(name: str) -> Callable[[Tensor], Tensor]:
+    """What the in-place method of an operation writes: in PyTorch it has no derivative."""
+
+    def written(input: Tensor) -> Tensor:
+        if state.slow and (input._x or {}).get("tangents"):
+            raise UnsupportedError(NO_TANGENT.format(f"{name}_"))
+        call: Any = PRIMITIVES[name].call
+        if not (local.grad and input._rg):
+            return cast(Tensor, call(input))
+        with no_grad():
+            made = call(input)
+        return cast(Tensor, underivable(made, (input,), f"inplace version of {name}"))
+
+    return written
+
+
 asinh = unary(
     "asinh arcsinh",
     "arcsinh",
@@ -134,6 +157,7 @@ asinh = unary(
     example="torch.asinh(torch.tensor([0.0, 1.0]))",
     shows="tensor([0.0000, 0.8814])",
     onnx="Asinh",
+    written=_written("asinh"),
 )
 
 acosh = unary(
@@ -153,6 +177,7 @@ acosh = unary(
     example="torch.acosh(torch.tensor([1.0, 2.0]))",
     shows="tensor([0.0000, 1.3170])",
     onnx="Acosh",
+    written=_written("acosh"),
 )
 
 atanh = unary(
@@ -166,6 +191,7 @@ atanh = unary(
     example="torch.atanh(torch.tensor([0.0, 0.5]))",
     shows="tensor([0.0000, 0.5493])",
     onnx="Atanh",
+    written=_written("atanh"),
 )
 
 

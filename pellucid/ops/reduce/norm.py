@@ -17,7 +17,7 @@ from ...core import tracing
 from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
-from ...core.public import FUNCTIONS, public
+from ...core.public import FUNCTIONS, method, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.transforms.whole import one_node
@@ -318,6 +318,14 @@ def matrix_norm(
     name = "linalg.matrix_norm"
     ndim = require_tensor(A, "linalg_matrix_norm", "A")._array.ndim
     kind = A.dtype
+    if isinstance(ord, complex):
+        raise OperationError(f"{name}: Expected a non-complex scalar as the order of norm.")
+    if not isinstance(ord, (str, int, float)):
+        raise ArgumentTypeError(
+            f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type_name(ord)}"
+        )
+    if ord not in (("fro", "nuc") if isinstance(ord, str) else (1, -1, 2, -2, INF, -INF)):
+        raise OperationError(f"{name}: Order {ord} not supported.")
     if ndim < 2:
         raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if not (kind.is_floating_point or kind.is_complex):
@@ -331,19 +339,10 @@ def matrix_norm(
     first, second = (normalize_dim(d, ndim) for d in dim)
     if first == second:
         raise OperationError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    if isinstance(ord, str):
-        if ord not in ("fro", "nuc"):
-            raise OperationError(f"{name}: Order {ord} not supported.")
-        if ord == "fro":
-            return vector_norm_of(name, A, 2, (first, second), keepdim, dtype)
-    elif not isinstance(ord, (int, float)):
-        raise ArgumentTypeError(
-            f"linalg_matrix_norm(): argument 'ord' must be Number or str, not {type_name(ord)}"
-        )
-    elif abs(ord) not in (1, 2, INF):
-        raise OperationError(f"{name}: Order {ord} not supported.")
+    if ord == "fro":
+        return vector_norm_of(name, A, 2, (first, second), keepdim, dtype)
     x = _in_dtype(name, A, dtype)
-    if ord == "nuc" or abs(ord) == 2:
+    if ord in ("nuc", 2, -2):
         if x._array.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
             raise DtypeError(
                 f"{name}: Low precision dtypes not supported. Got {kind.scalar_type_name}"
@@ -352,7 +351,7 @@ def matrix_norm(
         made = s.sum(-1, keepdim) if ord == "nuc" else _largest(s, -1, ord, keepdim)
         return made.unsqueeze(-1).movedim((-2, -1), (first, second)) if keepdim else made
     else:
-        over, along = (first, second) if abs(ord) == 1 else (second, first)
+        over, along = (first, second) if ord in (1, -1) else (second, first)
         sums = vector_norm_of(name, x, 1, over, keepdim, None)
         along -= not keepdim and over < along
         return _largest(sums, along, ord, keepdim)
@@ -401,25 +400,19 @@ def norm(
         pair = ndim == 2
     else:
         pair = isinstance(dim, (tuple, list)) and len(dim) == 2
-    if isinstance(ord, str) and not pair:
-        if ndim < 2:
-            raise ShapeError(
-                "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-            )
-        raise OperationError(
-            f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim if isinstance(dim, (tuple, list)) else [dim]))}"
-        )
-    if pair:
-        return matrix_norm(A, ord, (0, 1) if dim is None else tuple(dim), keepdim, dtype=dtype)
+    if pair or isinstance(ord, str):
+        dims = (0, 1) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+        return matrix_norm(A, ord, tuple(dims), keepdim, dtype=dtype)
     return vector_norm_of("linalg.vector_norm", A, ord, dim, keepdim, dtype)
 
 
-@public(names="norm", methods="=", out="same")
+@public(names="norm")
 def torch_norm(
     input: Tensor,
     p: Any = "fro",
     dim: Any = None,
     keepdim: bool = False,
+    out: Tensor | None = None,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
     """Norm of vectors or matrices. New code should call `linalg.norm`.
@@ -430,28 +423,49 @@ def torch_norm(
             "fro".
         dim: a dimension or several. Default: all of them.
         keepdim: keep the reduced dimensions with size 1. Default: False.
+        out: a tensor for the result. Default: None, a new tensor.
         dtype: convert to this type first. Default: None.
 
     >>> import pellucid as torch
     >>> torch.norm(torch.tensor([3.0, 4.0]))
     tensor(5.)
     """
-    require_tensor(input, "norm")
-    if isinstance(p, str):
-        if p == "nuc":
-            return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
-        if p != "fro":
-            raise OperationError(f"linalg.matrix_norm: Order {p} not supported.")
-        p = 2
-    if is_plain(input):
-        return vector_norm_of(
-            "linalg.vector_norm", input, 2 if p is None else p, dim, keepdim, dtype
-        )
-    return FUNCTIONS["linalg"]["vector_norm"](
-        input, 2 if p is None else p, dim, keepdim, dtype=dtype
-    )
+    order = 2 if p is None or type(p) is str and p == "fro" else p
+    if (
+        is_plain(require_tensor(input, "norm"))
+        and (type(order) is int or type(order) is float)
+        and (dim is None or type(dim) is int)
+        and type(keepdim) is bool
+        and out is dtype is None
+    ):
+        return vector_norm_of("linalg.vector_norm", input, order, dim, keepdim, None)
+    dims = [dim] if isinstance(dim, int) else dim
+    named = isinstance(p, str)
+    if named and not (p == "fro" and (dims is None or len(dims) <= 2)):
+        order, function = p, FUNCTIONS["linalg"]["matrix_norm"]
+    else:
+        function = FUNCTIONS["linalg"]["vector_norm"]
+    if dims is None and not (named and order == 2):
+        dims = [*range(input.ndim)]
+    written = {} if out is None else {"out": out}
+    made: Tensor = function(input, order, dims, keepdim, dtype=dtype, **written)
+    return made
 
 
+@method("norm")
+def _method(
+    self: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    return torch_norm(self, p, dim, keepdim, dtype=dtype)
+
+
+_method.__doc__ = (torch_norm.__doc__ or "").replace(
+    "        out: a tensor for the result. Default: None, a new tensor.\n", ""
+)
 torch_norm.__name__ = "norm"
 
 

@@ -393,13 +393,14 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise OperationError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
+    for what in ("dtype", "device"):
+        if any(getattr(x, what) != getattr(tensors[0], what) for x in tensors):
+            raise OperationError(f"meshgrid expects all tensors to have the same {what}")
     for x in tensors:
         if x._array.ndim > 1:
             raise ShapeError(
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}"
             )
-        if x.dtype is not tensors[0].dtype:
-            raise OperationError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(tensors) > 1
     vectors = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
     shape = tuple(x._array.size for x in vectors)
