@@ -602,13 +602,6 @@ def _kind_of_pass(roots: Sequence[Tensor]) -> type[BackwardPass]:
     return kind if thread.stack.tracer is None else thread.stack.tracer.BackwardPass
 
 
-def _given(g: Any) -> Any:
-    """A gradient that a program gives; of a class of its own, without the class, which no gradient has."""
-    own = type(g) not in FAST_TYPES and type(getattr(g, "_array", None)) is ndarray
-    own = own and g._interpreter is None and getattr(type(g), "_keeps_type", True)
-    return g.as_subclass(Tensor) if own else g
-
-
 def backward(
     tensors: Sequence[Tensor],
     grad_tensors: Sequence[Any],
@@ -643,7 +636,7 @@ def backward(
             finally:
                 local.grad, local.run = before, outer
             return
-    kind, grad_tensors = _kind_of_pass(tensors), [*map(_given, grad_tensors)]
+    kind, grad_tensors = _kind_of_pass(tensors), [*map(refusals.classless, grad_tensors)]
     if inputs is None:
         _drive(kind(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
         return
@@ -672,7 +665,7 @@ def grad(
                 op="autograd.grad",
                 hint="call requires_grad_() on it first",
             )
-    kind, grad_outputs = _kind_of_pass(outputs), [*map(_given, grad_outputs)]
+    kind, grad_outputs = _kind_of_pass(outputs), [*map(refusals.classless, grad_outputs)]
     run = kind(create_graph, keep, [t._node or t for t in inputs], grad_outputs)
     _drive(run, outputs, grad_outputs)
     results: list[Tensor | None] = []

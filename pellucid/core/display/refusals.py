@@ -26,7 +26,7 @@ from ...shapes import broadcast_shapes, check_as_strided, text
 from ..bind import OPERANDS, common_dtype
 from ..modes import local
 from ..primitive import PRIMITIVES
-from ..tensor import Tensor, make_tensor
+from ..tensor import FAST_TYPES, Tensor, make_tensor
 
 VIEW_OVERWRITTEN = (
     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is "
@@ -318,3 +318,10 @@ def bound(
     except TypeError as error:
         text = str(error).replace("multiple values", "got multiple values")
         raise ArgumentTypeError(f"forward() {text}") from None
+
+
+def classless(g: Any) -> Any:
+    """A gradient that a program gives; of a class of its own, without the class, which no gradient has."""
+    own = type(g) not in FAST_TYPES and type(getattr(g, "_array", None)) is np.ndarray
+    own = own and g._interpreter is None and getattr(type(g), "_keeps_type", True)
+    return g.as_subclass(Tensor) if own else g
