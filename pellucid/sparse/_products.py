@@ -359,7 +359,7 @@ def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: A
             f"Expected mat1 and mat2 to have the same dtype, but got {mat1.dtype.c_name} and {mat2.dtype.c_name}"
         )
     v = _scaled(values_of(input), beta) + _scaled(sampled(a, mat1, mat2.transpose(0, 1)), alpha)
-    return titled(build(a, v), "SparseSampledAddmm")
+    return titled(build(a, v), "SparseSampledAddmm", of=(input, mat1, mat2))
 
 
 def reduced_mm(a: Any, b: Any, how: str) -> Any:
@@ -377,12 +377,14 @@ def reduced_mm(a: Any, b: Any, how: str) -> Any:
         raise OperationError(f"sparse_mm_reduce: reduce type of {how} has not been enabled.")
     _check_matrices(a, b)
     if how == "sum":
-        return titled(mm(a, b, "SparseMmReduceImpl", True), "SparseMmReduceImpl")
+        return titled(mm(a, b, "SparseMmReduceImpl", True), "SparseMmReduceImpl", of=(a, b))
     array, n = a._array, a._array.shape[0]
     count = np.diff(array.indices)
     if how == "mean":
         weight = make_tensor((1 / np.maximum(count, 1)).astype(array.dtype)[:, None])
-        return titled(mm(a, b, "SparseMmReduceImpl", True) * weight, "SparseMmReduceImpl")
+        return titled(
+            mm(a, b, "SparseMmReduceImpl", True) * weight, "SparseMmReduceImpl", of=(a, b)
+        )
     row, column = array.index()
     terms = values_of(a).unsqueeze(1) * F.index_select(b, make_tensor(column), dim=0)
     t = terms._array
@@ -395,11 +397,11 @@ def reduced_mm(a: Any, b: Any, how: str) -> Any:
         hit = np.where(t == np.repeat(best, count[filled], 0), np.arange(len(t))[:, None], len(t))
         place[filled] = np.minimum(np.minimum.reduceat(hit, starts, 0), len(t) - 1)
     if not len(t):
-        return titled(mm(a, b, "SparseMmReduceImpl", True), "SparseMmReduceImpl")
+        return titled(mm(a, b, "SparseMmReduceImpl", True), "SparseMmReduceImpl", of=(a, b))
     made = F.gather(terms, make_tensor(place), dim=0) * make_tensor(
         (count > 0).astype(t.dtype)[:, None]
     )
-    return titled(made, "SparseMmReduceImpl")
+    return titled(made, "SparseMmReduceImpl", of=(a, b))
 
 
 def hspmm(mat1: Any, mat2: Any) -> Any:

@@ -26,7 +26,34 @@ def leaves(*shapes):
 
 
 ROWS = "UnsafeViewBackward0(MmBackward0(UnsafeViewBackward0(CloneBackward0(x)), TBackward0(x)))"
+FIRST = "torch::autograd::CopySlices(-, SliceBackward0(x))"
+CHOSEN = "MaskedSelectBackward0(ExpandBackward0(ViewBackward0(x)))"
 CASES = {
+    "circular padding": (
+        lambda x: F.pad(x, (1, 0), mode="circular"),
+        [(2, 3)],
+        f"torch::autograd::CopySlices({FIRST}, SliceBackward0({FIRST}))",
+    ),
+    "combinations": (
+        torch.combinations,
+        [(4,)],
+        f"StackBackward0({CHOSEN}, {CHOSEN})",
+    ),
+    "distances by products": (
+        torch.cdist,
+        [(2, 26, 2), (2, 3, 2)],
+        "ViewBackward0(EuclideanDistBackward0(ViewBackward0(ExpandBackward0(x)), ViewBackward0(ExpandBackward0(x))))",
+    ),
+    "distances by products, one operand for several": (
+        torch.cdist,
+        [(26, 2), (2, 3, 2)],
+        "ViewBackward0(EuclideanDistBackward0(ViewBackward0(CloneBackward0(ExpandBackward0(x))), ViewBackward0(ExpandBackward0(x))))",
+    ),
+    "normalization across channels": (
+        torch.nn.CrossMapLRN2d(2),
+        [(1, 3, 2, 2)],
+        "CrossMapLRN2dBackward(x)",
+    ),
     "linear": (F.linear, [(3, 4), (5, 4), (5,)], "AddmmBackward0(x, x, TBackward0(x))"),
     "linear without bias": (F.linear, [(3, 4), (5, 4)], "MmBackward0(x, TBackward0(x))"),
     "linear of a vector": (
@@ -310,3 +337,10 @@ def test_what_same_pads_on_one_side_is_a_node_before_the_convolution():
         found.append((*first, *second))
     for plain, looked in zip(*found, strict=True):
         torch.testing.assert_close(plain, looked)
+
+
+def test_digits_that_are_given_are_another_overload():
+    (x,) = leaves((3,))
+    assert text(torch.round(x).grad_fn) == "RoundBackward0(x)"
+    assert text(x.round(decimals=0).grad_fn) == "RoundBackward1(x)"
+    assert text(torch.special.round(x).grad_fn) == "RoundBackward1(x)"

@@ -23,6 +23,12 @@ REASONS = json.loads((Path(__file__).parent / "graphs.json").read_text())
 DIFFER = {name for names in REASONS.values() for name in names}
 
 
+COMPRESSED = {
+    torch.sparse_csr: ("crow_indices", "col_indices"),
+    torch.sparse_csc: ("ccol_indices", "row_indices"),
+}
+
+
 def full_name(op):
     return op.name + (f"/{op.variant_test_name}" if op.variant_test_name else "")
 
@@ -30,7 +36,7 @@ def full_name(op):
 def converted(x, leaves):
     """The same argument for Pellucid; `leaves` gets the pairs of tensors."""
     if isinstance(x, torch.Tensor):
-        t = pellucid.from_numpy(x.detach().resolve_conj().resolve_neg().numpy().copy(order="K"))
+        t = tensor(x.detach())
         leaves.append((x, t.requires_grad_(x.requires_grad)))
         return t
     if isinstance(x, (torch.dtype, torch.memory_format, torch.layout)):
@@ -41,9 +47,26 @@ def converted(x, leaves):
         return type(x)(converted(v, leaves) for v in x)
     if isinstance(x, dict):
         return {k: converted(v, leaves) for k, v in x.items()}
+    if type(x) is torch.nn.PairwiseDistance:
+        return pellucid.nn.PairwiseDistance(x.norm, x.eps, x.keepdim)
     if callable(x):
         raise ValueError("a function")
     return x
+
+
+def tensor(x):
+    """The same values in the same places of memory of the same size."""
+    if x.layout in COMPRESSED:
+        parts = COMPRESSED[x.layout]
+        return pellucid.sparse_compressed_tensor(
+            *[tensor(getattr(x, part)()) for part in (*parts, "values")],
+            tuple(x.shape),
+            layout=getattr(pellucid, str(x.layout).split(".")[1]),
+        )
+    x = x.resolve_conj().resolve_neg()
+    held = x.untyped_storage().nbytes() // x.itemsize
+    whole = pellucid.from_numpy(x.as_strided((held,), (1,), 0).numpy().copy())
+    return whole.as_strided(x.shape, x.stride(), x.storage_offset()).detach()
 
 
 def seeded(function, *args, **kwargs):
@@ -91,6 +114,15 @@ def counterpart(op):
     return getattr(pellucid.ops.aten, op.name, None)
 
 
+def reached(x):
+    """A leaf that gradients reach: windows of the database say that they want one, and get none."""
+    if isinstance(x, torch.Tensor) and x.requires_grad and x.layout is torch.strided:
+        with torch.enable_grad():
+            if x.view_as(x).grad_fn.next_functions[0][0] is None:
+                return x.detach().requires_grad_()
+    return x
+
+
 def tensors_in(result, kind):
     if isinstance(result, kind):
         return [result]
@@ -127,7 +159,7 @@ def graphs(op):
     kind = next((k for k in choice if k in kinds), torch.float32)
     function = counterpart(op)
     for sample in itertools.islice(op.sample_inputs("cpu", kind, requires_grad=True), SAMPLES):
-        pairs = []
+        pairs, sample = [], sample.transform(reached)
         arguments = converted((sample.input, *sample.args), pairs)
         named = converted(sample.kwargs, pairs)
         torch.manual_seed(0)

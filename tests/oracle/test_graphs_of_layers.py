@@ -76,6 +76,19 @@ t.matmul(x, y[:1].mT.detach())
 t.matmul(x[0], y[:, :1].mT)
 t.matmul(x[0, :1], y.mT)
 t.matmul(y[..., :4], q.mT.detach())
+nn.Conv1d(5, 3, 3, padding=1, padding_mode="circular")(x)
+F.pad(q, (1, 0, -1, 2), mode="circular")
+t.combinations(x[0, 0], 3, with_replacement=True)
+t.cdist(x.repeat(1, 6, 1), y)
+t.cdist(x[0], y.repeat(1, 9, 1))
+t.istft(t.view_as_complex(x.view(5, 8, 2)), 8, window=t.ones(8))
+t.round(x, decimals=0)
+t.special.round(x)
+x.round()
+nn.CrossMapLRN2d(2)(q)
+F.triplet_margin_with_distance_loss(x, x + 1, x - 1)
+F.triplet_margin_loss(x, x + 1, x - 1)
+t.svd_lowrank(x[0], 2, M=y[0, 0])[1]
 """
 
 
@@ -123,6 +136,12 @@ t.matmul(x[:1], y[0].expand(4, 3, 8).mT)
 t.matmul(x[0, :1], y.mT)
 t.einsum("bij,bkj->ikb", x, y)
 t.einsum("bi,bj->ijb", x[0], y[0, :1].expand(5, 8))
+F.pad(x, (1, 2), mode="circular")
+F.pad(x[None], (1, 0, -1, 2), mode="circular")
+t.combinations(x[0, 0], 3)
+t.cdist(x.repeat(1, 6, 1), y)
+t.cdist(x[0], y.repeat(1, 9, 1))
+t.istft(t.view_as_complex(x.view(5, 8, 2)), 8, window=t.ones(8))
 """
 
 

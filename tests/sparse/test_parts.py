@@ -122,6 +122,30 @@ def test_products_of_three():
     )
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda s, x, y: torch.sparse.sampled_addmm(s, y, x), "SparseSampledAddmmBackward0"),
+        (lambda s, x, y: torch.sparse.mm(s, x, "mean"), "SparseMmReduceImplBackward0"),
+        (lambda s, x, y: torch.sparse.mm(s, x, "amax"), "SparseMmReduceImplBackward0"),
+    ],
+)
+def test_products_have_one_node(call, name):
+    found = []
+    for look in (False, True):
+        s = torch.from_numpy(A).to_sparse_csr().requires_grad_()
+        x, y = (
+            torch.from_numpy(m).requires_grad_() for m in (np.cos(A.T @ A), np.sin(A @ A.T @ A))
+        )
+        made = call(s, x, y)
+        if look:
+            assert made.grad_fn.name() == name
+            assert {n.variable for n, _ in made.grad_fn.next_functions} <= {s, x, y}
+        made.to_dense().pow(2).sum().backward()
+        found.append([None if t.grad is None else t.grad.to_dense() for t in (s, x, y)])
+    torch.testing.assert_close(*found)
+
+
 def test_backward_from_sparse_tensors():
     s = leaf()
     (s * 2).backward(torch.from_numpy(A).to_sparse())

@@ -5,19 +5,21 @@ several. It is done when somebody looks at a node: programs that do not look hav
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import observe
-from ..bind import record
+from ..bind import record, wrap
 from ..display.words import face
 from ..interpret import thread
 from ..modes import local
 from ..primitive import PRIMITIVES, BackwardPlan, Primitive
 from ..reverse import BackwardPass
-from ..tape import Node, named_type, value_at
+from ..tape import Node, named_type, titled, value_at
 from ..tensor import FAST_TYPES, OutputSlot, Tensor, node_of
-from .unfolding import OUTER, Unfolding, is_front, uncover
+from .unfolding import OUTER, Unfolding, is_front, take_steps, uncover
 
 
 def arrange(node: Node) -> None:
@@ -170,6 +172,40 @@ def together(
     for k, t in enumerate(made):
         t._node, t._view = OutputSlot(node, k) if len(made) > 1 else node, None
     return results
+
+
+def drawn(
+    made: Tensor, title: str, draw: Callable[[Node, tuple[Any, ...]], None], *of: Tensor
+) -> Tensor:
+    """`made`, computed of the tensors `of`. When somebody looks at its node, which goes by `title`,
+    `draw` gets it with the edges of `of`, and gives it PyTorch's.
+    """
+    titled(made, title + "Backward", of=of)
+    node = made._node
+    if isinstance(node, Node) and node.ext is not None and "of" in node.ext:
+        node.__class__ = named_type(title)
+        node.ext["of"] = node.ext["of"][0], draw
+    return made
+
+
+def by_steps(
+    title: str, short: Callable[[], Tensor], steps: Callable[[Tensor], Tensor], x: Tensor
+) -> Tensor:
+    """What `short` computes of `x`, with the nodes of PyTorch's `steps` for those who look, of which
+    the last goes by `title`; hooks of saved tensors see the steps. Those who look have them run on
+    zeros: they are linear.
+    """
+    if thread.stack.save:
+        return steps(x)
+    return drawn(short(), title, functools.partial(_draw_steps, steps), x)
+
+
+def _draw_steps(steps: Callable[[Tensor], Tensor], node: Node, edges: tuple[Any, ...]) -> None:
+    if node.saved is not None and not observe.observers:
+        shape, dtype = value_at(edges[0])
+        stand_in = wrap(np.zeros(shape, dtype))
+        stand_in._rg = True
+        take_steps(node, steps, [stand_in], edges, arrange)
 
 
 def _one_write(node: Node) -> None:

@@ -56,26 +56,8 @@ class Unfolding:
         gone.
         """
         given = _arguments(node)
-        if given is None or observe.observers:
-            return
-        before = thread.stack.all
-        install(())
-        try:
-            with enable_grad():
-                made = self.function(*given, **node.params)
-        finally:
-            install(before)
-        if made is None:
-            return
-        outs = made if isinstance(made, tuple) else (made,)
-        edges = {id(t): e for t, e in zip(given, node.inputs, strict=False) if t is not None}
-        for n in _nodes(outs):
-            arrange(n)
-        _put(node, _nodes(outs), edges)
-        if isinstance(made, tuple):
-            _divide(node, [t._node for t in outs], _nodes(outs))
-        else:
-            _become(node, outs[0]._node)
+        if given is not None and not observe.observers:
+            take_steps(node, self.function, given, node.inputs, arrange, **node.params)
 
     def front(self, slot: OutputSlot) -> Any:
         """The node that stands for one of several results until somebody looks behind it."""
@@ -140,6 +122,38 @@ _DIVIDED = _Divided(
     vjp=_each,
     variant=lambda node: "Divided",
 )
+
+
+def take_steps(
+    node: Node,
+    function: Callable[..., Any],
+    given: Sequence[Tensor | None],
+    edges: Sequence[Any],
+    arrange: Callable[[Node], None],
+    **params: Any,
+) -> None:
+    """Run `function` on stand-ins for the arguments behind `edges`, and put its nodes, arranged, in
+    the place of `node`; nothing where it returns None.
+    """
+    before = thread.stack.all
+    install(())
+    try:
+        with enable_grad():
+            made = function(*given, **params)
+    finally:
+        install(before)
+    if made is None:
+        return
+    outs = made if isinstance(made, tuple) else (made,)
+    for n in _nodes(outs):
+        arrange(n)
+    _put(
+        node, _nodes(outs), {id(t): e for t, e in zip(given, edges, strict=False) if t is not None}
+    )
+    if isinstance(made, tuple):
+        _divide(node, [t._node for t in outs], _nodes(outs))
+    else:
+        _become(node, outs[0]._node)
 
 
 def _arguments(node: Node) -> list[Tensor | None] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...errors import ArgumentValueError
 from .. import functional as F
@@ -339,7 +340,8 @@ class CrossMapLRN2d(Module):
                 f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead."
             )
         total = T.einsum("ij,njhw->nihw", self._windows(input), input * input)
-        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta
+        made = input * (total * (self.alpha / self.size) + self.k) ** -self.beta
+        return titled(made, "CrossMapLRN2dBackward", of=(input,))
 
     def _windows(self, input: Tensor) -> Tensor:
         """Which channels (columns) count for which (rows): those nearer than half the size, and

@@ -9,9 +9,9 @@ from math import prod
 from operator import mul
 from typing import Any
 
-from ...core.tape import Node, named_type, titled
+from ...core.tape import Node, named_type
 from ...core.tensor import Tensor
-from ...core.transforms.arranging import become, moved_before, node_before
+from ...core.transforms.arranging import become, drawn, moved_before, node_before
 from ...shapes import view_strides
 from ._nodes import BMM
 
@@ -22,9 +22,8 @@ def arranged_as(made: Tensor, x: Tensor, y: Tensor, labels: tuple[Labels, Labels
     """Have the result's node show PyTorch's. `labels` are those of the operands and of the result."""
     node = made._node
     if isinstance(node, Node):
-        titled(made, type(node).__name__, of=(x, y))
         lies = [(t._array.shape, t._array.strides) for t in (x, y)]
-        node.extra()["of"] = node.extra()["of"][0], _Drawing(labels, lies).draw
+        drawn(made, type(node).__name__, _Drawing(labels, lies).draw, x, y)
 
 
 class _Drawing:

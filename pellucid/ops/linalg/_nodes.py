@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.tape import named_type, titled, value_at
-from ...core.transforms.arranging import become, moved_before, node_before
+from ...core.tape import named_type, value_at
+from ...core.transforms.arranging import become, drawn, moved_before, node_before
 from ...shapes import broadcast_shapes, matmul_shape, view_strides
 
 BMM = named_type("BmmBackward0")  # of a product that was asked for by that name
@@ -205,10 +205,7 @@ def nodes(node: Any) -> tuple[Any, ...]:
 
 def dot_of_permuted(made: Any, x: Any, y: Any) -> Any:
     """The dot product of two vectors, whose node shows them permuted, as that of `inner` does."""
-    if made._rg:
-        titled(made, "ViewBackward0", of=(x, y))
-        made._node.extra()["of"] = made._node.extra()["of"][0], _draw_dot
-    return made
+    return drawn(made, "ViewBackward0", _draw_dot, x, y)
 
 
 def _draw_dot(node: Any, edges: tuple[Any, Any]) -> None:

@@ -351,7 +351,9 @@ def svd_lowrank(
     if m is not None and wide:
         m = F.conj(m).mT
     basis = _range_of(a, q, niter, m)
-    b = F.matmul(F.conj(basis).mT, a if m is None else a - m)
+    b = F.matmul(F.conj(basis).mT, a)
+    if m is not None:
+        b = b - F.matmul(F.conj(basis).mT, m)
     u, s, vh = F.svd(b, full=False)
     u, v = F.matmul(basis, u), F.conj(vh).mT
     return (v, s, u) if wide else (u, s, v)

@@ -123,8 +123,15 @@ round_decimals_op = defop(
 )
 
 
+class _Unset(int):
+    """Digits that were not given: none, but zero that is given is another overload."""
+
+
+_DEFAULT = _Unset()
+
+
 @public(methods="=", inplace="=", out="found")
-def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+def round(input: Tensor, *, decimals: int = _DEFAULT) -> Tensor:
     """Round each element to the nearest integer, or to `decimals` digits. Halves go to the even
     neighbor.
 
@@ -137,6 +144,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     tensor([0., 2., 3.])
     """
     require_tensor(input, "round")
+    if decimals is _DEFAULT:
+        return round_op.call(input)
     if isinstance(decimals, bool):
         raise ArgumentTypeError("round(): argument 'decimals' must be int, not bool")
     if not hasattr(decimals, "__index__"):
@@ -144,12 +153,20 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
             f"round() received an invalid combination of arguments - got (Tensor, decimals={type_name(decimals)}), but expected "
             "one of:"
         )
-    return (
-        round_op.call(input) if decimals == 0 else round_decimals_op.call(input, decimals=decimals)
-    )
+    if decimals == 0:
+        return titled(round_op.call(input), "RoundBackward1", of=(input,))
+    return round_decimals_op.call(input, decimals=decimals)
 
 
-public(namespace="special", names="round", out="found")(round)
+@public(namespace="special", names="round", out="found")
+def _round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    """See :func:`round`.
+
+    >>> import pellucid as torch
+    >>> torch.special.round(torch.tensor(2.51))
+    tensor(3.)
+    """
+    return round(input, decimals=decimals)
 
 
 def _all_finite(xp: Any, x: np.ndarray) -> Any:

@@ -12,8 +12,9 @@ from ...core.display.packing import hooked
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
-from ...core.tape import titled
+from ...core.tape import named_type, titled, value_at
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.arranging import become, drawn, moved_before, node_before
 from ...core.transforms.whole import one_node
 from ...errors import (
     ArgumentTypeError,
@@ -268,7 +269,37 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
             )
         y = F.cast(y, dtype=x._array.dtype)  # without elements
     made = F.cdist(x, y, p=float(p), by_products=fast)
+    if fast and made._array.size and a[-1]:
+        return drawn(made, "ViewBackward0", _draw_products, x1, x2)
     return made if x is x1 and y is x2 else titled(made, "Cdist", of=(x1, x2))
+
+
+def _draw_products(node: Any, edges: tuple[Any, Any]) -> None:
+    """Distances of stacks of rows, with views around them."""
+    shape = node.shape
+    lead, batch = shape[:-2], math.prod(shape[:-2])
+    inner = moved_before(node)
+    inner.__class__ = named_type("EuclideanDistBackward0")
+    if batch != 1:
+        inner.shape = (batch, *shape[-2:])
+        inner.inputs = tuple([_flattened(node, e, lead, 0.75 - k / 4) for k, e in enumerate(edges)])
+        if inner.saved is not None:
+            inner.saved = tuple([v.reshape(batch, *v.shape[-2:]) for v in inner.saved])
+    else:
+        inner.inputs = edges
+    become(node, "view", (inner,), shape, node.dtype, shape=shape)
+
+
+def _flattened(node: Any, edge: Any, lead: tuple[int, ...], place: float) -> Any:
+    if edge is None:
+        return None
+    was, _ = value_at(edge)
+    shape = (*lead, *was[-2:])
+    edge = node_before(node, "expand", edge, shape, place, shape=shape)
+    if math.prod(was) != math.prod(shape):
+        edge = node_before(node, "clone", edge, shape, place - 0.0625)
+    flat = (math.prod(lead), *was[-2:])
+    return node_before(node, "view", edge, flat, place - 0.125, shape=flat)
 
 
 @public(namespace="torch nn.functional")

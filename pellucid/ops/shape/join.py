@@ -19,6 +19,7 @@ from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.arranging import by_steps
 from ...errors import ArgumentTypeError, OperationError, ShapeError, type_name, warn_once
 from .._format import has_channels_last
 from .._rules import checked_tensors, keyword, require_tensor
@@ -467,5 +468,15 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return make_tensor(constant(np.empty(0, input._array.dtype)))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = constant(np.array(list(choose(range(input._array.size), r)), np.int64)).reshape(-1, r)
-    flat = F.index_select(input, make_tensor(rows.reshape(-1)), dim=0)
-    return reshape(flat, rows.shape)
+
+    def short() -> Tensor:
+        return reshape(F.index_select(input, make_tensor(rows.reshape(-1)), dim=0), rows.shape)
+
+    def steps(x: Tensor) -> Tensor:
+        grid = np.zeros((x._array.size,) * r, np.bool_)
+        grid[tuple(rows.T)] = True
+        chosen = make_tensor(grid)
+        grids = meshgrid([x] * r, indexing="ij")
+        return stack([part.masked_select(chosen) for part in grids], 1)
+
+    return by_steps("StackBackward0", short, steps, input)

@@ -15,8 +15,9 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import titled
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
+from ...core.transforms.arranging import by_steps
 from ...core.transforms.whole import in_one_node
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._few import Few
@@ -24,6 +25,7 @@ from .._format import in_format
 from .._numbers import number_array
 from .._rules import as_index, at_full_precision, is_direct, is_plain, require_tensor
 from .._samples import cases
+from .parts import narrow
 from .transpose import permute
 from .view import reshape
 
@@ -309,7 +311,8 @@ def _padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None)
         made = wrap(_bordered(input._array, pad, mode))
         return made if mode == "circular" else in_format(made, input)
     if mode not in _TITLES:
-        return _mirrored(input, pad, mode)
+        around = functools.partial(_wrapped_around, pad=pad)
+        return by_steps("CopySlices", lambda: _mirrored(input, pad, mode), around, input)
     title = f"{_TITLES[mode]}Pad{one - 1}D"
     made = in_one_node(title, "input", "input", _mirrored, input=input, pad=pad, mode=mode)
     return titled(made, title, input, of=(input,), padding=pad)
@@ -323,6 +326,27 @@ def _mirrored(input: Tensor, pad: Any, mode: str) -> Tensor:
             places = wrap(constant(_positions(a.shape[d], before, after, mode)))
             input = F.index_select(input, places.to("meta") if given.is_meta else places, dim=d)
     return _apart(input, given, mode != "circular")
+
+
+def _wrapped_around(input: Tensor, pad: Any) -> Tensor:
+    """As "circular", written part by part into new memory."""
+    a = input._array
+    sides = list(enumerate(_sides(pad, a.ndim)))[: a.ndim - len(pad) // 2 - 1 : -1]
+    shape = [n + before + after for n, (before, after) in zip(a.shape, _sides(pad, a.ndim))]
+    out = make_tensor(np.empty(shape, a.dtype))
+    inside, kept = out, input
+    for d, (before, after) in sides:
+        cut = a.shape[d] + min(before, 0) + min(after, 0)
+        inside = narrow(inside, d, max(before, 0), cut)
+        kept = narrow(kept, d, max(-before, 0), cut)
+    inside.copy_(kept)
+    for d, (before, after) in sides:
+        first, end = max(before, 0), shape[d] - max(after, 0)
+        if before > 0:
+            narrow(out, d, 0, before).copy_(narrow(out, d, end - before, before))
+        if after > 0:
+            narrow(out, d, end, after).copy_(narrow(out, d, first, after))
+    return out
 
 
 _TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes of a mode

@@ -17,6 +17,7 @@ from ...core.tracing import constant
 from ...errors import DimensionError, OperationError, ShapeError, warn, warn_once
 from .._overloads import native
 from .._rules import asked_for, require_tensor
+from ..shape.view import view
 
 
 def _described(x: Any, name: str, **rest: Any) -> str:
@@ -31,13 +32,15 @@ def _window_text(window: Any) -> str:
     return "None" if window is None else f"{window.dtype.cpu_name}{{{list(window._array.shape)}}}"
 
 
-def _centred(window: Any, win_length: int, n_fft: int, like: Any) -> Tensor:
-    """The window (ones without) with zeros around it to n_fft values."""
+def _centred(window: Any, win_length: int, n_fft: int, like: Any, padded: bool = False) -> Tensor:
+    """The window (ones without) with zeros around it to n_fft values, `padded` or joined to it."""
     if window is None:
         window = make_tensor(constant(np.ones(win_length, like.real.dtype)))
     if win_length == n_fft:
         return window
     left = (n_fft - win_length) // 2
+    if padded:
+        return F.constant_pad_nd(window, pad=(left, n_fft - win_length - left), value=0.0)
     zeros = [
         make_tensor(constant(np.zeros(n, window._array.dtype)))
         for n in (left, n_fft - win_length - left)
@@ -285,36 +288,39 @@ def istft(
         raise OperationError("Complex windows are incompatible with return_complex=False")
     if return_complex and onesided:
         raise OperationError("Cannot have onesided output if window or input is complex")
-    factors = _centred(window, width, n_fft, input._array)
-    frames = input.mT
-    last = (len(shape) - 1,)
+    factors = _centred(window, width, n_fft, input._array, True)
+    parts = F.view_as_real(input)
+    if len(shape) == 2:
+        parts, shape = parts.unsqueeze(0), (1, *shape)
+    frames = F.view_as_complex(parts.transpose(1, 2))
+    last = (2,)
     scale = 1 / math.sqrt(n_fft) if normalized else 1 / n_fft
     if return_complex:
         pieces = F.fft_c2c(frames, dim=last, forward=False, scale=scale)
     else:
         half = frames if onesided else frames.narrow(-1, 0, n_fft // 2 + 1)
         pieces = F.fft_c2r(half, dim=last, forward=False, scale=scale, n=n_fft)
-    pieces = pieces * factors
+    pieces = pieces * view(factors, (1, 1, n_fft))
     count = shape[-1]
     total = n_fft + hop * (count - 1)
-    lead = shape[:-2]
-    signal = F.unfold_grad(pieces, shape=(*lead, total), dim=len(lead), size=n_fft, step=hop)
-    square = (factors * factors).unsqueeze(0)
-    cover = F.unfold_grad(
-        F.expand(square, shape=(count, n_fft)), shape=(total,), dim=0, size=n_fft, step=hop
-    )
+    whole = (shape[0], total)
+    signal = F.unfold_grad(pieces, shape=whole, dim=1, size=n_fft, step=hop)
+    squares = F.expand(factors.pow(2), shape=(1, count, n_fft))
+    cover = F.unfold_grad(squares, shape=(1, total), dim=1, size=n_fft, step=hop)
     start = n_fft // 2 if center else 0
     end = total - n_fft // 2 if center else total
     if length is not None:
         end = min(start + length, total)
-    signal, cover = signal.narrow(-1, start, end - start), cover.narrow(0, start, end - start)
+    signal, cover = signal.narrow(-1, start, end - start), cover.narrow(1, start, end - start)
     tracing.check(_check_cover, cover._array, call)
     made = signal / cover
+    if input.ndim == 2:
+        made = titled(made.squeeze(0), "SqueezeBackward1")
     if length is not None and made._array.shape[-1] < length:
         warn(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
             "Please check your center and hop_length settings.",
             UserWarning,
         )
-        made = F.fit_sizes(made, shape=(*lead, length))
+        made = F.fit_sizes(made, shape=(*made._array.shape[:-1], length))
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -209,11 +210,12 @@ def _triplet(
     margin: float,
     swap: bool,
     reduction: str,
+    plus: Callable[[Tensor, float], Tensor] = added,
 ) -> Tensor:
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduce_loss(clamped(added(near, margin) - far), reduction)
+    return reduce_loss(clamped(plus(near, margin) - far), reduction)
 
 
 @public(namespace="nn.functional")
@@ -245,9 +247,8 @@ def triplet_margin_with_distance_loss(
             f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
             f"{anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
-    return _triplet(
-        anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction
-    )
+    distance = distance_function or pairwise_distance
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction, operator.add)
 
 
 @public(namespace="nn.functional")
