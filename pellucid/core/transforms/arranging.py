@@ -180,7 +180,7 @@ def drawn(
     """`made`, computed of the tensors `of`. When somebody looks at its node, which goes by `title`,
     `draw` gets it with the edges of `of`, and gives it PyTorch's.
     """
-    titled(made, title + "Backward", of=of)
+    titled(made, title, of=of)
     node = made._node
     if isinstance(node, Node) and node.ext is not None and "of" in node.ext:
         node.__class__ = named_type(title)
@@ -195,6 +195,8 @@ def by_steps(
     the last goes by `title`; hooks of saved tensors see the steps. Those who look have them run on
     zeros: they are linear.
     """
+    if type(x._array) is not np.ndarray or not x._rg:
+        return short()
     if thread.stack.save:
         return steps(x)
     return drawn(short(), title, functools.partial(_draw_steps, steps), x)
