@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core import function, observe, reverse, source
-from ..core.tape import Node, count
+from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor
-from .questions.backward import BackwardNotes, Fault, largest_of
+from .questions.backward import BackwardNotes, Fault, function_of, largest_of
 from .questions.finite import GROWN, FiniteNotes, is_finite
 from .questions.places import leads_to
 from .questions.steps import BackwardCall, NotedStep, Steps
@@ -97,6 +97,7 @@ class Watch(Steps):
         # when a step with a rate of zero was made
         self.returns: dict[CodeType, source.Site] = {}
         self.returns_idle: dict[CodeType, source.Site] = {}
+        self._own_functions = False  # whether a node's derivative is a function of the program
         # differences and quotients of equal values: the numbers of both, and where
         self.alike: deque[tuple[int, int, source.Site | None]] = deque(maxlen=256)
         self.finite = FiniteNotes(4096)
@@ -117,11 +118,32 @@ class Watch(Steps):
         if self.active:
             observe.remove_observer(self)
             self.active = False
+            self._trace_returns(False)
             self.ended, self.last_node = source.capture(3), count()
             # What exists now and was not used is known, too; what is made later is not.
             for t in gc.get_objects():
                 if issubclass(type(t), Tensor) and hasattr(t, "_rg") and t._rg and t._node is None:
                     self.token(t)
+
+    def _trace_returns(self, on: bool) -> None:
+        """Note where functions of the program return, unless somebody else traces this thread."""
+        if on and self._own_functions and sys.gettrace() is None:
+            sys.settrace(self._called)
+        elif not on and sys.gettrace() == self._called:
+            sys.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """What Python tells of a call."""
+        file = frame.f_code.co_filename
+        if file == "<string>" or source.is_library(file):
+            return None
+        frame.f_trace_lines = False
+        return self._returns_from
+
+    def _returns_from(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "return":
+            self.returns[frame.f_code] = frame.f_code, frame.f_lasti
+        return self._returns_from
 
     def covers(self, t: Tensor) -> bool:
         """True when the notes can tell what happened to a tensor: not when it was made, or used,
@@ -422,6 +444,10 @@ class Watch(Steps):
         noted = self.dropped + len(self.steps)
         numbers = tuple(self.token(t) for t in roots)
         self.backwards.append(BackwardCall(numbers, site, noted, accumulates, count()))
+        if not self._own_functions:
+            nodes = walk([t._node for t in roots if t._node is not None])
+            self._own_functions = any(isinstance(n, Node) and function_of(n) for n in nodes)
+        self._trace_returns(True)
         bad = next((t for t in roots if not is_finite(t)), None)
         fault = None if bad is None else self.blame(bad)
         self.gradients.start(site, fault)
@@ -447,6 +473,7 @@ class Watch(Steps):
         self.gradients.node(node, g, gs)
 
     def backward_end(self, roots: Any) -> None:
+        self._trace_returns(False)
         self.gradients.end()
         self.finished += 1
         self.last_done = self.backwards[-1] if self.backwards else None

@@ -3364,3 +3364,58 @@ for _ in range(2):
 """,
     "a printed value",
 )
+case(
+    "shape-error",
+    None,
+    """
+class Up(nn.Module):
+    def __init__(self, below, beside, out):
+        super().__init__()
+        self.conv = nn.Sequential(nn.Conv2d(below + beside, out, 3, padding=1), nn.ReLU())
+    def forward(self, x, skip):
+        return self.conv(torch.cat([x, skip], 1))
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before = nn.Conv2d(1, 4, 1)
+        self.up = Up(4, 4, 2)  # here
+    def forward(self, x):
+        h = self.before(x)
+        return self.up(h, h[:, :2])
+Net()(torch.ones(1, 1, 8, 8))
+""",
+    "a block that was told other sizes",
+)
+case(
+    "graph-freed",
+    None,
+    """
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(3, 4)
+        self.h = torch.zeros(1, 4)
+    def reset(self):
+        self.h = torch.zeros_like(self.h)
+    def forward(self, x):
+        self.h = self.cell(x, self.h)  # here
+        return self.h.sum()
+memory = Memory()
+memory.reset()
+for _ in range(2):
+    memory(torch.ones(1, 3)).backward()
+""",
+    "a state that is also reset",
+)
+case(
+    "not-requires-grad",
+    None,
+    """
+net = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1))
+def points(n):
+    return torch.rand(n, 1)  # here
+t = points(8)
+du = torch.autograd.grad(net(t).sum(), t, create_graph=True)[0]
+""",
+    "what autograd.grad asks for",
+)

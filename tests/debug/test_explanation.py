@@ -4,6 +4,7 @@ import colorsys
 import gc
 import json
 import linecache
+import sys
 import weakref
 
 import numpy as np
@@ -507,3 +508,25 @@ def test_an_update_that_makes_a_new_tensor_should_write_into_the_leaf():
     found = torch.explain(w, name="w")
     assert found.cause == "non-leaf"
     assert found.fix == "update the leaf in place: with torch.no_grad(): w -= lr * w.grad"
+
+
+def test_the_return_of_a_custom_function_that_ran_is_named():
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, scale):
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, g):
+            if g.sum() > 0:
+                return g, None  # this one
+            return g, g
+
+    x, scale = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    before = sys.gettrace()
+    with debug.watch():
+        Scaled.apply(x, scale).sum().backward()
+        assert sys.gettrace() is before
+    found = torch.explain(scale)
+    line = linecache.getline(found.file, found.line)
+    assert found.cause == "no-derivative" and (before is not None or "# this one" in line)

@@ -61,6 +61,11 @@ def test_channels_last(batch, channels, height, width):
     assert conv(moved).shape == (batch, 2, height - 2, width - 2)
 
 
+def test_an_image_as_wide_as_channels_are_wanted_has_its_channels_first():
+    hint = hint_of(lambda: nn.Conv2d(16, 4, 3)(torch.ones(4, 12, 16, 16)))
+    assert "permute" not in hint and "in_channels 12" in hint
+
+
 @quick
 @given(size, size, size, size)
 def test_a_missing_flatten_and_wrong_features(batch, channels, height, out):

@@ -276,7 +276,9 @@ def _channels(case: Case) -> str | None:
     if not x or spatial < 1:
         return None
     case.mark(-spatial - 1)
-    if len(x) == spatial + 2 and x[-1] == wanted and not (spatial > 1 and got <= 4 < wanted):
+    square = spatial > 1 and x[-1] == x[-2]  # as wide as channels are wanted, by chance
+    few = spatial > 1 and got <= 4 < wanted
+    if len(x) == spatial + 2 and x[-1] == wanted and not (few or square):
         order = ", ".join(map(str, (0, spatial + 1, *range(1, spatial + 1))))
         return f"the channels are last and must come right after the batch: x.permute({order})"
     if len(x) == spatial + 1 and x[-1] == wanted and wanted > 1:

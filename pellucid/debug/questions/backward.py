@@ -583,11 +583,17 @@ def _range(node: Node) -> str:
     return ""
 
 
+def function_of(node: Node) -> CodeType | None:
+    """The `backward` of a custom function of the program that a node was made by."""
+    code = getattr(getattr(node.op, "vjp", None), "__code__", None)
+    return None if code is None or source.is_library(code.co_filename) else code
+
+
 def _returned(node: Node, returns: Mapping[CodeType, source.Site]) -> Any:
     """Where the `backward` of a custom function returned, as noted, else its end; of another
     operation where that was called.
     """
-    code = getattr(getattr(node.op, "vjp", None), "__code__", None)
-    if code is None or source.is_library(code.co_filename):
+    code = function_of(node)
+    if code is None:
         return node.source
     return returns.get(code) or (code, len(code.co_code) - 2)

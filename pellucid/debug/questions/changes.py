@@ -59,7 +59,7 @@ def to_change(
     if kind in ("ShapeError", "ShapeValueError", "OperationError"):
         way_round = _way_round(frames) if _layer(inner) is None else None
         way_round = way_round or _short_buffer(inner, frames)
-        return way_round or _unfitting_layer(inner, notes, kind == "OperationError")
+        return way_round or _unfitting_layer(inner, frames, notes, kind == "OperationError")
     return None
 
 
@@ -157,7 +157,7 @@ def _made_at(module: Any, notes: Watch | None) -> Line | None:
 
 
 def _unfitting_layer(
-    inner: list[TracebackType], notes: Watch | None, must_tell: bool
+    inner: list[TracebackType], frames: list[TracebackType], notes: Watch | None, must_tell: bool
 ) -> Line | None:
     """The layer whose size is not that of what reaches it; None when the call is at fault: the
     size is there in another dimension, or spread over several, or a dimension is missing. With `must_tell`
@@ -175,15 +175,16 @@ def _unfitting_layer(
             continue
         if windows and t.dim() < max(windows):
             return None
+        computed = bool(windows) and t._node is not None  # its dimensions have their order
         size, rest = 1, list(t.shape[1:])
-        while rest:
+        while rest and not computed:
             size *= rest.pop()
             if size == wanted:
                 return None
-        if wanted in t.shape or t.dim() < 2:
+        if t.dim() < 2 or wanted in t.shape and not computed:
             return None
         break
-    return _made_at(module, notes)
+    return _told_from_outside(_made_at(module, notes), frames)
 
 
 def _other_sizes(
@@ -199,17 +200,43 @@ def _other_sizes(
     line = _made_at(layer, notes) if layer is not None else None
     if line is None:
         return None
+    return (_model_made(frames, module) if _is_told(line) else None) or line
+
+
+def _is_told(line: Line) -> bool:
+    """Whether a line of an `__init__` reads what that is told, or what is computed from it."""
     scope = scope_at(line.file, line.line)
-    if isinstance(scope, ast.FunctionDef) and scope.name == "__init__":
-        told = {a.arg for a in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)}
-        body = statements(scope)
-        for n in body:  # what is computed from arguments is told, too
-            if isinstance(n, ast.Assign) and told & _read_by(n):
-                told |= {t.id for t in n.targets if isinstance(t, ast.Name)}
-        here = [n for n in body if n.lineno <= line.line <= (n.end_lineno or 0)]
-        read = {x.id for n in here for x in ast.walk(n) if isinstance(x, ast.Name)} - {"self"}
-        if told & read:
-            return _model_made(frames, module) or line
+    if not isinstance(scope, ast.FunctionDef) or scope.name != "__init__":
+        return False
+    told = {a.arg for a in (*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs)}
+    body = statements(scope)
+    for n in body:  # what is computed from arguments is told, too
+        if isinstance(n, ast.Assign) and told & _read_by(n):
+            told |= {t.id for t in n.targets if isinstance(t, ast.Name)}
+    here = [n for n in body if n.lineno <= line.line <= (n.end_lineno or 0)]
+    read = {x.id for n in here for x in ast.walk(n) if isinstance(x, ast.Name)} - {"self"}
+    return bool(told & read)
+
+
+def _told_from_outside(line: Line | None, frames: list[TracebackType]) -> Line | None:
+    """The call that told a block of the program the sizes of a layer made at `line`, when only one does."""
+    if line is None or not _is_told(line):
+        return line
+    own: list[Any] = [f.tb_frame.f_locals.get("self") for f in frames]
+    for module in reversed(own):
+        code = getattr(getattr(type(module), "__init__", None), "__code__", None)
+        if code is None or code.co_filename != line.file:
+            continue
+        root = scope_at(line.file, line.line)
+        if getattr(root, "lineno", 0) != code.co_firstlineno:
+            continue
+        outer = [m for m in own if any(module is c for c in getattr(m, "_modules", {}).values())]
+        names = [k for m in outer[-1:] for k, c in m._modules.items() if c is module]
+        kind = type(module).__name__
+        at = assigned_in_class(type(outer[-1]), names[0]) if outer else None
+        if at is not None and re.search(rf"\b{kind}\([^)]", at.text):
+            return at
+        return line
     return line
 
 
@@ -483,16 +510,18 @@ def _kept_state(
         if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)
     ]
     found: list[tuple[bool, bool, str]] = []
+    made: dict[str, Line | None] = {}
     for name, t in holders(frame, carries):
         word = re.split(r"[.\]]", re.sub(r"(\[[^\]]*\])+$", "", name.partition(" in ")[0]))[-1]
         at = [line for attribute, line in read if attribute == word]
         if at and "." in name:
             begins = first is not None and first.line in at
+            made[name] = t.grad_fn.line
             found.append((not begins, id(t.grad_fn) not in reached, name))
     if not found:
         return None
     name = min(found)[2]
-    line = stored_at(name, files)
+    line = stored_at(name, files, made[name])
     return None if line is None else (line, name)
 
 

@@ -106,6 +106,10 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
         if cause == "nonscalar":
             text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
         return Explanation(cause, text, _FIXES.get(cause) or known.hint or "", where, facts)
+    if "of the differentiated Tensors does not require grad" in sentence:
+        why = _undifferentiable(error, notes)
+        if why is not None:
+            return why
     better = to_change(error, known, _frames(error), notes)
     if better is not None and better != where:
         facts.append(f"it was raised at {where}")
@@ -200,6 +204,19 @@ def _no_graph(error: BaseException, where: Line | None, notes: Watch | None) -> 
         + "; do not set requires_grad on the loss: that hides the error, and nothing is trained",
         where,
     )
+
+
+def _undifferentiable(error: BaseException, notes: Watch | None) -> Explanation | None:
+    """autograd.grad() with respect to something that requires no gradient: why that does not."""
+    for link in _frames(error):
+        names = link.tb_frame.f_locals
+        if link.tb_frame.f_globals.get("__name__") == reverse.__name__ and "inputs" in names:
+            t = next((t for t in names["inputs"] if not t._rg), None)
+            if t is not None:
+                found = no_gradient(t, None, f"what {raised_at(error)} asks for", notes)
+                found.fix = "call requires_grad_() on it before it is used"
+                return found
+    return None
 
 
 def _left_before(error: BaseException, notes: Watch) -> NotedStep | None:

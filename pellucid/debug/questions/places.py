@@ -68,9 +68,10 @@ def returned_by(code: CodeType, returns: Mapping[CodeType, Site] | None = None) 
     return line_of(code.co_filename, max(given), code.co_qualname) if given else None
 
 
-def stored_at(name: str, files: Iterable[str]) -> Line | None:
+def stored_at(name: str, files: Iterable[str], made: Line | None = None) -> Line | None:
     """The line that puts something into the container or attribute that `name` leads to:
-    `self.values.append(x)` for `meter.values[3]`, also for a variable that is another name of it.
+    `self.values.append(x)` for `meter.values[3]`, also for a variable that is another name of it. Of
+    several the one where the value was made.
     """
     whole = name.partition(" in ")[0]
     held = re.sub(r"(\[[^\]]*\])+$", "", whole)
@@ -89,6 +90,8 @@ def stored_at(name: str, files: Iterable[str]) -> Line | None:
             if into and into[0] in words:
                 ranked.append((id(n) in begun, words.index(into[0]), n))
         put = [n for _, _, n in sorted(ranked, key=lambda entry: entry[:2])]
+        if made is not None and made.file == file:
+            sure.sort(key=lambda n: not n.lineno <= made.line <= (n.end_lineno or 0))
         found = [*put[:1], *sure, *(_listed(words, nodes) if held != whole else ())]
         if found:
             return line_of(file, found[0].lineno, "")
