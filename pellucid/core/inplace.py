@@ -432,7 +432,8 @@ RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
 
 def refresh_views(base: Tensor) -> None:
     """Give every live view of `base`, which has got a new node, its place in the graph anew."""
-    version_of(base).node = base._node and weakref.ref(getattr(base._node, "node", base._node))
+    made = node_of(base._node)
+    version_of(base).node = made and (weakref.ref(made), type(made))
     for view in views_of(base):
         (reattach if view._view.kind == "grad" else outdate)(view)
 

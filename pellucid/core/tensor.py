@@ -22,12 +22,12 @@ _DEVICES: Any = {"cpu": device("cpu"), "meta": device("meta")}  # by what arrays
 
 class VersionCounter:
     """The write counter that a tensor shares with its views; `writer` is (operation, source) of the
-    last write, `node` what the last recorded one gave the tensor.
+    last write, `node` what the last recorded one gave the tensor, weakly, and of which type.
     """
 
     count = 0
     writer: Any = None
-    node: weakref.ref[Any] | None = None
+    node: tuple[weakref.ref[Any], type] | None = None
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
     restricted: list[Any] | None = None  # (view, whom to tell of the next write)
     # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)

@@ -34,7 +34,7 @@ _DEVICES: _Any
 class VersionCounter:
     count = 0
     writer: Any = None
-    node: weakref.ref[Any] | None = None
+    node: tuple[weakref.ref[Any], type] | None = None
     views: list[weakref.ref[Any]] | None = None
     restricted: list[Any] | None = None
     borrowers: list[weakref.ref[Any]] | None = None

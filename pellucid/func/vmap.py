@@ -6,11 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._pytree import TreeSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 from ..core.modes import local
 from ..core.primitive import TENSORS as F
 from ..core.streams import generator as random
-from ..core.tensor import Tensor
+from ..core.tensor import Tensor, make_tensor
 from ..core.transforms import batching
 from ..core.transforms.batching import (
     Level,
@@ -240,8 +242,14 @@ def _mapped(
 
 
 def _imagined(x: Tensor) -> Tensor:
-    """A sample of none, from which the shapes of the results follow: zeros."""
-    return F.cast(F.sum(x, dim=(0,), keepdim=False), dtype=x._array.dtype)
+    """A sample of none, from which the shapes of the results follow: zeros, but for matrices that
+    may have to have an inverse.
+    """
+    a = x._array
+    sample: Tensor = F.cast(F.sum(x, dim=(0,), keepdim=False), dtype=a.dtype)
+    if a.ndim < 3 or a.shape[-1] != a.shape[-2] or a.dtype.kind not in "fc":
+        return sample
+    return F.add(sample, make_tensor(np.eye(a.shape[-1], dtype=a.dtype)))
 
 
 class _running:  # noqa: N801

@@ -235,15 +235,22 @@ def at_full_precision(value: Any) -> Any:
     return value if policy is None else policy.widen(value)
 
 
+def _of_samples(*args: Any) -> bool:
+    """Whether `vmap` has made one of the arguments."""
+    from ..core.transforms.batching import level_of
+
+    return any(isinstance(x, Tensor) and level_of(x) for x in args)
+
+
 def low_precision(function: Callable[P, R]) -> Callable[P, R]:
     """Decorator for products that check their arguments' dtypes: under autocast they take its
-    precision.
+    precision. Of a batch of `vmap`, that is left to what they are made of.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         policy = thread.stack.autocast
-        if policy is None:
+        if policy is None or _of_samples(*args, *kwargs.values()):
             return function(*args, **kwargs)
         return function(
             *map(policy.narrow, args), **{k: policy.narrow(v) for k, v in kwargs.items()}
@@ -263,9 +270,7 @@ def low_precision_alone(function: Callable[P, R]) -> Callable[P, R]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if thread.stack.autocast is None:
             return function(*args, **kwargs)
-        from ..core.transforms.batching import level_of
-
-        if not any(isinstance(x, Tensor) and level_of(x) for x in (*args, *kwargs.values())):
+        if not _of_samples(*args, *kwargs.values()):
             return lower(*args, **kwargs)
         with playing("autocast", None):
             return function(*args, **kwargs)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
 import pellucid as torch
@@ -163,3 +166,35 @@ def test_tensordot_is_lower_where_it_is_a_product_of_matrices():
             y = torch.tensordot(a, b, dims)
             assert y.dtype is torch.float32
             torch.testing.assert_close(y.flatten(), (a.flatten() * b.flatten()).sum()[None])
+
+
+def test_of_samples_what_is_added_to_a_product_keeps_its_precision() -> None:
+    def rand(*shape: int) -> torch.Tensor:
+        return (torch.arange(1.0, 1 + math.prod(shape)).reshape(shape) / 7).sin()
+
+    added = rand(3, 2, 5)
+    a, b, vectors = rand(3, 2, 4), rand(3, 4, 5), rand(3, 4)
+    cases: list[tuple[Any, tuple[torch.Tensor, ...]]] = [
+        (torch.nn.functional.linear, (a, b.mT, added[:, 0])),
+        (torch.addmm, (added, a, b)),
+        (torch.addmv, (added[:, 0], b.mT, vectors)),
+        (torch.baddbmm, (added[:, None], a[:, None], b[:, None])),
+        (torch.addbmm, (added, a[:, None], b[:, None])),
+    ]
+    for function, given in cases:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            all_of_them = torch.vmap(function)(*given)
+            first = torch.vmap(function, in_dims=(0, *[None] * (len(given) - 1)))(
+                given[0], *[t[0] for t in given[1:]]
+            )
+            alone = function(*[t[0] for t in given])
+        assert all_of_them.dtype is first.dtype is torch.float32, function
+        assert alone.dtype is torch.bfloat16 or function is torch.addmv, function
+        whole = function(*[t[0] for t in given])
+        for made in (all_of_them[0], first[0]):
+            assert torch.allclose(made, whole, rtol=2e-2, atol=2e-2)
+            # the product is lowered
+            assert not torch.equal(made, whole) or function is torch.addmv, function
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        prelu = torch.vmap(torch.nn.functional.prelu)(-vectors, torch.ones(3, 1))
+    assert prelu.dtype is torch.float32

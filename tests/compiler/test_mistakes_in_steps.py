@@ -226,3 +226,24 @@ def test_a_loss_whose_graph_is_spent_refuses_gradients_of_parameters():
         with pytest.raises(RuntimeError, match="second time"):
             torch.autograd.grad(loss, layer.weight, allow_unused=True)
         assert torch.autograd.grad(loss, other, allow_unused=True) == (None,)
+
+
+def test_the_newest_node_that_cannot_go_back_is_named_where_a_part_of_the_graph_is_spent():
+    layer = torch.nn.Linear(4, 4)
+
+    def step(x):
+        hidden = layer(x) * -2
+        out = layer(hidden)
+        (hidden * hidden.detach()).sum().backward()
+        hidden.view(-1)[-1] = 2
+        return out
+
+    def answer(function):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation") as found:
+            function(torch.ones(3, 4)).sum().backward()
+        return str(found.value)
+
+    compiled = torch.compile(step)
+    for _ in range(3):
+        assert answer(compiled) == answer(step)
+    assert "output 0 of torch::autograd::CopySlices" in answer(step)

@@ -245,3 +245,18 @@ def test_each_sample_moves_running_statistics_of_its_own():
             torch.testing.assert_close(made[k], model(x[k]))
             for name, value in model.named_buffers():
                 torch.testing.assert_close(buffers[name][k], value)
+
+
+def test_no_samples_of_images_and_of_matrices_that_need_an_inverse():
+    F = torch.nn.functional
+    images = torch.zeros(0, 1, 2, 6, 6)
+    for function, shape in (
+        (lambda x: F.conv2d(x, torch.ones(5, 2, 3, 3)), (5, 4, 4)),
+        (lambda x: F.avg_pool2d(x, 2), (2, 3, 3)),
+        (lambda x: F.adaptive_avg_pool2d(x, 2), (2, 2, 2)),
+    ):
+        assert torch.vmap(function)(images).shape == (0, 0, *shape)
+    square = torch.zeros(0, 4, 4)
+    for function in (torch.linalg.inv, torch.linalg.cholesky, torch.linalg.solve):
+        given = (square,) * (2 if function is torch.linalg.solve else 1)
+        assert torch.vmap(function)(*given).shape == (0, 4, 4)

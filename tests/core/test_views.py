@@ -457,3 +457,19 @@ def test_a_base_that_does_not_fill_its_storage_has_no_gradient_of_what_was_writt
     with torch.inference_mode():
         made = torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (3,))
     assert made.tolist() == [1, 0, 0, 1]
+
+
+def test_who_wrote_last_is_told_although_the_tensor_is_gone():
+    def loss(write):
+        y = torch.ones(3, requires_grad=True) * 2
+        out = y.sin().sum()
+        write(y)
+        return out
+
+    for write, name in (
+        (lambda y: y.add_(1), "Add"),
+        (lambda y: y[:1].fill_(1), "torch::autograd::CopySlices"),
+        (lambda y: y.detach().add_(1), "Mul"),
+    ):
+        with pytest.raises(RuntimeError, match=rf"output 0 of {name}, is at version 1"):
+            loss(write).backward()

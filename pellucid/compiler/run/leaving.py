@@ -39,6 +39,7 @@ from .node import (
     is_spent,
     keeps_all,
     key_of,
+    lost,
     place_of,
     sections,
     view_of,
@@ -278,7 +279,7 @@ class Leaving(TracedCall):
         if value.buffer.kind == "constant":
             value = tracer.own(value, t._array)  # as it lies, and beside what shares its memory
         program.outputs.append(value)
-        made = New(value, t._rg, t._rg and is_spent(t), writes_of(t), inference=inference)
+        made = New(value, t._rg, t._rg and lost(t), writes_of(t), inference=inference)
         if made.spent:
             made = replace(made, ends=self._ends(t))
         if made.joins:

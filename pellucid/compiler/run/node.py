@@ -13,9 +13,9 @@ import numpy as np
 
 from ...core import source
 from ...core.primitive import BackwardPlan, Primitive
-from ...core.tape import Node, count, node_type, walk
+from ...core.tape import Node, check_saved, count, node_type, walk
 from ...core.tensor import OutputSlot, Tensor, make_tensor, node_of, version_of
-from ...errors import GraphError
+from ...errors import GraphError, pass_on
 
 COMPILED = Primitive(
     name="compiled_function", variadic=True, outputs=-1, grad_name="CompiledFunctionBackward"
@@ -236,6 +236,25 @@ def keeps_all(nodes: list[Node]) -> bool:
 def is_spent(t: Tensor) -> bool:
     """True when backward went through the graph of a tensor and freed it."""
     return any(isinstance(n, Node) and n.saved is None for n in walk([t._node]))
+
+
+def lost(t: Tensor) -> bool | Exception:
+    """What a backward through a spent graph says, which meets the newest node first: True where
+    that is a freed one, or else the error of one whose values were overwritten; False where the
+    graph is not spent.
+    """
+    if not is_spent(t):
+        return False
+    nodes = [n for n in walk([t._node]) if isinstance(n, Node)]
+    for node in sorted(nodes, key=lambda n: -n.seq):
+        if node.saved is None:
+            break
+        try:
+            check_saved(node)
+        except Exception as error:
+            pass_on(error)
+            return error.with_traceback(None)
+    return True
 
 
 def has_hooks(t: Tensor) -> bool:

@@ -359,7 +359,8 @@ class Batch:
     def unfold(self, x: Any) -> Any:
         """The reverse of `fold`."""
         shape = x._array.shape
-        return F.reshape(x, shape=(self.size, shape[0] // self.size, *shape[1:]))
+        size = self.size and shape[0] // self.size  # how many there are in no sample is lost
+        return F.reshape(x, shape=(self.size, size, *shape[1:]))
 
 
 _DIM_WORDS = frozenset({"dim", "dims", "dim0", "dim1", "dim2"})

@@ -472,6 +472,8 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     matter.
     """
     kind = require_tensor(input, name).dtype
+    if thread.stack.autocast is not None and Batched in (type(input), type(product)):
+        product = F.cast(product, dtype=kind.numpy)  # the product alone is lowered
     if kind is not product.dtype:
         raise DtypeError(
             f"self and mat2 must have the same dtype, but got {kind.scalar_type_name} and {product.dtype.scalar_type_name}"

@@ -18,6 +18,7 @@ from ...core.public import public
 from ...core.tape import named_type, reads_later, titled
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, moved_before, node_before
+from ...core.transforms.batching import Batched
 from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError, facts_of
 from .._rules import require_tensor
@@ -259,6 +260,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         or (bias is not None and bias._array.shape != (w.shape[0],))
     ):
         return _unusual(input, weight, bias)
+    if (
+        bias is not None
+        and thread.stack.autocast is not None
+        and Batched in (type(input), type(weight), type(bias))
+    ):  # which autocast leaves as it is
+        return linear_op.call(*_of_one_dtype(input, weight, None)) + bias
     kind = w.dtype
     if (
         a.dtype is not kind
