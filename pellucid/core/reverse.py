@@ -408,9 +408,15 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         )
     elif held._array.dtype != g.dtype or not held._array.flags.writeable:
         with no_grad():
-            new = tensor_of(g)
-            # a dense tensor comes before a sparse one
-            leaf._grad = new + held if type(g) is ndarray else held + new
+            new, a = tensor_of(g), held._array
+            # in its own dtype; a dense tensor comes before a sparse one
+            leaf._grad = (
+                held.add_(new)
+                if type(a) is ndarray is type(g) and a.flags.writeable
+                else new + held
+                if type(g) is ndarray
+                else held + new
+            )
     else:
         if held._ver is not None:
             check_writable(held, "backward")

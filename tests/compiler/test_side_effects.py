@@ -203,6 +203,29 @@ def counters_in_slots():
 
 
 @case
+def slots_and_setattr():
+    class Noted:
+        __slots__ = ("log", "n")
+
+        def __init__(self):
+            object.__setattr__(self, "log", [])
+            self.n = 0
+
+        def __setattr__(self, name, value):
+            self.log.append(name)
+            object.__setattr__(self, name, value)
+
+    m, o = parts()
+    s = Noted()
+
+    def step(x, y):
+        s.n += 1
+        return train(m, o, x, y)
+
+    return step, lambda: (s.n, [*s.log], m.state_dict())
+
+
+@case
 def property_and_setattr():
     class Counted:
         def __init__(self):

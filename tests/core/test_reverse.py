@@ -501,3 +501,14 @@ def test_gradients_have_no_class_of_their_own():
         assert type(g) is torch.Tensor
     x.backward(torch.ones(2).as_subclass(Own))
     assert type(x.grad) is torch.Tensor
+
+
+@pytest.mark.parametrize("other", [torch.float64, torch.bfloat16])
+def test_a_gradient_keeps_its_dtype_when_the_leaf_gets_another(other):
+    x = torch.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    held = x.grad
+    x.data = x.data.to(other)
+    (x * 3).sum().backward()
+    assert x.grad is held and held.dtype is torch.float32
+    assert held.tolist() == [5, 5] and held._version == 1

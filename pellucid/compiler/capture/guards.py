@@ -5,9 +5,10 @@ generated check.
 from __future__ import annotations
 
 import math
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,10 @@ class Guard:
             self.holder["_last_lr"] = [*rates[: self.key], value, *rates[self.key + 1 :]]
         elif isinstance(self.holder, Module):
             self.holder.__dict__[self.key] = value  # unnoticed: it comes back
-        else:
+        elif isinstance(self.holder, (type, ModuleType, threading.local)):
             setattr(self.holder, self.key, value)
+        else:  # past a `__setattr__` of its class, which would notice
+            object.__setattr__(self.holder, self.key, value)
 
     @property
     def of_a_number(self) -> bool:

@@ -161,9 +161,10 @@ def _maker(node: Any, entry: tuple[str, int], version: Any) -> str:
         return ""
     if source_node.op.view and source_node.op.outputs != 1:
         raise GraphError(refusal(edge, "multi", BASE_WRITTEN))
-    written, last = (None, type(source_node)) if version.node is None else version.node
-    view = source_node.op.view and not _turned(source_node, written and written())
-    title = "AsStridedBackward0" if view else last.__name__
+    reference, last = version.node or (None, type(source_node))
+    written = reference and reference()
+    view = source_node.op.view and not _turned(source_node, written)
+    title = "AsStridedBackward0" if view else (last if written is None else type(written)).__name__
     return f", which is output 0 of {_short(title)},"
 
 
