@@ -125,6 +125,12 @@ def _same(shape: Sequence[int], left: Strides, right: Strides) -> bool:
 _orders: dict[Any, tuple[int, ...]] = {}  # strides of results, by shapes and strides
 
 
+def _without_gaps(made: np.ndarray) -> bool:
+    """Whether an array surely is all of its memory, in whatever order."""
+    base = made.base
+    return base is None or type(base) is np.ndarray and base.size == made.size
+
+
 def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
     """The result of an element-wise operation on `arrays` in PyTorch's order in memory, in new
     memory where NumPy chose another: NumPy prefers C order wherever one operand has it.
@@ -133,7 +139,7 @@ def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
         return made
     arrays = tuple(arrays)
     first: Any = arrays[0] if arrays else None
-    if type(first) is np.ndarray and first.strides == made.strides and made.base is None:
+    if type(first) is np.ndarray and first.strides == made.strides and _without_gaps(made):
         # the first operand's order, which is the result's where its strides leave nothing open
         if first.shape == made.shape and 1 not in made.shape and 0 not in made.strides:
             return made

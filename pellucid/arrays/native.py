@@ -136,11 +136,11 @@ def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     name = function.__name__
 
-    def run(a: Any, b: Any) -> Any:
+    def run(a: Any, b: Any, least: int = LEAST_ROWS) -> Any:
         if (
             type(a) is np.ndarray is type(b)
             and a.shape != b.shape
-            and a.size + b.size >= LEAST_ROWS
+            and a.size + b.size >= least
             and config.kernels
             and not spared("rows", max(a.size, b.size))
         ):

@@ -127,20 +127,29 @@ def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """
     if axis is None or type(x) is not ndarray or x.flags.c_contiguous:
         return None
-    ndim = x.ndim
-    order = sorted(range(ndim), key=lambda d: -x.strides[d])
+    order, axes, back, left = _reordered(x.shape, x.strides, axis)
     y = x.transpose(order)
     run = _kernels_for(y)
-    if run is None:
-        return None
-    axes = tuple([d % ndim for d in (axis if type(axis) is tuple else (axis,))])
-    made = getattr(run, name)(y, tuple([order.index(d) for d in axes]), True)
+    made = None if run is None else getattr(run, name)(y, axes, True)
     if made is None:
         return None
-    made = made.transpose([order.index(d) for d in range(ndim)])
-    return in_order(
-        made if keepdims else made.reshape([n for d, n in enumerate(made.shape) if d not in axes])
-    )
+    made = made.transpose(back)
+    return in_order(made if keepdims else made.reshape(left))
+
+
+@functools.lru_cache(1024)
+def _reordered(
+    shape: tuple[int, ...], strides: tuple[int, ...], axis: Any
+) -> tuple[tuple[int, ...], ...]:
+    """The dimensions as they lie in memory, where the reduced ones are among them, the way back, and
+    the sizes that are left.
+    """
+    ndim = len(shape)
+    order = sorted(range(ndim), key=lambda d: -strides[d])
+    axes = tuple([d % ndim for d in (axis if type(axis) is tuple else (axis,))])
+    back = tuple([order.index(d) for d in range(ndim)])
+    left = tuple([n for d, n in enumerate(shape) if d not in axes])
+    return tuple(order), tuple([back[d] for d in axes]), back, left
 
 
 def _add(

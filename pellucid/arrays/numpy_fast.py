@@ -94,13 +94,13 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
     kind = x.dtype
     if x.size >= _LARGE and kind.kind in "fV":
         run = fused("at_most" if low is None else "at_least" if high is None else "between", x)
-        bounds = [
-            bound if type(bound) is float and -3e38 < bound < 3e38 else _of(kind, bound)
-            for bound in (low, high)
-            if bound is not None
-        ]
         # the other way hands a NaN on
-        if run is not None and all(bound == bound for bound in bounds):
+        if run is not None and low == low and high == high:
+            bounds = [
+                bound if type(bound) is float and -3e38 < bound < 3e38 else _of(kind, bound)
+                for bound in (low, high)
+                if bound is not None
+            ]
             return run(x, *bounds)
     if x.size >= _LARGE and kind in _WHOLE and type(x) is ndarray and config.kernels:
         run = activation(

@@ -84,7 +84,7 @@ def reduce_dims(dim: int | Iterable[int] | None, ndim: int) -> Shape:
     """
     if dim is None:
         return tuple(range(ndim))
-    if isinstance(dim, Iterable):
+    if type(dim) is tuple or isinstance(dim, Iterable):
         wrapped = normalize_dims(dim, ndim)
         return (wrapped if ndim else ()) or tuple(range(ndim))
     number = normalize_dim(as_index(dim), ndim)

@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from ...llvm import threads
+
 __all__ = ["alone", "bound", "bounded", "libraries", "linalg", "matmul", "openblas"]
 
 # Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at
@@ -73,8 +75,6 @@ def libraries() -> tuple[BLAS, ...]:
 @functools.cache
 def _libraries(scipy_loaded: bool) -> tuple[BLAS, ...]:
     from threadpoolctl import ThreadpoolController
-
-    from ...llvm import threads  # here, so that `import pellucid` stays quick
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of OpenMP libraries that others loaded
@@ -161,7 +161,7 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
             max(a.shape[-1] if a.ndim == 1 else a.shape[-2] * a.shape[-1], b.shape[-1]),
             SHARED_FROM,
         )
-    if work < least or work > WORTH_SHARING:
+    if work < least or work > WORTH_SHARING or threads.get_num_threads() == 1:
         return np.matmul(a, b, out)
     with on_caller():
         return np.matmul(a, b, out)

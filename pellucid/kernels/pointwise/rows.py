@@ -12,9 +12,10 @@ numbers are NumPy's, bit for bit.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,17 +107,44 @@ def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | Non
         small = small.reshape(added + small.shape).transpose(way[0])
         made = arithmetic(operation, *((small, rearranged) if turned else (rearranged, small)))
         return None if made is None else made.transpose(way[1])
-    shape, other = large.shape, small.shape
     if not (large.flags.c_contiguous and small.flags.c_contiguous):
         return None
-    spread = _spread(a.shape, b.shape)
+    plan = _planned(operation, kind, a.shape, b.shape)
+    if plan is None:
+        return None
+    run, turned, shape, times, numbers = plan
+    large, small = (b, a) if turned else (a, b)
+    out = empty(shape, large.dtype)
+    if times > 1:
+        small = np.tile(small.reshape(-1), times)
+    run(threads.team(), large, small, out, *numbers)
+    return out
+
+
+class _Plan(NamedTuple):
+    """The kernel, whether the second operand is the larger one, the result's shape, how often one row
+    is repeated, and the kernel's numbers.
+    """
+
+    run: Any
+    turned: bool
+    shape: tuple[int, ...]
+    times: int
+    numbers: tuple[int, ...]
+
+
+@functools.lru_cache(1024)
+def _planned(operation: str, kind: str, one: tuple[int, ...], two: tuple[int, ...]) -> _Plan | None:
+    """How operands of two shapes, both in order, are computed; None where they are not."""
+    turned, times = math.prod(one) < math.prod(two), 1
+    shape, other = (two, one) if turned else (one, two)
+    spread = _spread(one, two)
     if spread:
         rows, columns = spread
-        form, shape, step = "column", (rows, columns), 0
-        turned = a.shape[-1] == 1
-        large, small = (b, a) if turned else (a, b)
+        form, shape, step, turned = "column", (rows, columns), 0, one[-1] == 1
     else:
-        if large.size < LEAST or len(other) > len(shape) or not other:
+        size = math.prod(shape)
+        if size < LEAST or len(other) > len(shape) or not other:
             return None
         if other[-1] == 1 and len(other) == len(shape):
             form, k = "column", len(shape)
@@ -132,21 +160,19 @@ def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | Non
             own = other[k:]
             if shape[len(shape) - len(own) :] != own:
                 return None
-            columns = small.size
+            columns = math.prod(other)
             if columns and columns < _SHORT:  # several rows at a time
-                whole = large.size // columns
-                times = math.gcd(whole, _SHORT // columns * 8)
-                if whole // times >= _ROWS:
-                    small, columns = np.tile(small.reshape(-1), times), columns * times
-        rows, step = large.size // (columns or 1), columns
+                whole = size // columns
+                several = math.gcd(whole, _SHORT // columns * 8)
+                if whole // several >= _ROWS:
+                    times, columns = several, columns * several
+        rows, step = size // (columns or 1), columns
     if not 2 <= columns <= _MOST or rows < _ROWS or not available(kind):
         return None
     run = getattr(_lib, f"{operation}_{form}_{kind}_{'turned' if turned else 'straight'}")
     if run is None:
         return None
-    out = empty(shape, large.dtype)
-    run(threads.team(), large, small, out, columns, step, rows, max(1, _GRAIN // columns))
-    return out
+    return _Plan(run, turned, shape, times, (columns, step, rows, max(1, _GRAIN // columns)))
 
 
 def _spread(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, int] | None:

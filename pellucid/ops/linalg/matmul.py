@@ -441,7 +441,9 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         if v.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v.ndim}-D")
     if a.dtype is b.dtype and a.dtype.kind in "fViu" and is_direct(input) and is_direct(vec2):
-        return wrap(numpy_cpu.by_rows(ufuncs.multiply)(a[:, None], b))
+        if a.size * b.size >= numpy_cpu.LEAST_ROWS:  # of the result
+            return wrap(numpy_cpu.by_rows(ufuncs.multiply)(a[:, None], b, 0))
+        return wrap(ufuncs.multiply(a[:, None], b))
     return F.reshape(input, shape=(a.size, 1)) * vec2
 
 

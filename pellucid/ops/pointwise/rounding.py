@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -180,6 +181,16 @@ def _all_finite(xp: Any, x: np.ndarray) -> Any:
 _INFINITIES = {kind: int(np.array(np.inf, kind).view(np.uint16)) for kind in HALVES}
 
 
+@functools.lru_cache(64)
+def _instead(kind: Any, nan: Any, posinf: Any, neginf: Any) -> list[Any]:
+    """The numbers that stand for those that are not finite."""
+    limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
+    return [
+        kind.type(usual if given is None else given)
+        for given, usual in ((nan, 0.0), (posinf, limits.max), (neginf, limits.min))
+    ]
+
+
 def _nan_to_num(
     xp: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None
 ) -> Any:
@@ -194,11 +205,7 @@ def _nan_to_num(
         return xp.make_complex(*parts)
     if type(x) is np.ndarray and x.size < _MANY and _all_finite(xp, x):
         return x.copy()  # as nearly always
-    limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
-    numbers = [
-        kind.type(usual if given is None else given)
-        for given, usual in ((nan, 0.0), (posinf, limits.max), (neginf, limits.min))
-    ]
+    numbers = _instead(kind, nan, posinf, neginf)
     run = fused("instead", x, least=_MANY) if type(x) is np.ndarray else None
     if run is not None:
         return with_numbers(run, x, *map(float, numbers)) if kind in HALVES else run(x, *numbers)
