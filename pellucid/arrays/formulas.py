@@ -52,7 +52,7 @@ def with_few(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def planned(
-    prepare: Callable[..., Any], rule: Callable[..., Any], widens: bool = False
+    prepare: Callable[..., Any], rule: Callable[..., Any], widens: str = ""
 ) -> Callable[..., Any]:
     """The forward rule, which computes few numbers in order as what `prepare` makes for their shape
     (see `native.Planned`).

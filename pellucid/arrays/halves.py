@@ -58,8 +58,11 @@ def _conversion(source: Any, wanted: Any) -> Any:
 
 def converted(x: Any, kind: Any) -> Any:
     """`x.astype(kind)`, always a new array, which lies in memory as the result of an operation."""
+    plain = type(x) is np.ndarray
+    if plain and x.size <= FEW and (kind is _F32 or kind in HALVES) and x.flags.c_contiguous:
+        return x.astype(kind)  # as most calls of few numbers
     source = x.dtype
-    if type(x) is np.ndarray and 0 in x.strides and x.size:
+    if plain and 0 in x.strides and x.size:
         x = _filled(x)
     if source in _BYTES and x.size > MANY and type(x) is np.ndarray:
         run = _conversion(source, np.dtype(kind))

@@ -228,23 +228,25 @@ class Quick(dict[str, Any]):
 
 class Planned(Quick):
     """Functions for few numbers in order that `prepare(shape, dtype, *params)` makes once for each
-    shape and parameters of an operation; None where it makes none. With `widens` those of float32
-    serve two-byte floats. `plans` are those of a dtype, which callers look up themselves.
+    shape and parameters of an operation; None where it makes none. Those of the dtype `widens`
+    serve two-byte floats, if one is named. `plans` are those of a dtype, which callers look up
+    themselves.
     """
 
     __slots__ = ("plans",)
 
-    def __init__(self, prepare: Callable[..., Any], widens: bool) -> None:
+    def __init__(self, prepare: Callable[..., Any], widens: str) -> None:
         super().__init__("")
         self.plans = {kind: Plans(prepare, kind) for kind in REAL}
         if widens:
-            floats = self.plans[_F32]
+            wide = np.dtype(widens)
+            floats = self.plans[wide]
 
-            def in_float32(shape: Any, kind: Any, *params: Any) -> Any:
+            def in_wider(shape: Any, kind: Any, *params: Any) -> Any:
                 plan = floats.of((shape, *params))
-                return plan and _in_float32(plan, kind)
+                return plan and _in_wider(plan, kind, wide)
 
-            self.plans |= {kind: Plans(in_float32, kind) for kind in HALVES}
+            self.plans |= {kind: Plans(in_wider, kind) for kind in HALVES}
         self.update({kind.char: plans.run for kind, plans in self.plans.items()})
 
     def asked(self, char: str) -> Any:
@@ -309,17 +311,19 @@ class Widened(Quick):
         formula = FORMULAS[self.name]
         aside = kind is not None and kernels.pointwise.ufunc.for_numpy(kind.name, formula)
         run = functools.partial(formula.function, np)
-        self[char] = _in_float32(run, kind) if aside else None
+        self[char] = _in_wider(run, kind, _F32) if aside else None
         return self[char]
 
 
-def _in_float32(wide: Callable[..., Any], kind: np.dtype[Any]) -> Callable[..., Any]:
+def _in_wider(
+    computed: Callable[..., Any], kind: np.dtype[Any], wide: np.dtype[Any]
+) -> Callable[..., Any]:
     def run(x: np.ndarray, *params: Any) -> Any:
         if x.size > LARGEST or not x.flags.c_contiguous:
             return None
-        made = wide(x.astype(_F32), *params)
+        made = computed(x.astype(wide), *params)
         if type(made) is tuple:
-            return tuple([a.astype(kind) if a.dtype is _F32 else a for a in made])
+            return tuple([a.astype(kind) if a.dtype is wide else a for a in made])
         return made if made is None else made.astype(kind)
 
     return run

@@ -333,7 +333,9 @@ def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return made if x.flags.c_contiguous else in_order(made)
 
 
-vars(max)["quick"], vars(min)["quick"] = (Planned(of_few(name), True) for name in ("max", "min"))
+vars(max)["quick"], vars(min)["quick"] = (
+    Planned(of_few(name), "float32") for name in ("max", "min")
+)
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:

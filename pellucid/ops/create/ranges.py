@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import devices, dtypes
+from ... import config, devices, dtypes
+from ...arrays.native import REAL, kernels, native_code_runs
 from ...core.bind import wrap
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
@@ -260,6 +261,9 @@ def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
     return _number(start, name, "start", 1), _number(end, name, "end", 2)
 
 
+_FEW = 1 << 12  # numbers for which no code is loaded
+
+
 def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     """Evenly spaced numbers, counted from the nearer end so that both ends are exact. The ends have
     the dtype first.
@@ -278,6 +282,10 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused
     # multiply-add.
     wide = np.complex128 if work.kind == "c" else np.float64
+    if n > 1 and kind in REAL and config.kernels and (n > _FEW or native_code_runs()):
+        made = kernels.indexing.line.spaced(n, np.array([a, b, step], np.float64), kind)
+        if made is not None:
+            return made
     a, b, step = wide(a), wide(b), wide(step)
     half = n // 2
     away = _from_both_ends(n) if n <= 1024 else _from_both_ends.__wrapped__(n)

@@ -14,8 +14,8 @@ from ...arrays import numpy_cpu
 from ...arrays.native import kernels
 from ...core import tracing
 from ...core.bind import wrap
+from ...core.primitive import PRIMITIVES, defop
 from ...core.primitive import TENSORS as F
-from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
@@ -31,6 +31,7 @@ from ...errors import (
 )
 from ...shapes import broadcast_shapes, normalize_dim
 from .. import return_types
+from .._few import Few
 from .._rules import (
     checked_tensors,
     constant,
@@ -403,15 +404,30 @@ def trace(input: Tensor) -> Tensor:
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)
     """
+    if (quick := _few.made(input)) is not None:
+        return quick
     a = require_tensor(input, "trace")._array
     if a.ndim != 2:
         raise ShapeError("trace: expected a matrix, but got tensor with dim " + str(a.ndim))
     if a.dtype.kind == "b":
         raise UnsupportedError("\"trace\" not implemented for 'Bool'")
     if is_direct(input):
+        _few.remember(input, (), _diagonal_sum)
         return wrap(np.asarray(numpy_cpu.sum(a.diagonal().copy())))
     total = F.diagonal(input, offset=0, dim1=0, dim2=1).sum()
     return titled(total, "Trace", of=(input,))
+
+
+_few = Few()
+
+
+def _diagonal_sum(a: np.ndarray) -> Any:
+    """What adds the diagonal of such a matrix."""
+    plans = PRIMITIVES["sum"].forward.quick.plans.get(a.dtype)  # type: ignore[union-attr]
+    if plans is None or 0 in a.shape:
+        return False
+    run = plans.of(((min(a.shape),), None, False))
+    return run and (lambda x: run(x.diagonal().copy()))
 
 
 @public(methods="=")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import dtypes
 from ..._names import renamed
+from ...arrays.native import HALVES
 from ...core.primitive import TENSORS as F
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, UnsupportedError, type_name
@@ -38,7 +39,8 @@ def everyday_dim(x: Any, dim: Any) -> int:
     """
     if type(dim) is int and isinstance(x, Tensor):
         a = x._array
-        if a.dtype.kind in "fiu" and a.size and -a.ndim <= dim < a.ndim:
+        kind = a.dtype
+        if (kind.kind in "fiu" or kind in HALVES) and a.size and -a.ndim <= dim < a.ndim:
             return dim if dim >= 0 else dim + a.ndim
     return -1
 

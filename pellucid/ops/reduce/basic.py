@@ -93,7 +93,7 @@ sum_op = defop(
     forward=planned(
         of_few("sum"),
         lambda xp, x, *, dim=None, keepdim=False: xp.sum(x, dim, None, None, keepdim),
-        widens=True,
+        widens="float32",
     ),
     aval=_sum_aval,
     vjp={"input": lambda F, g, input_shape, dim, keepdim: spread(F, g, input_shape, dim, keepdim)},
@@ -165,7 +165,7 @@ mean_op = defop(
     forward=planned(
         of_few("mean"),
         lambda xp, x, *, dim=None, keepdim=False: xp.mean(x, dim, keepdim),
-        widens=True,
+        widens="float32",
     ),
     aval=reduced_aval,
     vjp={
@@ -423,7 +423,7 @@ prod_op = defop(
     "prod",
     "input",
     reduces="prod",
-    forward=planned(of_few("prod"), _prod, widens=True),
+    forward=planned(of_few("prod"), _prod, widens="float32"),
     aval=_sum_aval,
     vjp={"input": _prod_grad},
     batch=_batch_sums,
@@ -525,7 +525,7 @@ amax_op = defop(
     "input",
     reduces="max",
     forward=planned(
-        of_few("max"), lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), widens=True
+        of_few("max"), lambda xp, x, *, dim, keepdim: xp.max(x, dim, keepdim), widens="float32"
     ),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},
@@ -538,7 +538,7 @@ amin_op = defop(
     "input",
     reduces="min",
     forward=planned(
-        of_few("min"), lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), widens=True
+        of_few("min"), lambda xp, x, *, dim, keepdim: xp.min(x, dim, keepdim), widens="float32"
     ),
     aval=reduced_aval,
     vjp={"input": _extreme_grad},

@@ -234,7 +234,7 @@ cummax_op = defop(
     forward=planned(
         lambda *plan: kernels.ordering.scan.few("cummax", *plan),
         lambda xp, x, *, dim: _running(x, dim, np.maximum),
-        widens=True,
+        widens="float32",
     ),
     outputs=2,
     aval=_running_aval,
@@ -250,7 +250,7 @@ cummin_op = defop(
     forward=planned(
         lambda *plan: kernels.ordering.scan.few("cummin", *plan),
         lambda xp, x, *, dim: _running(x, dim, np.minimum),
-        widens=True,
+        widens="float32",
     ),
     outputs=2,
     aval=_running_aval,

@@ -164,7 +164,7 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
         return run and (chosen if one else run)
 
-    planned(few, numbered(forward, "dim", "keepdim", *given), widens=name != "kthvalue")
+    planned(few, numbered(forward, "dim", "keepdim", *given), widens="" if name == "kthvalue" else "float32")
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name,
@@ -275,7 +275,7 @@ def _extreme(
             dim is None
             and isinstance(input, Tensor)
             and input._array.size
-            and input._array.dtype.kind in "fiu"
+            and (input._array.dtype.kind in "fiu" or input._array.dtype in HALVES)
         ):
             return whole.call(input)
         if dim is not None and not isinstance(dim, Tensor):
@@ -534,7 +534,7 @@ def _median_rule(name: str) -> Any:
         run = kernels.ordering.select.few((math.prod(shape),), kind, 0, name, ())
         return run and (lambda x: run(x)[0])
 
-    return planned(few, lambda xp, x: _median_of_all(xp, x, name == "nanmedian"), widens=True)
+    return planned(few, lambda xp, x: _median_of_all(xp, x, name == "nanmedian"), widens="float32")
 
 
 median_all_op = whole("median", forward=_median_rule("median"), host=True)

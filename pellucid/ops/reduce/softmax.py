@@ -65,7 +65,7 @@ softmax_op = defop(
     forward=planned(
         lambda *plan: kernels.rows.softmax.few("softmax", *plan),
         lambda xp, x, *, dim: xp.softmax(x, dim) if x.ndim else xp.exp(x - x),
-        widens=True,
+        widens="float32",
     ),
     aval=lambda x, dim: x,
     vjp={"input": _softmax_grad},
@@ -84,7 +84,7 @@ log_softmax_op = defop(
     forward=planned(
         lambda *plan: kernels.rows.softmax.few("log_softmax", *plan),
         lambda xp, x, *, dim: xp.log_softmax(x, dim) if x.ndim else x - x,
-        widens=True,
+        widens="float32",
     ),
     aval=lambda x, dim: x,
     vjp={"input": _log_softmax_grad},

@@ -133,7 +133,7 @@ defop(
     "var",
     "input",
     expand=_expand_var,
-    forward=planned(_few("var"), _var, widens=True),
+    forward=planned(_few("var"), _var, widens="float32"),
     vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (
         reduced_aval(x, dim=dim, keepdim=keepdim)[0],
@@ -182,7 +182,7 @@ defop(
     "std",
     "input",
     expand=_expand_var,
-    forward=planned(_few("std"), _std),
+    forward=planned(_few("std"), _std, widens="float64"),
     vjp={"input": _std_grad},
     jvp=_std_tangent,
     aval=lambda x, dim, correction, keepdim: (
@@ -321,7 +321,7 @@ def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
                 forward(xp, x, dim=dim, correction=correction, keepdim=keepdim),
                 xp.mean(x, dim, keepdim),
             ),
-            widens=name == "var",
+            widens="float32" if name == "var" else "",
         ),
         vjp={"input": gradient},
         aval=lambda x, dim, correction, keepdim: [

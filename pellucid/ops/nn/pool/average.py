@@ -92,7 +92,7 @@ avg_pool_op = defop(
         lambda xp, x, *, kernel, stride, padding, ceil_mode, include_pad, divisor: xp.avg_pool(
             x, kernel, stride, padding, ceil_mode, include_pad, divisor
         ),
-        widens=True,
+        widens="float32",
     ),
     vjp={
         "input": lambda F, g, input_shape, kernel, stride, padding, ceil_mode, include_pad, divisor: (

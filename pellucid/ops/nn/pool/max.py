@@ -76,7 +76,7 @@ max_pool_op = defop(
     forward=planned(
         _few,
         _max_pool,
-        widens=True,
+        widens="float32",
     ),
     aux=True,
     vjp={
