@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import config
 from ...arrays.halves import HALVES, widened
 from ...arrays.layout import axis_order
+from ...arrays.native import kernels, native_code_runs
 from ...dtypes import name_of
 from ..tracing import repeatable
 from . import mkl as random_mkl
@@ -341,8 +343,7 @@ def multinomial(
                 ratios = (rows.astype(wide) / q.astype(wide)).astype(short).astype(wide)
         if num_samples == 1:
             return ratios.argmax(-1).astype(np.int64, copy=False).reshape(shape)
-        ranked = np.argsort(-ratios, -1, kind="stable")
-        return np.ascontiguousarray(ranked[:, :num_samples]).reshape(shape)
+        return _largest(ratios, num_samples).reshape(shape)
     search = kernel(_SEARCHES[_compute(rows.dtype)], rows.size + len(rows) * num_samples >= _MANY)
     if search:
         with generator.lock:
@@ -368,6 +369,21 @@ def multinomial(
     for row, cumulative, found in zip(uniforms, sums.astype(np.float64), out, strict=True):
         found[...] = np.searchsorted(cumulative, row)
     return out.reshape(shape)
+
+
+def _largest(ratios: np.ndarray, count: int) -> np.ndarray:
+    """The places of the `count` largest of each row, largest first, equal ones by their index."""
+    few = ratios.size < _SORTED and not native_code_runs()
+    # of NaN, the quotient of two zeros, the kernel has another opinion
+    if config.kernels and not few and not np.isnan(ratios).any():
+        made = kernels.ordering.order.first(ratios, 1, count, True)
+        if made is not None:
+            return made[1]
+    ranked = np.argsort(-ratios, -1, kind="stable")
+    return np.ascontiguousarray(ranked[:, :count])
+
+
+_SORTED = 1 << 13  # ratios for which code is loaded
 
 
 def _compute(kind: np.dtype) -> np.dtype:

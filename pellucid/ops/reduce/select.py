@@ -164,7 +164,11 @@ def _choose(name: str, index_rule: Any, **given: Any) -> Any:
 
         return run and (chosen if one else run)
 
-    planned(few, numbered(forward, "dim", "keepdim", *given), widens="" if name == "kthvalue" else "float32")
+    planned(
+        few,
+        numbered(forward, "dim", "keepdim", *given),
+        widens="" if name == "kthvalue" else "float32",
+    )
     samples = cases(*((shapes, {**params, **given}) for shapes, params in _ALONG))
     return defop(
         name,
