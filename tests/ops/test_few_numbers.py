@@ -33,6 +33,8 @@ CALLS = {
         F.pad(x, (1, 2), mode="reflect") if x.ndim < 4 else F.pad(x, (1, 2, 1, 0), mode="reflect")
     ),
     "pad circular": lambda x: F.pad(x, (1, 2, 1, 0), mode="circular"),
+    "instance_norm": lambda x: F.instance_norm(x),
+    "instance_norm near": lambda x: F.instance_norm(x, eps=0.5),
     "trace": lambda x: x[0, 0].trace(),
     "flip": lambda x: x.flip((1, 2)),
     "flip all": lambda x: torch.flip(x, (0, 1, 2, 3)),
@@ -79,6 +81,9 @@ OF_PLACES = {
     "gather rows": lambda x: x.gather(0, _places(x)[0] % 2),
     "scatter": lambda x: x[:, :3].contiguous().scatter(-1, _places(x)[0] % 3, _places(x)[1]),
     "scatter_add": lambda x: x[:, :3].contiguous().scatter_add(1, _places(x)[0] % 3, _places(x)[1]),
+    "index_add": lambda x: x.index_add(0, torch.tensor([1, 1, 0]), x[[0, 1, 1]]),
+    "index_add columns": lambda x: x.index_add(1, torch.tensor([4, 4]), x[:, :2]),
+    "index_copy": lambda x: x.index_copy(1, torch.tensor([4, 0]), x[:, :2]),
     "nll_loss": lambda x: F.nll_loss(x, torch.tensor([1, 4])),
     "nll_loss summed": lambda x: F.nll_loss(x, torch.tensor([0, 4]), reduction="sum"),
     "nll_loss alone": lambda x: F.nll_loss(x, torch.tensor([0, 4]), reduction="none"),
@@ -104,6 +109,8 @@ def test_places_outside_are_refused():
         lambda: x.gather(1, outside),
         lambda: x.scatter(1, outside, x),
         lambda: x.scatter_add(1, outside, x),
+        lambda: x.index_add(1, labels, x[:, :2]),
+        lambda: x.index_copy(1, labels, x[:, :2]),
         lambda: F.nll_loss(x, labels),
     ):
         with pytest.raises((RuntimeError, IndexError), match="out of (bounds|range)"):

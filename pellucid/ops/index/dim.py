@@ -4,6 +4,8 @@ index_reduce.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError, warn_once
-from .._rules import filling, require_tensor, values
+from .._rules import filling, is_direct, is_plain, require_tensor, values
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
 from ..shape.view import reshape
@@ -34,6 +36,41 @@ def _at(dim: int, index: Any) -> tuple[Any, ...]:
 def _line(index: Any) -> Any:
     """An index as a vector."""
     return index.reshape(1) if index.ndim == 0 else index
+
+
+def _of_few(write: Callable[[ndarray, Any, ndarray], Any]) -> Callable[..., Tensor | None]:
+    """What writes few numbers to a copy of a tensor, where none wants a gradient; None for other
+    calls.
+    """
+
+    def few(*given: Any) -> Tensor | None:
+        if len(given) != 4:
+            return None
+        input, dim, index, source = given
+        if not (is_direct(input) and is_direct(source) and is_plain(index) and type(dim) is int):
+            return None
+        a, at, b = input._array, index._array, source._array
+        if (
+            b.size > _FEW
+            or a.dtype is not b.dtype
+            or at.dtype is not _INT64
+            or a.dtype.kind == "b"
+            or not 0 <= dim < a.ndim == b.ndim
+            or not a.flags.c_contiguous
+            or at.shape != (b.shape[dim],)
+            or a.shape[:dim] != b.shape[:dim]
+            or a.shape[dim + 1 :] != b.shape[dim + 1 :]
+            or not inside(at, a.shape[dim])
+        ):
+            return None
+        out = a.copy()
+        write(out, _at(dim, at), b)
+        return wrap(out)
+
+    return few
+
+
+_FEW, _INT64 = 256, np.dtype(np.int64)  # numbers that are written in less time than a call takes
 
 
 # ---- index_select ----------------------------------------------------------------------------
@@ -259,7 +296,7 @@ def _prepare_index_add(
     return (index, source), {"dim": dim, "alpha": alpha}
 
 
-both_forms("index_add", index_add_op, _prepare_index_add)
+both_forms("index_add", index_add_op, _prepare_index_add, few=_of_few(add_at))
 
 
 # ---- index_copy and index_fill ---------------------------------------------------------------
@@ -353,7 +390,7 @@ def _prepare_index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) 
     return (index, source), {"dim": dim}
 
 
-both_forms("index_copy", index_copy_op, _prepare_index_copy)
+both_forms("index_copy", index_copy_op, _prepare_index_copy, few=_of_few(operator.setitem))
 
 
 def _fill_check(x: Any, index: Any, value: Any, *, dim: int) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
+from ....arrays.native import REAL
 from ....core import tracing
 from ....core.display.packing import given
 from ....core.inplace import bump
@@ -15,6 +18,7 @@ from ....core.public import public
 from ....core.tape import titled
 from ....core.tensor import FAST_TYPES, Tensor
 from ....errors import ArgumentValueError, OperationError, ShapeError
+from ..._few import Few
 from ..._rules import require_tensor
 from ._common import F32, channel_shape, check_floating, check_tensors, mixed_types, widen
 from .batch import batch_norm, batch_norm_op, check_mapped, check_pair, nothing_normalised
@@ -32,6 +36,18 @@ def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
     ):
         r *= r.dtype.type(1 - momentum)
         r += (momentum * value.mean(axis=0)).astype(r.dtype)
+
+
+_few = Few()
+
+
+def _normalizer(a: np.ndarray, eps: float) -> Any:
+    """What normalizes such images by themselves."""
+    shape, rows = a.shape, (1, a.shape[0] * a.shape[1], *a.shape[2:])
+    if not a.flags.c_contiguous or a.dtype not in REAL or not a.size:
+        return False
+    run = batch_norm_op.numpy_forward
+    return lambda x: run(x.reshape(rows), None, None, eps=eps)[0].reshape(shape)
 
 
 @public(namespace="nn.functional")
@@ -64,6 +80,10 @@ def instance_norm(
     >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.0000,  1.0000]]])
     """
+    alone = running_mean is running_var is weight is bias is None and use_input_stats is True
+    alone = alone and type(eps) is float
+    if alone and (quick := _few.made(input, eps)) is not None:
+        return quick
     shape = require_tensor(input, "instance_norm")._array.shape
     check_tensors("instance_norm", weight, bias, running_mean, running_var)
     if use_input_stats and math.prod(shape[2:]) == 1:
@@ -139,6 +159,8 @@ def instance_norm(
         )
         for t in (running_mean, running_var):
             bump(t, "instance_norm")
+    if alone:
+        _few.remember(input, (eps,), lambda a: _normalizer(a, eps))
     rows = input.reshape(1, n * c, *shape[2:])
     if weight is not None and weight._array.dtype != input._array.dtype:
         rows = F.cast(rows, dtype=weight._array.dtype)  # rounded once, after the weights
