@@ -20,6 +20,7 @@ from .. import config
 from ..dtypes import BY_NUMPY
 from ..errors import OperationError, UnsupportedError
 from ..kernels.matmul.blas import SHARED_PRODUCT
+from ..shapes.dims import reordered
 from . import memory as _memory  # noqa: F401  (arrays are made from here on)
 from .halves import HALVES, multiplied, narrowed, widened
 from .meta import MetaArray
@@ -127,7 +128,7 @@ def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """
     if axis is None or type(x) is not ndarray or x.flags.c_contiguous:
         return None
-    order, axes, back, left = _reordered(x.shape, x.strides, axis)
+    order, axes, back, left = reordered(x.shape, x.strides, axis)
     y = x.transpose(order)
     run = _kernels_for(y)
     made = None if run is None else getattr(run, name)(y, axes, True)
@@ -135,21 +136,6 @@ def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
         return None
     made = made.transpose(back)
     return in_order(made if keepdims else made.reshape(left))
-
-
-@functools.lru_cache(1024)
-def _reordered(
-    shape: tuple[int, ...], strides: tuple[int, ...], axis: Any
-) -> tuple[tuple[int, ...], ...]:
-    """The dimensions as they lie in memory, where the reduced ones are among them, the way back, and
-    the sizes that are left.
-    """
-    ndim = len(shape)
-    order = sorted(range(ndim), key=lambda d: -strides[d])
-    axes = tuple([d % ndim for d in (axis if type(axis) is tuple else (axis,))])
-    back = tuple([order.index(d) for d in range(ndim)])
-    left = tuple([n for d, n in enumerate(shape) if d not in axes])
-    return tuple(order), tuple([back[d] for d in axes]), back, left
 
 
 def _add(

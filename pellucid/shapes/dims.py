@@ -152,3 +152,22 @@ def permutation(dims: Iterable[int], ndim: int) -> Shape:
     if len(set(wrapped)) != ndim:
         raise OperationError("permute(): duplicate dims are not allowed.")
     return wrapped
+
+
+@functools.lru_cache(1024)
+def reordered(
+    shape: tuple[int, ...], strides: tuple[int, ...], axis: Any
+) -> tuple[tuple[int, ...], ...]:
+    """The dimensions as they lie in memory, where the reduced ones are among them, the way back, and
+    the sizes that are left.
+
+    Example:
+        >>> reordered((2, 3, 4), (12, 1, 3), 1)
+        ((0, 2, 1), (2,), (0, 2, 1), (2, 4))
+    """
+    ndim = len(shape)
+    order = sorted(range(ndim), key=lambda d: -strides[d])
+    axes = tuple([d % ndim for d in (axis if type(axis) is tuple else (axis,))])
+    back = tuple([order.index(d) for d in range(ndim)])
+    left = tuple([n for d, n in enumerate(shape) if d not in axes])
+    return tuple(order), tuple([back[d] for d in axes]), back, left
