@@ -7,6 +7,7 @@ another layout refuses by name.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any
 
@@ -425,7 +426,20 @@ for _row in (
     ),
 ):
     _cpu_lacks(*_row)
-METHODS["to_mkldnn"] = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")
+_refuse_opaque = _refusal("Tensor.to_mkldnn", "opaque layouts", "keep the tensor dense")
+_OPAQUE = (dtypes.float32, dtypes.bfloat16, dtypes.float16, dtypes.uint8, dtypes.int8)
+
+
+@functools.wraps(_refuse_opaque)
+def _to_mkldnn(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    if self.dtype not in _OPAQUE:
+        raise OperationError(
+            "dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input"
+        )
+    return _refuse_opaque()
+
+
+METHODS["to_mkldnn"] = _to_mkldnn
 
 
 def _only_of_quantized(name: str, doc: str, made: str, shows: str) -> None:

@@ -15,6 +15,7 @@ from ..core.public import with_out
 from ..core.tensor import Tensor, alias, make_tensor
 from ..devices import strided
 from ..errors import ArgumentTypeError, OperationError, UnsupportedError
+from ..shapes import normalize_dim
 from ._tensor import (
     SparseTensor,
     function,
@@ -291,14 +292,9 @@ def _to_layout(name: str, x: Any, layout: str, block: Any, dense_dim: int | None
     a = x._array
     own = a.layout if is_sparse(x) else "strided"
     whole = name == "to_sparse"
-    name = (
-        name
-        if own == layout
-        else {"strided": "dense_", "coo": "sparse_coo_" if whole else "coo_"}.get(
-            own, "sparse_compressed_"
-        )
-        + name
-    )
+    if own != layout:
+        kinds = {"strided": "dense_", "coo": "sparse_coo_" if whole else "coo_"}
+        name = kinds.get(own, "sparse_compressed_") + name
     if layout in BLOCKED and block is None and own != layout:
         raise OperationError(
             f"{name}: conversion from {NAMES[own]} to {NAMES[layout]} without blocksize argument given is not supported"
@@ -311,13 +307,14 @@ def _to_layout(name: str, x: Any, layout: str, block: Any, dense_dim: int | None
         raise OperationError(
             f"{name}: conversion from {NAMES[own]} to {NAMES[layout]} with dense_dim argument given is not supported"
         )
-    if block is not None and len(block) != 2:
+    if block is not None and (len(block) != 2 or min(block) <= 0):
         size = f"a tuple of size 2, but got {len(block)}"
+        size = size if len(block) != 2 else f"positive, but got {list(block)}"
         raise OperationError(f"{name}: blocksize needs to be {size}")
-    if block is not None and min(block) <= 0:
-        raise OperationError(f"{name}: blocksize needs to be positive, but got {list(block)}")
     most = a.ndim - 2 if own == "strided" and layout != "coo" else a.ndim
     if dense_dim is not None and not 0 <= dense_dim <= most:
+        if own == "strided" and layout in BLOCKED:
+            normalize_dim(-dense_dim - 2, a.ndim)
         raise OperationError(
             f"{name}: dense_dim argument must be in [0,{most}] range, but {dense_dim} is given"
         )

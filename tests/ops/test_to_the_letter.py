@@ -769,11 +769,13 @@ def test_forms_with_out_warn_by_themselves():
 
 def test_out_of_another_shape_lies_in_rows():
     a = torch.tensor([[4.0, 1.0], [1.0, 3.0]])
-    for call in (torch.linalg.tensorinv, torch.cholesky_inverse):
-        x = a.reshape(2, 1, 2) if call is torch.linalg.tensorinv else a
-        out = torch.empty(0)
-        call(x, **({"ind": 1} if x.ndim == 3 else {}), out=out)
-        assert out.is_contiguous()
+    out = torch.empty(0)
+    torch.linalg.tensorinv(a.reshape(2, 1, 2), ind=1, out=out)
+    assert out.is_contiguous()
+    for size, rows in ((0, False), (3, True)):  # LAPACK's columns where nothing was there before
+        out = torch.empty(size)
+        assert len(warned(lambda o=out: torch.cholesky_inverse(a, out=o))) == rows
+        assert out.is_contiguous() is rows
     out = torch.zeros(5)
     assert warned(lambda: torch.addbmm(a, a[None], a[None], out=out)) == []
     assert out.shape == (2, 2)

@@ -133,6 +133,48 @@ torch.linalg.matrix_norm(m,1j)  ->  RuntimeError: linalg.matrix_norm: Expected a
 m.to_sparse().norm('nuc',dtype=torch.float64)  ->  ValueError: dtype argument is not supported in nuclear norm
 m.to_sparse().norm('a')  ->  RuntimeError: only valid string values are 'fro' and 'nuc', found a
 m.to_sparse().norm([2])  ->  TypeError: norm(): argument 'p' (position 2) must be Number, not list
+torch.nn.functional.binary_cross_entropy_with_logits(torch.int64,x)  ->  AttributeError: 'torch.dtype' object has no attribute 'size'
+torch.nn.functional.glu(torch.strided)  ->  AttributeError: 'torch.layout' object has no attribute 'dim'
+torch.nanquantile(torch.ones(0),0.5)  ->  RuntimeError: quantile() input tensor must be non-empty
+torch.nanquantile(torch.ones(0),torch.ones(0,0))  ->  RuntimeError: quantile() input tensor must be non-empty
+torch.quantile(torch.ones(0),torch.ones(0,0))  ->  RuntimeError: quantile() input tensor must be non-empty
+torch.quantile(torch.ones(0),.5,3)  ->  RuntimeError: quantile() input tensor must be non-empty
+torch.nanquantile(torch.ones(3),.5,interpolation='a')  ->  RuntimeError: quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got a
+torch.nanquantile(torch.ones(3),torch.tensor([2.]))  ->  RuntimeError: quantile() q values must be in the range [0, 1]
+torch.ones(0,3).float_power_(torch.ones(2,3).double())  ->  RuntimeError: the base given to float_power_ has dtype Float but the operation's result requires dtype Double
+torch.linalg.matrix_rank(torch.ones(2,3,4,5),torch.ones(4))  ->  RuntimeError: The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 1
+torch.linalg.matrix_rank(torch.ones(2,3,4,5),atol=torch.ones(4))  ->  RuntimeError: The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 1
+torch.linalg.matrix_rank(torch.ones(2,3,4,5),rtol=torch.ones(4))  ->  RuntimeError: The size of tensor a (4) must match the size of tensor b (3) at non-singleton dimension 1
+torch.special.laguerre_polynomial_l(c,torch.ones(3))  ->  RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+torch.special.chebyshev_polynomial_t(c,torch.ones(3))  ->  RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+torch.special.zeta(c,torch.ones(3))  ->  RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+torch.cumulative_trapezoid(torch.tensor(1.),m)  ->  IndexError: slice() cannot be applied to a 0-dim tensor.
+torch.cumulative_trapezoid(torch.tensor(1.))  ->  IndexError: slice() cannot be applied to a 0-dim tensor.
+torch.searchsorted(x,2j)  ->  NotImplementedError: "searchsorted_out_cpu" not implemented for 'ComplexFloat'
+torch.searchsorted(x.int(),2j)  ->  NotImplementedError: "searchsorted_out_cpu" not implemented for 'ComplexFloat'
+torch.bucketize(2j,x)  ->  NotImplementedError: "searchsorted_out_cpu" not implemented for 'ComplexFloat'
+torch.bucketize(2j,x.int())  ->  NotImplementedError: "searchsorted_out_cpu" not implemented for 'ComplexFloat'
+x.masked_scatter(x,torch.ones(2).double())  ->  RuntimeError: masked_scatter: expected self and source to have same dtypes but gotFloat and Double
+torch.meshgrid([x,x],indexing=x)  ->  TypeError: meshgrid(): argument 'indexing' must be str, not Tensor
+torch.meshgrid([x,x],indexing=2)  ->  TypeError: meshgrid(): argument 'indexing' must be str, not int
+torch.fft.ihfft2(c.repeat(2,1))  ->  RuntimeError: Only supports floating-point dtypes, but found: ComplexFloat
+torch.fft.ihfftn(c.repeat(2,1))  ->  RuntimeError: Only supports floating-point dtypes, but found: ComplexFloat
+torch.margin_ranking_loss(torch.ones(3),torch.ones(3,3),torch.ones(2,2))  ->  RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1
+x.bool().clip_(min=m)  ->  RuntimeError: output with shape [2] doesn't match the broadcast shape [2, 2]
+x.bool().clamp_(m)  ->  RuntimeError: output with shape [2] doesn't match the broadcast shape [2, 2]
+x.bool().clamp_(m,m)  ->  RuntimeError: output with shape [2] doesn't match the broadcast shape [2, 2]
+x.int().clamp_max_(m)  ->  RuntimeError: output with shape [2] doesn't match the broadcast shape [2, 2]
+x.int().clamp_max_(torch.ones(3))  ->  RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0
+x.bool().clamp_(x,m)  ->  RuntimeError: output with shape [2] doesn't match the broadcast shape [2, 2]
+x.int().to_mkldnn()  ->  RuntimeError: dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input
+c.to_mkldnn()  ->  RuntimeError: dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input
+x.double().to_mkldnn()  ->  RuntimeError: dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input
+x.bool().to_mkldnn()  ->  RuntimeError: dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input
+m.to_sparse_bsr((1,1),1)  ->  IndexError: Dimension out of range (expected to be in range of [-2, 1], but got -3)
+m.to_sparse_bsc((1,1),dense_dim=1)  ->  IndexError: Dimension out of range (expected to be in range of [-2, 1], but got -3)
+m.to_sparse_bsc((1,1),dense_dim=2)  ->  IndexError: Dimension out of range (expected to be in range of [-2, 1], but got -4)
+torch.ones(2,2,2).to_sparse_bsc((1,1),dense_dim=2)  ->  IndexError: Dimension out of range (expected to be in range of [-3, 2], but got -4)
+torch.meshgrid(torch.zeros(0,3))  ->  RuntimeError: torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: [ torch.FloatTensor{0,3} ]
 """.strip().splitlines()
 
 

@@ -62,6 +62,8 @@ class T:
 
     def made(self, library: Any) -> Any:
         found = library.from_numpy(np.array(self.content))
+        if not self.content.size:  # PyTorch gives an empty array strides of 0
+            found = library.empty(found.shape, dtype=found.dtype)
         found = found.to(getattr(library, self.dtype)) if self.dtype else found
         return getattr(found, f"to_{self.layout}")() if self.layout else found
 
@@ -514,7 +516,8 @@ def made(call: Call, library: Any) -> tuple[Any, list[str]]:
             if "out" in kwargs:
                 result.append(shown(kwargs["out"], library))
         except Exception as error:
-            result = ("error", type(error).__name__, str(error))
+            said = str(error).partition(" If you are a Facebook employee")[0]  # a build's backends
+            result = ("error", type(error).__name__, said)
     texts = [
         f"{w.category.__name__}: {str(w.message).partition(' (Triggered internally')[0]}"
         for w in caught

@@ -73,7 +73,11 @@ def refused(path: str, name: str, value: Any, shown: str) -> Exception | None:
             if attribute == "size" and isinstance(value, np.ndarray):
                 return TypeError("'int' object is not callable")
             return None
-        kind = shown if isinstance(value, np.ndarray) else type(value).__name__
+        kind = (
+            shown
+            if isinstance(value, np.ndarray) or shown[:6] == "torch."
+            else type(value).__name__
+        )
         return AttributeError(f"{kind!r} object has no attribute {attribute!r}")
     if path == "nn.functional.softmin":
         return (

@@ -293,7 +293,9 @@ class SparseArray(Described):
     def dense(self) -> Any:
         """The whole array."""
         a = self.coo()
-        out = np.zeros(self.shape, self.dtype)
+        # blocks that are whole columns lie one behind the other
+        columns = self.layout in BLOCKED and self.block == (self.shape[0], 1) != (1, 1)
+        out = np.zeros(self.shape, self.dtype, "F" if columns else "C")
         if a.nnz:
             a = a.coalesce()
             out[tuple(a.indices)] = a.values if len(a.indices) else a.values[0]

@@ -109,7 +109,7 @@ class OutRule(NamedTuple):
     cast: bool = False  # any dtype that the result can be cast to
     real: bool = False  # but no complex one for a real result
     uncast: str = ""  # the refusal of a dtype that the result cannot be cast to, if it is another
-    grown: str = ""  # into another shape: in "rows" of memory, or "silent", without a warning
+    grown: str = ""  # into another shape: in "rows" of memory, so if it is "full", or "silent"
 
 
 @functools.cache
@@ -121,7 +121,7 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`; "TEXT // " before
     one is for dtypes that the result cannot be cast to. "numbers: "
     before them means calls with a number, "tensors: " those without, "several: " those with several results, "apart: " that
-    memory is not shared either. First of all, "rows: " lays what gets another shape in rows, and "silent: " gives it that
+    memory is not shared either. First of all, "rows: " lays what gets another shape in rows ("full: " if it is full), and "silent: " gives it that
     without a warning.
 
     >>> out_rules("apart: same")[0].apart, out_rules("cast: no")[0].text
@@ -129,7 +129,7 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     """
     rules = []
     for asked in kind if isinstance(kind, tuple) else (kind,):
-        grown = next((w for w in ("rows", "silent") if asked.startswith(f"{w}: ")), "")
+        grown = next((w for w in ("rows", "full", "silent") if asked.startswith(f"{w}: ")), "")
         asked = asked.removeprefix(f"{grown}: ")
         first = asked.removeprefix("apart").removeprefix(": ")
         only = next(
@@ -254,9 +254,9 @@ def check_outs(
 
 def _grow(target: Tensor, result: Tensor, way: str) -> None:
     """Prepare the writing of a result into an `out=` of another shape."""
-    if way == "rows":
+    if way == "rows" or way == "full" and target._array.size:
         result._array = np.ascontiguousarray(result._array)
-    elif can_cast(result.dtype, target.dtype):
+    elif way == "silent" and can_cast(result.dtype, target.dtype):
         target._array = numpy_cpu.resized(target._array, result._array.shape, result._array)
 
 

@@ -143,11 +143,11 @@ def _scatter_source(input: Tensor, mask: Tensor, source: Tensor) -> tuple[Tensor
     b = require_tensor(mask, "masked_scatter", "mask", 2)._array.shape
     if a != b:
         shapes.broadcast_shapes(b, a)
+    _check_one_kind(input, require_tensor(source, "masked_scatter", "source", 3))
     if mask._array.dtype.kind != "b":
         raise DtypeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.scalar_type_name}"
         )
-    _check_one_kind(input, require_tensor(source, "masked_scatter", "source", 3))
     return mask, source
 
 

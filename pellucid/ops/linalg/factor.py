@@ -533,7 +533,7 @@ def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = Fa
 
 
 # ---- Householder products ---------------------------------------------------------------------
-@linalg(out="rows: castable: torch.linalg.householder_product")
+@linalg(out="full: castable: torch.linalg.householder_product")
 @full_precision
 @one_node("LinalgHouseholderProduct", "A tau", "A tau out")
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:  # noqa: N803

@@ -113,7 +113,7 @@ def _inverse_gradient(g: Any, input: Any, out: Any, upper: bool = False) -> tupl
     return (-(input @ moved if upper else moved @ input),)
 
 
-@public(methods="=", out="rows: castable: cholesky_inverse")
+@public(methods="=", out="full: castable: cholesky_inverse")
 @full_precision
 @one_node("CholeskyInverse", "input", "input out", _inverse_gradient)
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
@@ -184,7 +184,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
     return _qr_of(input, some)
 
 
-@public(methods="=", out="rows: castable: torch.geqrf")
+@public(methods="=", out="full: castable: torch.geqrf")
 @full_precision
 def geqrf(input: Tensor) -> Any:
     """The compact QR factorization: Householder vectors below the diagonal, R on and above it, and
@@ -213,13 +213,13 @@ def _geqrf_arrays(x: Any) -> tuple[Any, Any]:
 
 METHODS["orgqr"] = householder_product
 FUNCTIONS["torch"]["orgqr"] = with_out(
-    householder_product, "rows: castable: torch.linalg.householder_product", "torch.orgqr"
+    householder_product, "full: castable: torch.linalg.householder_product", "torch.orgqr"
 )
 
 
 @public(
     methods="=",
-    out="rows: torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype {given}",
+    out="full: torch.ormqr: Expected input and result to have the same dtype, but input has dtype{wanted} and result has dtype {given}",
 )
 @full_precision
 @one_node("Ormqr", "input tau other", "tau other input out")
@@ -302,7 +302,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
         return _svd(
             make_tensor(constant(np.zeros((*lead, m, m), kind))),
             s,
-            make_tensor(constant(np.zeros((*lead, n, n), kind))),
+            make_tensor(constant(np.zeros((*lead, n, n), kind))).mT,
         )
     u, s, vh = F.svd(input, full=not some)
     return _svd(u, s, F.conj(vh).mT)

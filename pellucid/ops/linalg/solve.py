@@ -609,17 +609,12 @@ def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
 
 def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
     lower, upper = F.conj(lower).mT, F.conj(upper).mT
+    # transposed at the end: so the result lies in memory as LAPACK leaves it
     if left:
-        return F.matmul(
-            *broadcast_batches(p, _tri(lower, _tri(upper, b, False, False, True), True, True, True))
-        )
-    return _tri(
-        upper,
-        _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False),
-        False,
-        False,
-        False,
-    )
+        turned = _tri(lower, _tri(upper, b, False, False, True), True, True, True)
+        return F.matmul(*broadcast_batches(turned.mT, p.mT)).mT
+    turned = _tri(lower, F.matmul(*broadcast_batches(b, p)), True, True, False)
+    return _tri(upper.mT, turned.mT, True, False, True).mT
 
 
 def _cholesky_solve(xp: Any, b: Any, factor: Any, *, upper: bool) -> Any:

@@ -21,7 +21,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import public
 from ...core.tape import titled
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...errors import ArgumentValueError, OperationError, UnsupportedError, warn
 from .._rules import as_index, differentiated, full_precision, require_tensor
@@ -421,3 +421,13 @@ def _gather(
     )
     value = F.where(wrap(inside), value, 0.0)
     return value if weight is None else value * weight.unsqueeze(1)
+
+
+def whole_grid(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """`affine_grid` of integers, of which PyTorch cuts the places off, too."""
+    n = len(size) - 2
+    same = make_tensor(np.eye(n, n + 1)[None])
+    line = affine_grid(same, (1, *size[1:]), align_corners).to(theta.dtype).reshape((-1, n))
+    line = F.cat(line, line.new_ones((line._array.shape[0], 1)), dim=1)
+    made: Tensor = F.matmul(line, theta.mT)
+    return made.reshape((size[0], *size[2:], n))

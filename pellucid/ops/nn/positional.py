@@ -31,7 +31,7 @@ from .loss._reduction import numbered, reduce_loss
 from .loss.binary import binary_cross_entropy_with_logits
 from .loss.distance import cosine_embedding_loss, triplet_margin_loss
 from .loss.likelihood import kl_div, poisson_nll_loss
-from .loss.margin import hinge_embedding_loss, margin_ranking_loss
+from .loss.margin import hinge_embedding_loss, ranked
 from .norm.batch import batch_norm
 from .norm.group import group_norm
 from .norm.instance import instance_norm
@@ -408,7 +408,7 @@ def _margin_ranking_loss(
     >>> torch.margin_ranking_loss(a, b, torch.tensor([1.0]))
     tensor([1.])
     """
-    return margin_ranking_loss(input1, input2, target, margin, reduction=numbered(reduction))
+    return ranked(input1, input2, target, margin, numbered(reduction))
 
 
 @public(names="hinge_embedding_loss")
@@ -594,6 +594,8 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
             f"Expected size for first two dimensions of batch2 tensor to be: [{size[0]}, {len(size) - 1}] but got: "
             f"[{shape[0]}, {shape[2]}]."
         )
+    if theta.dtype.is_integral:
+        return nn_grid.whole_grid(theta, size, align_corners)
     return nn_grid.affine_grid(theta, size, align_corners)
 
 

@@ -16,6 +16,7 @@ from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Tensor
 from ...errors import DtypeError, UnsupportedError, other_dtype
 from ...ir.formula import Formula
+from ...shapes import broadcast_shapes
 from .._rules import mismatch, require_tensor
 from .._samples import REAL, Domain, elementwise
 from ._direct import direct_form
@@ -90,6 +91,7 @@ def without_halves(call: Callable[..., Any], kernel: str) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         if all(isinstance(x, (Tensor, *NUMBERS)) for x in args):
             kind = common_dtype(args)
+            broadcast_shapes(*[x._array.shape for x in args if isinstance(x, Tensor)])
             if kind.is_complex or kind.is_floating_point and kind.itemsize == 2:
                 raise UnsupportedError(
                     f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'"

@@ -19,6 +19,7 @@ from ...core.tensor import Tensor
 from ...dtypes import can_cast
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...ir.formula import Formula
+from ...shapes import broadcast_shapes
 from .._numbers import fitting
 from .._rules import before_writing, require_tensor
 from .._samples import REAL, Sample, draw, elementwise
@@ -155,8 +156,6 @@ def _high_gradient(F: Any, g: Any, input: Any, min: Any, max: Any) -> Any:
 
 
 def _clamp_aval(input: Any, min: Any, max: Any) -> Any:
-    from ...shapes import broadcast_shapes
-
     return broadcast_shapes(*[a[0] for a in (input, min, max) if a is not None]), input[1]
 
 
@@ -295,6 +294,9 @@ def _holds_limits(self: Tensor, *args: Any, **kwargs: Any) -> None:
     limits = [x for x in (*args, *kwargs.values()) if x is not None]
     numbers = all(isinstance(x, (int, float)) for x in limits)
     if limits and (numbers or all(isinstance(x, Tensor) for x in limits)):
+        sizes = [x._array.shape for x in (self, *limits) if isinstance(x, Tensor)]
+        if broadcast_shapes(*sizes) != self._array.shape:
+            return  # which is refused first
         made, own = common_dtype([self, *limits]), self.dtype
         if not can_cast(made, own) and not own.is_complex:
             name = own.c_name if numbers else own.scalar_type_name

@@ -176,10 +176,15 @@ def _as(x: Any, kind: dtypes.dtype) -> Any:
 @method()
 def float_power_(self: Tensor, exponent: Tensor | float) -> Tensor:
     """In-place `float_power`; the tensor must be double."""
-    result = before_write(float_power)(self, exponent)
-    if self.dtype is not result.dtype:
+    made_of = [
+        x.dtype.is_complex if isinstance(x, Tensor) else isinstance(x, complex)
+        for x in (self, exponent)
+    ]
+    wide = dtypes.complex128 if any(made_of) else dtypes.float64
+    if self.dtype is not wide:
         raise DtypeError(
             f"the base given to float_power_ has dtype {self.dtype.scalar_type_name} but the operation's result requires dtype "
-            f"{result.dtype.scalar_type_name}"
+            f"{wide.scalar_type_name}"
         )
+    result = before_write(float_power)(self, exponent)
     return overwrite(self, result, "float_power_")

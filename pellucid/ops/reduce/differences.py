@@ -16,6 +16,7 @@ from ...errors import (
     ArgumentTypeError,
     DimensionError,
     DtypeError,
+    IndexOutOfRangeError,
     OperationError,
     ShapeError,
     type_name,
@@ -195,6 +196,8 @@ def cumulative_trapezoid(
     >>> torch.cumulative_trapezoid(torch.tensor([1.0, 5.0, 10.0]))
     tensor([ 3.0000, 10.5000])
     """
+    if require_tensor(y, "cumulative_trapezoid", "y")._array.ndim == 0:
+        raise IndexOutOfRangeError("slice() cannot be applied to a 0-dim tensor.")
     number = _dim_of("cumulative_trapezoid", y, x, dim)
     dx = 1 if dx is None else dx
     half = dx / 2.0 if isinstance(dx, (int, float)) and not isinstance(dx, bool) else dx

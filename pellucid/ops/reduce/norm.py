@@ -766,8 +766,8 @@ def matrix_rank(
         return make_tensor(tracing.constant(np.zeros(x.shape[:-2], np.int64)))
     if hermitian:
         square(A, "torch.linalg.matrix_rank")
-    several = [t._array.shape for t in (atol, rtol) if isinstance(t, Tensor)]
-    wanted = broadcast_shapes(x.shape[:-2], *several)
+    several = [t._array.shape for t in (rtol, atol) if isinstance(t, Tensor)]
+    wanted = broadcast_shapes(*several, x.shape[:-2])
     if wanted != x.shape[:-2]:  # PyTorch writes the result into a tensor made before
         warn(resized(x.shape[:-2], wanted))
     return make_tensor(

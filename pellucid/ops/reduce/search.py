@@ -89,6 +89,11 @@ def _common(ordered: Tensor, values: Any) -> Any:
     return kind
 
 
+def _refuse_complex(value: Any) -> None:
+    if isinstance(value, complex):
+        raise UnsupportedError("\"searchsorted_out_cpu\" not implemented for 'ComplexFloat'")
+
+
 def _number(value: Any, common: Any) -> Any:
     """The array of a number, which wraps where it is beyond the dtype's range."""
     return tracing.constant(np.asarray(value).astype(common))
@@ -139,6 +144,7 @@ def searchsorted(
     require_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     ordered = sorted_sequence._array
     number = not isinstance(input, Tensor)
+    _refuse_complex(input)
     if number and not isinstance(input, (bool, int, float)):
         raise ArgumentTypeError(
             f"searchsorted(): argument 'input' (position 2) must be Tensor, not {type_name(input)}"
@@ -146,6 +152,7 @@ def searchsorted(
     common = _common(sorted_sequence, input)
     values = _number(input, common) if number else input._array
     _warn_of_copies(("input value", values), ("boundary", ordered))
+    number = values.ndim == 0
     if ordered.ndim == 0:
         raise ShapeError(
             "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we "
@@ -235,6 +242,7 @@ def bucketize(
     edges = require_tensor(boundaries, "bucketize", "boundaries", 2)._array
     if edges.ndim != 1:
         raise ShapeError(f"boundaries tensor must be 1 dimension, but got dim({edges.ndim})")
+    _refuse_complex(input)
     if not isinstance(input, (Tensor, bool, int, float)):
         raise ArgumentTypeError(
             f"bucketize(): argument 'input' (position 1) must be Tensor, not {type_name(input)}"

@@ -664,25 +664,26 @@ def _quantile(
     name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Tensor:
     kind = require_tensor(input, name).dtype
-    if isinstance(q, Tensor):
-        if q._array.ndim > 1:
-            raise OperationError("quantile() q must be a scalar or 1D tensor")
-    elif not isinstance(q, (int, float)):
+    if not isinstance(q, (Tensor, int, float)):
         raise ArgumentTypeError(
             f"{name}(): argument 'q' (position 2) must be Tensor or float, not {type_name(q)}"
         )
-    elif not 0 <= q <= 1:
+    if not isinstance(q, Tensor) and not 0 <= q <= 1:
         raise OperationError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-    if kind not in (dtypes.float32, dtypes.float64):
-        raise DtypeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in _MODES:
         raise OperationError(
-            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
+    if not input._array.size:
+        raise OperationError("quantile() input tensor must be non-empty")
+    if isinstance(q, Tensor) and q._array.ndim > 1:
+        raise OperationError("quantile() q must be a scalar or 1D tensor")
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise DtypeError("quantile() input tensor must be either float or double dtype")
     if isinstance(q, Tensor):
         if q.dtype is not kind:
             raise DtypeError("quantile() q tensor must be same dtype as the input tensor")
-        tracing.check(check_fractions, q._array, name)
+        tracing.check(check_fractions, q._array, "quantile")
     else:
         q = make_tensor(constant(np.asarray(q, input._array.dtype)))
     if input.is_meta:
@@ -696,8 +697,6 @@ def _quantile(
         axis = normalize_dim(dim, ndim)
         x = input if axis == ndim - 1 else input.unsqueeze(-1).transpose(axis, -1)
         lines = [*shape[:axis], *([1] if keepdim and ndim else []), *shape[axis + 1 :]]
-    if x._array.size == 0:
-        raise OperationError(f"{name}() input tensor must be non-empty")
     ordered = FUNCTIONS["torch"]["sort"](x)[0]
     ordered = ordered.view([*lines, x._array.shape[-1]])
     low, high, part, last, start = map(

@@ -15,7 +15,7 @@ from ...core.public import method, public
 from ...core.tensor import Tensor
 from .._rules import checked_tensors, keyword, require_tensor
 from ..pointwise.basic import expand as expand_op
-from ._sizes import legacy_type, sizes_of
+from ._sizes import sizes_of
 
 
 @lru_cache(1024)
@@ -57,7 +57,7 @@ def expand(self: Tensor, *size: Any, implicit: bool = False, **named: Any) -> Te
         except (ValueError, TypeError):
             pass
     a = require_tensor(self, "expand")._array
-    shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), legacy_type(self))
+    shape, _ = shapes.expand(a.shape, (1,) * a.ndim, sizes_of(size, "expand"), self.dtype.cpu_name)
     return expand_op.call(self, shape=shape)
 
 

@@ -12,6 +12,7 @@ from ... import config, dtypes, shapes
 from ...arrays.native import kernels, straight
 from ...core.bind import common_dtype, finish, wrap
 from ...core.callers import make_recorder
+from ...core.display.streamed import streamed
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
@@ -390,6 +391,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             UserWarning,
         )
         indexing = "ij"
+    if not isinstance(indexing, str):
+        raise ArgumentTypeError(
+            f"meshgrid(): argument 'indexing' must be str, not {type_name(indexing)}"
+        )
     if indexing not in ("ij", "xy"):
         raise OperationError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
@@ -399,8 +404,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise OperationError(f"meshgrid expects all tensors to have the same {what}")
     for x in tensors:
         if x._array.ndim > 1:
+            shown = streamed(_wide(x), x.dtype.cpu_name)
             raise ShapeError(
-                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {legacy_text(x)}"
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {shown}"
             )
     swap = indexing == "xy" and len(tensors) > 1
     vectors = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
@@ -416,9 +422,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
-def legacy_text(x: Tensor) -> str:
-    """Type and sizes as in older messages."""
-    return f"{shapes.text(x._array.shape)}"
+def _wide(x: Tensor) -> Any:
+    kind = dtypes.complex128 if x.dtype.is_complex else dtypes.float64
+    return x.detach().to(kind)._array
 
 
 @public()

@@ -53,7 +53,7 @@ def storage_offset(self: Tensor) -> int:
 
 
 def _strides(a: Any) -> tuple[int, ...]:
-    if 0 in a.shape:  # NumPy gives empty arrays strides of 0
+    if 0 in a.shape and not any(a.strides):  # NumPy gives new empty arrays strides of 0
         return shapes.contiguous_strides(a.shape)
     return element_strides(a)
 

@@ -383,7 +383,9 @@ def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
     x = _typed(input, name, False)
     if x.dtype.is_complex:
         raise DtypeError(
-            f"{name} expects a real{'-valued' if name.endswith('n') else ''} input tensor, but got {x.dtype.scalar_type_name}"
+            f"Only supports floating-point dtypes, but found: {x.dtype.scalar_type_name}"
+            if name == "ihfftn"
+            else f"{name} expects a real{'-valued' if name.endswith('n') else ''} input tensor, but got {x.dtype.scalar_type_name}"
         )
     scale = _scale(norm, forward, math.prod(sizes), name)
     x = _fit(x, dims, sizes)

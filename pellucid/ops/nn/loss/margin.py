@@ -98,6 +98,15 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
+    return ranked(input1, input2, target, margin, reduction)
+
+
+def ranked(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: str) -> Tensor:
+    """As `margin_ranking_loss`, of tensors of any dimensions."""
+    for position, (name, t) in enumerate(
+        {"input1": input1, "input2": input2, "target": target}.items(), 1
+    ):
+        require_tensor(t, "margin_ranking_loss", name, position)
     return reduce_loss(clamped(added(-target * (input1 - input2), float(margin))), reduction)
 
 
