@@ -537,3 +537,17 @@ def test_products_of_vectors_that_are_samples_take_the_precision_of_autocast(pro
         made = torch.func.vmap(product)(torch.ones(2, 4))
     assert made.dtype == torch.bfloat16
     assert (made == 4).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rms_norm_of_an_input_without_gradient_keeps_only_what_it_normalized(dtype):
+    x, weight = torch.rand(3, 5, dtype=dtype), torch.rand(5, dtype=dtype, requires_grad=True)
+    plain = torch.nn.functional.rms_norm(x, (5,), weight.detach())
+    y = torch.nn.functional.rms_norm(x, (5,), weight)
+    assert torch.equal(y, plain)
+    expected = (plain / weight.detach()).sum(0)
+    with torch.no_grad():
+        weight.add_(1)
+        x.zero_()
+    y.sum().backward()
+    torch.testing.assert_close(weight.grad, expected)

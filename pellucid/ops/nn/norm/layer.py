@@ -15,6 +15,7 @@ from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32
 from ....arrays.native import kernels
 from ....core.display.packing import hooked
+from ....core.modes import local
 from ....core.primitive import TENSORS as F
 from ....core.primitive import defop
 from ....core.public import public
@@ -300,4 +301,14 @@ def rms_norm(
         return out if weight is None else out * weight
     if hooked() and input._array.dtype.char in "fd":  # they see PyTorch's operations
         return _by_squares(input, weight, None, shape=shape, eps=float(eps), centered=False)
+    if (
+        weight is not None
+        and local.grad
+        and weight._rg
+        and not input._rg
+        and input._array.dtype == weight._array.dtype
+        and input._array.dtype.char in "fd"
+    ):  # the gradient needs the normalized values alone, which nobody writes to
+        alone = layer_norm_op.call(input, None, None, shape=shape, eps=float(eps), centered=False)
+        return F.mul(alone, weight)
     return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)
