@@ -20,6 +20,7 @@ from ...core.tape import titled
 from ...core.tensor import Tensor
 from ...core.transforms.whole import one_node
 from ...errors import OperationError
+from ...ops.nn.attention import safe_softmax_gradient
 from ..computed import N, T, embedding_dense_backward, gradients
 from .tensors import named, one, pair
 
@@ -147,12 +148,7 @@ def _aminmax__dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
     return tuple(T.aminmax(self, dim=dim, keepdim=keepdim))
 
 
-def _safe_softmax_gradient(g: Any, out: Any, dim: int) -> tuple[Any]:
-    part = g * out
-    return (part - out * T.sum(part, dim, keepdim=True),)
-
-
-@one_node("SafeSoftmax", "self", "out", _safe_softmax_gradient)
+@one_node("SafeSoftmax", "self", "out", safe_softmax_gradient)
 def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Softmax, but zeros for a row of which everything is masked with -inf."""
     made = T.softmax(self, dim, dtype=dtype)

@@ -152,7 +152,12 @@ def promoted(x: Tensor, dtype: Any) -> Tensor:
     made: Tensor = TENSORS.cast(x, dtype=dtype)
     if isinstance(made._node, Node) and made._node is not x._node:
         made._node.extra()["promotes"] = True
-    if state.slow and thread.stack.save and thread.stack.tracer is None:
+    return packed_as(made, x)
+
+
+def packed_as(made: Tensor, x: Tensor) -> Tensor:
+    """`made`, in whose place hooks receive `x`: the same in another type or shape."""
+    if state.slow and thread.stack.save and thread.stack.tracer is None and made is not x:
         made.extra()["operand"] = x
     return made
 
@@ -235,18 +240,21 @@ def _in_shape(node: Any, save: Callable[[Any], Any], value: Any, entry: Any) -> 
 
 
 def _before_promotion(save: Callable[[Any], Any], operands: dict[int, Tensor], value: Any) -> Any:
-    """A value packed in the type that it had before it was promoted."""
+    """A value packed in the type and shape that it had before it was promoted."""
     operand = operands.get(id(value))
     if operand is None:
         return save(value)
     packed = save(operand._array)
-    packed.unpack_hook = functools.partial(_cast, packed.unpack_hook, value.dtype)
+    packed.unpack_hook = functools.partial(_as_used, packed.unpack_hook, value)
     return packed
 
 
-def _cast(unpack_hook: Callable[[Any], Any], dtype: Any, packed: Any) -> Any:
+def _as_used(unpack_hook: Callable[[Any], Any], like: Any, packed: Any) -> Any:
     made = unpack_hook(packed)
-    return wrap(made._array.astype(dtype)) if isinstance(made, Tensor) else made
+    if not isinstance(made, Tensor):
+        return made
+    array = made._array.astype(like.dtype)
+    return wrap(array.reshape(like.shape) if array.size == like.size else array)
 
 
 def _reshaped(unpack_hook: Callable[[Any], Any], shape: Any, packed: Any) -> Any:

@@ -10,6 +10,7 @@ from numpy import ndarray
 from ... import config, shapes
 from ...arrays.meta import MetaArray
 from ...arrays.native import kernels, native_code_runs
+from ...core.display.packing import packed_as
 from ...core.primitive import TENSORS as F
 from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError
@@ -83,7 +84,7 @@ def index_of(x: Tensor, dim: int, index: Any, name: str) -> tuple[int, Tensor]:
     dim = shapes.normalize_dim(dim, x._array.ndim)
     if index._array.dtype not in INDEX_DTYPES:
         if index._array.size == 0:
-            return dim, F.cast(index, dtype=np.dtype(np.int64))
+            return dim, packed_as(F.cast(index, dtype=np.dtype(np.int64)), index)
         shown = "gather" if name == "gather" else "scatter"
         raise DtypeError(f"{shown}(): Expected dtype int32/int64 for index")
     return dim, index

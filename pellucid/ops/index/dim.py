@@ -16,6 +16,7 @@ from ...arrays.numpy_cpu import namespace_of
 from ...arrays.scatter import add_at
 from ...core import tracing
 from ...core.bind import wrap
+from ...core.display.packing import packed_as
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
@@ -523,12 +524,12 @@ def _prepare_index_reduce(
     _check_source(a, b, dim)
     if type(picks) is ndarray:
         tracing.check(bounded_line, picks, a.shape[dim] if a.ndim else 1)
-    line = (
-        reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim))
-        if b.ndim
-        else reshape(index, ())
-    )
-    return (broadcast_to(line, b.shape), source), {
+    if b.ndim:
+        line = reshape(index, (1,) * dim + (picks.size,) + (1,) * (b.ndim - 1 - dim))
+        places = broadcast_to(line, b.shape)
+    else:  # hooks see a vector of one
+        places = packed_as(reshape(index, ()), reshape(index, (1,)))
+    return (places, source), {
         "dim": dim,
         "reduce": reduce,
         "include_self": include_self,

@@ -14,6 +14,7 @@ from ...arrays.native import kernels
 from ...core import tracing
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
+from ...core.public import FUNCTIONS
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.transforms.arranging import together
@@ -436,7 +437,34 @@ def unpacked(
     return p, lower, F.triu(top, diagonal=0)
 
 
+def _lu_gradient(g: Any, out0: Tensor, out1: Tensor, out2: Tensor) -> tuple[Any]:
+    """The gradient of A by P, L and U: of the columns or rows beyond the square first."""
+    _, g_lower, g_upper = g
+    m, k, n = out1._array.shape[-2], out1._array.shape[-1], out2._array.shape[-1]
+    solve = FUNCTIONS["linalg"]["solve_triangular"]
+    left, top = out1.narrow(-2, 0, k).mH, out2.narrow(-1, 0, k).mH
+    lower = out1.new_zeros(out1._array.shape) if g_lower is None else g_lower
+    upper = out2.new_zeros(out2._array.shape) if g_upper is None else g_upper
+    by_lower = left @ lower.narrow(-2, 0, k)
+    by_upper = upper.narrow(-1, 0, k) @ top
+    if n > k:
+        by_lower = by_lower - upper.narrow(-1, k, n - k) @ out2.narrow(-1, k, n - k).mH
+    if m > k:
+        by_upper = by_upper - out1.narrow(-2, k, m - k).mH @ lower.narrow(-2, k, m - k)
+    inner = by_lower.tril(-1) + by_upper.triu()
+    made = solve(left, inner, upper=True, unitriangular=True)
+    made = solve(top, made, upper=False, left=False)
+    if n > k:
+        more = solve(left, upper.narrow(-1, k, n - k), upper=True, unitriangular=True)
+        made = F.cat(made, more, dim=made.ndim - 1)
+    if m > k:
+        more = solve(top, lower.narrow(-2, k, m - k), upper=False, left=False)
+        made = F.cat(made, more, dim=made.ndim - 2)
+    return (out0 @ made,)
+
+
 @linalg(out="same")
+@one_node("LinalgLu", "A", "out1 out0 out2", _lu_gradient)
 def lu(A: Tensor, *, pivot: bool = True) -> Any:  # noqa: N803
     """LU decomposition with partial pivoting, `A = P @ L @ U`.
 

@@ -21,6 +21,7 @@ from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
 from ...core.tracing import constant
 from ...core.transforms.unfolding import Unfolding
+from ...core.transforms.whole import one_node
 from ...errors import OperationError
 from ...shapes import normalize_dim
 from .._format import in_order_of
@@ -164,6 +165,17 @@ def _shown(node: Any) -> Any:
     return "MmBackward0" if len(node.shape) == 2 else "UnsafeViewBackward0"
 
 
+def safe_softmax_gradient(g: Any, out: Any, dim: int = -1) -> tuple[Any]:
+    """The gradient of a softmax some of whose rows are zeros, by its result."""
+    part = g * out
+    return (part - out * part.sum(dim, keepdim=True),)
+
+
+@one_node("SafeSoftmax", "scores", "out", safe_softmax_gradient)
+def _safe_softmax(scores: Tensor) -> Tensor:
+    return titled(_weights(F, scores), "SafeSoftmax", of=(scores,), dim=-1)
+
+
 def _by_products(
     q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, dropout_p: float = 0.0
 ) -> Any:
@@ -179,7 +191,7 @@ def _by_products(
         bias = wrap(constant(np.where(seen, 0, -np.inf).astype(q._array.dtype)))
     if bias is not None:
         scores = scores + bias
-    p = titled(_weights(F, scores), "SafeSoftmax", of=(scores,), dim=-1)
+    p = _safe_softmax(scores)
     if dropout_p > 0.0:
         p = dropout(p, dropout_p, True)
     made = F.matmul(p, v)

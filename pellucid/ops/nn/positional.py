@@ -163,6 +163,7 @@ def _check_groups(x: Tensor, weight: Maybe, n: int, channels: int, size: int) ->
 
 
 @public(out=True)
+@one_node("NativeGroupNorm", "input weight bias", "input weight out1 out2")
 def native_group_norm(
     input: Tensor, weight: Maybe, bias: Maybe, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:

@@ -462,6 +462,8 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
                 f"{w._array.size} != {n}"
             )
         if w._array.size:
+            if hooked():
+                w.min()  # which PyTorch asks for, and keeps
             tracing.check(_check_not_negative, w._array, name)
         weights = w if weights is None else weights * w
     return weights

@@ -104,7 +104,27 @@ CALLS = {
         (2, 3, 2),
         ["2 3 2", "2 3 1 2", "2 1 2", ""],
     ),
+    "circular padding": (lambda x: F.pad(x, (1, 2), mode="circular"), (2, 3), []),
+    "combinations": (torch.combinations, (3,), ["3 3", "3 3", "3 3", "3 3"]),
+    "native_group_norm": (
+        lambda x: torch.native_group_norm(x, w, None, 2, 4, 2, 2, 1e-5)[0],
+        (2, 4, 2),
+        ["2 4 2", "4", "2 2", "2 2"],
+    ),
+    "index_reduce of numbers": (
+        lambda x: torch.index_reduce(x, 0, torch.tensor(0), torch.tensor(3.0), "amax"),
+        (),
+        ["1", "", "", ""],
+    ),
     # by a rule of what is kept
+    "lu, L": (lambda x: torch.linalg.lu(x + 3 * torch.eye(3))[1], (3, 3), ["3 3"] * 3),
+    "lu, more columns": (lambda x: torch.linalg.lu(x)[2], (2, 3), ["2 2", "2 2", "2 3"]),
+    "lu, more rows": (lambda x: torch.linalg.lu(x)[1], (3, 2), ["3 2", "3 3", "2 2"]),
+    "attention with a row that sees nothing": (
+        lambda x: F.scaled_dot_product_attention(x, x, x[:, :1], torch.tensor([[True], [False]])),
+        (2, 3),
+        ["3 2", "2 3", "2 2", "2 1", "2 2"],
+    ),
     "ldexp": (lambda x: torch.ldexp(w[:3], x), (2, 3), ["2 3"]),
     "polar": (lambda x: torch.polar(w[:3], x).real, (2, 3), ["2 3"]),
     "lu_solve": (
@@ -244,3 +264,12 @@ def test_hooks_receive_copies_of_what_the_operation_overwrites(name, pack, unpac
         hooked = gradients()
     for a, b in zip(plain, hooked, strict=True):
         assert a is b is None or torch.allclose(a, b)
+
+
+def test_what_another_type_or_the_argument_is_kept_for():
+    x = torch.tensor([0.25], requires_grad=True)
+    packed, _, g = through(torch.erfinv, x)
+    assert torch.equal(packed[0], x)
+    assert torch.allclose(g, torch.autograd.grad(torch.erfinv(x), x)[0])
+    packed, *_ = through(lambda x: x.gather(0, torch.zeros(0, dtype=torch.uint8)), x)
+    assert [t.dtype for t in packed] == [torch.uint8, torch.float32]

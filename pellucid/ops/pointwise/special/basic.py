@@ -12,8 +12,8 @@ import numpy as np
 
 from .... import dtypes
 from ....core.inplace import inplace_form
+from ....core.primitive import RAW, defop
 from ....core.primitive import TENSORS as F
-from ....core.primitive import defop
 from ....core.public import FUNCTIONS, METHODS, public
 from ....core.tape import titled
 from ....core.tensor import Tensor
@@ -64,6 +64,7 @@ erfinv = unary(
     namespace="torch special",
     domain=UNIT,
     kernel="erfinv_vml_cpu",
+    packs=(lambda input: [input], lambda kept: {"out": RAW.erfinv(kept[0])}),
     check=real,
     doc="The inverse of the error function; NaN outside [-1, 1].",
     example="torch.erfinv(torch.tensor([0.0, 0.5]))",
