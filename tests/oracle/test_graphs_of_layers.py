@@ -89,6 +89,10 @@ nn.CrossMapLRN2d(2)(q)
 F.triplet_margin_with_distance_loss(x, x + 1, x - 1)
 F.triplet_margin_loss(x, x + 1, x - 1)
 t.svd_lowrank(x[0], 2, M=y[0, 0])[1]
+t.einsum("ijk,ik->j", x[:1], y[:1, 0])
+t.einsum("...ik,...j->ij", x[0], z[1, 0])
+t.einsum("ij,jk->k", x[0], z[0, :1].expand(8, 4))
+t.einsum("iij,jk->ki", x[:, :2], q[0, 0, :, :1].expand(5, 4).repeat(2, 1)[:8])
 """
 
 

@@ -123,7 +123,7 @@ class _Again:
                 value = F.full(shape=given[f"{name}_shape"], value=0, dtype=kind)
             tensors[name] = value = wrap(value) if F.raw else F.alias(value)
             value._rg = need
-        with _without_hooks(), enable_grad():
+        with without_hooks(), enable_grad():
             made = self.function(**params, **tensors)
         outs, seeds = (made, g) if isinstance(made, tuple) else ((made,), (g,))
         pairs = [
@@ -163,7 +163,8 @@ class _Rule:
 
 
 @contextmanager
-def _without_hooks() -> Iterator[None]:
+def without_hooks() -> Iterator[None]:
+    """Hooks of saved tensors see nothing of what is recorded inside the block."""
     before = thread.stack.all
     install([i for i in before if not hasattr(i, "save")])
     try:
@@ -203,7 +204,7 @@ def _as_one(function: Callable[..., Any], op: Primitive, arguments: dict[str, An
     plain = all(type(x) in FAST_TYPES or not isinstance(x, Tensor) for x in arguments.values())
     if stack.run or stack.tracer is not None or not plain or True not in needs:
         return None
-    with _without_hooks(), no_grad():
+    with without_hooks(), no_grad():
         made = function(**arguments)
     outs = list(made) if isinstance(made, tuple) else [made]
     if any(t is x for t in outs for x in tensors):

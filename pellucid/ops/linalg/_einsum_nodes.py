@@ -12,7 +12,7 @@ from typing import Any
 from ...core.tape import Node, named_type
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, drawn, moved_before, node_before
-from ...shapes import view_strides
+from ...shapes import broadcast_shapes, view_strides
 from ._nodes import BMM
 
 Labels = list[int]
@@ -44,14 +44,23 @@ class _Drawing:
             for edge, labels, lie in zip(edges, (self.a, self.b), self.lies, strict=True)
         )
         inner: Any = node
-        while inner.op.name != "matmul" and isinstance(inner.inputs[0], Node):
+        while inner.op.name not in ("matmul", "mul") and isinstance(inner.inputs[0], Node):
             inner = inner.inputs[0]
-        if not summed or inner.op.name != "matmul":
-            if node.op.name == "mul":
-                node.inputs = (left[0], right[0])
-            return
-        many = range(len(self.wanted))
+        own = range(len(self.wanted), len(every))  # of what is summed
         x, y = left[1], right[1]
+        left, right = (
+            self.summed(*operand, [k for k in own if operand[1][k] != 1 == other[k]])
+            for operand, other in ((left, y), (right, x))
+        )
+        x, y = left[1], right[1]
+        last = [k for k in own if x[k] != 1 != y[k]]
+        packed = inner.ext is not None and "packed" in inner.ext  # by hooks, as they lie
+        if inner.op.name != ("matmul" if last else "mul") or packed and inner is not node:
+            return
+        if not last:
+            self.multiplied(inner, left, right)
+            return
+        many = [k for k in range(len(every)) if k not in last]
         both = [k for k in many if x[k] != 1 and y[k] != 1]
         lo = [k for k in many if x[k] != 1 and y[k] == 1]
         ro = [k for k in many if x[k] == 1]
@@ -59,7 +68,6 @@ class _Drawing:
         if swapped:  # PyTorch leaves the result in the order that is asked for
             left, right, lo, ro = right, left, ro, lo
             x, y = y, x
-        last = list(range(len(self.wanted), len(every)))
         order = [*both, *lo, *last, *ro]
         batch, rows, depth, columns = (
             prod(size[k] for k in ks) for size, ks in ((x, both), (x, lo), (x, last), (y, ro))
@@ -87,8 +95,42 @@ class _Drawing:
         edge = node_before(node, "permute", edge, sizes, self.next(), dims=tuple(back))
         become(node, "view", (edge,), node.shape, node.dtype, shape=node.shape)
 
+    def multiplied(self, inner: Node, left: Any, right: Any) -> None:
+        """Nothing is summed but what one operand has alone."""
+        if inner is self.node:
+            inner.inputs = (left[0], right[0])
+            return
+        product = moved_before(inner)
+        product.inputs, sizes = (left[0], right[0]), (left[1], right[1])
+        product.seq = self.node.seq - self.next()
+        product.shape = broadcast_shapes(*sizes)
+        if inner.saved is not None:
+            product.saved = tuple(
+                [
+                    sizes[k] if kind == "shape" else v.reshape(sizes[k]) if kind == "in" else v
+                    for (kind, k), v in zip(inner.plan.entries, inner.saved, strict=True)
+                ]
+            )
+        node = self.node
+        become(node, "view", (product,), node.shape, node.dtype, shape=node.shape)
+
+    def summed(self, edge: Any, shape: Any, strides: Any, dims: list[int]) -> tuple[Any, Any, Any]:
+        """An operand summed over dimensions, which stay with size 1."""
+        if not dims:
+            return edge, shape, strides
+        shape = tuple([1 if k in dims else n for k, n in enumerate(shape)])
+        edge = node_before(
+            self.node, "sum", edge, shape, self.next(), dim=tuple(dims), keepdim=True
+        )
+        if edge is not None:
+            edge.__class__ = named_type("SumBackward1")
+        strides = [edge.dtype.itemsize if edge is not None else 1]
+        for n in shape[:0:-1]:
+            strides.append(strides[-1] * n)
+        return edge, shape, tuple(strides[::-1])
+
     def next(self) -> float:
-        self.place -= 0.03125
+        self.place -= 0.0078125
         return self.place
 
     def aligned(self, edge: Any, labels: Labels, lie: Any, every: Labels) -> tuple[Any, Any, Any]:
@@ -116,9 +158,9 @@ class _Drawing:
             n == 1 or stride == step
             for n, stride, step in zip(reversed(shape), reversed(strides), dense)
         )
-        if in_order or view_strides(shape, strides, into) is not None:
+        if in_order or 0 in shape or view_strides(shape, strides, into) is not None:
             made = node_before(self.node, "view", edge, into, self.next(), shape=into)
-            if not in_order:
+            if not in_order and 0 not in shape:
                 made.__class__ = named_type("ReshapeAliasBackward0")
             return made
         edge = node_before(self.node, "clone", edge, shape, self.next())

@@ -9,6 +9,7 @@ import operator
 from math import prod
 from typing import Any, NamedTuple
 
+from ...core.display.packing import hooked
 from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.public import FUNCTIONS, public
@@ -366,6 +367,47 @@ def _order(
     return [tuple(step) for step in path]
 
 
+def _in_full(
+    operands: list[Any], terms: list[list[int]], wanted: list[int], sizes: dict[int, int]
+) -> Any:
+    """The sum of products of two operands as PyTorch goes about it, each with all labels: for hooks,
+    which see the steps.
+    """
+    every = [*wanted, *sorted(set(sizes) - set(wanted))]
+    own = range(len(wanted), len(every))
+    full = []
+    for x, labels in zip(operands, terms, strict=True):
+        missing = [label for label in every if label not in labels]
+        for _ in missing:
+            x = x.unsqueeze(-1)
+        full.append(x.permute([[*labels, *missing].index(label) for label in every]))
+    shapes = [x._array.shape for x in full]
+    for k, (mine, other) in enumerate((shapes, shapes[::-1])):
+        if alone := [d for d in own if mine[d] != 1 == other[d]]:
+            full[k] = full[k].sum(alone, keepdim=True)
+    x, y = full
+    a, b = x._array.shape, y._array.shape
+    last = [d for d in own if a[d] != 1]
+    if last:
+        both = [d for d in range(len(every)) if d not in last and a[d] != 1 != b[d]]
+        lo = [d for d in range(len(every)) if d not in last and a[d] != 1 == b[d]]
+        ro = [d for d in range(len(every)) if a[d] == 1]
+        if lo and ro and ro[-1] < lo[0]:
+            x, y, a, b, lo, ro = y, x, b, a, ro, lo
+        batch, rows, depth, columns = (
+            prod(size[d] for d in ds) for size, ds in ((a, both), (a, lo), (a, last), (b, ro))
+        )
+        left = x.permute([*both, *lo, *last, *ro]).reshape(batch, rows, depth)
+        right = y.permute([*both, *last, *ro, *lo]).reshape(batch, depth, columns)
+        order = [*both, *lo, *last, *ro]
+        made = FUNCTIONS["torch"]["bmm"](left, right)
+        made = made.view([1 if d in last else (b if d in ro else a)[d] for d in order])
+        made = made.permute([order.index(d) for d in range(len(every))])
+    else:
+        made = x * y
+    return made.view(made._array.shape[: len(wanted)])
+
+
 @public()
 def einsum(*args: Any) -> Tensor:
     """A sum of products of the operands' elements, described by labels of their dimensions
@@ -400,7 +442,7 @@ def einsum(*args: Any) -> Tensor:
             list(rest[0]) if len(rest) == 1 and isinstance(rest[0], (list, tuple)) else list(rest)
         )
         checked_tensors(operands, 1)
-        if len(operands) == 2 and is_fast(operands[0]) and is_fast(operands[1]):
+        if len(operands) == 2 and is_fast(operands[0]) and is_fast(operands[1]) and not hooked():
             x, y = operands
             known = _one_product(equation, x._array.shape, y._array.shape)
             if known is not None:
@@ -426,7 +468,9 @@ def einsum(*args: Any) -> Tensor:
         return _summed(
             operands[0].permute([terms[0].index(label) for label in every]), every, set(wanted)
         )[0]
-    given, labelled = operands, terms
+    if contracted and len(operands) == 2 and hooked() and operands[0].dtype is operands[1].dtype:
+        return _in_full(operands, terms, wanted, sizes)
+    given, labelled = list(operands), list(terms)
     if not contracted:  # a product of the aligned operands, no view of anything
         operands, terms = (
             [_aligned(x, labels, wanted) for x, labels in zip(operands, terms, strict=True)],
@@ -458,7 +502,10 @@ def einsum(*args: Any) -> Tensor:
         x, labels = x.reshape((*x._array.shape, *(1,) * len(missing))), labels + missing
     made = _arranged(x, labels, wanted)
     # PyTorch's is a view, too, of the result with the summed dimensions
-    return made.view(made._array.shape)
+    made = made.view(made._array.shape)
+    if made._rg and len(given) == 2:
+        arranged_as(made, given[0], given[1], (labelled[0], labelled[1], wanted))
+    return made
 
 
 @public(out=True)

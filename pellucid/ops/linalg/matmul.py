@@ -12,7 +12,7 @@ from ...arrays import numpy_cpu
 from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels, ufuncs
 from ...core.bind import make_operators, wrap
-from ...core.display.packing import only_saves
+from ...core.display.packing import hooked, only_saves, pack
 from ...core.interpret import playing, thread
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
@@ -22,7 +22,7 @@ from ...core.tape import named_type, titled
 from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
 from ...core.transforms.batching import Batched
-from ...core.transforms.whole import one_node
+from ...core.transforms.whole import one_node, without_hooks
 from ...dtypes import BY_NUMPY, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ...ir import Value
@@ -247,6 +247,13 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
         )
         if vectors:
             return _of_vectors(a, b)
+        if stacks and state.slow and hooked() and thread.stack.tracer is None:
+            with without_hooks():
+                made = matmul_op.call(a, b)
+            if type(made._node) is _MATMUL:
+                made._node.__class__ = BMM  # which hooks are to see
+                pack(made._node, thread.stack.save[-1], (a, b), (made,))
+            return made
         made = matmul_op.call(a, b)
         if stacks and type(made._node) is _MATMUL:  # else it is PyTorch's `matmul` of stacks
             made._node.__class__ = BMM

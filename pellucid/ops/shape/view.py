@@ -164,7 +164,9 @@ def reshape_to(x: Tensor, shape: Sequence[int]) -> Tensor:
             made = bind.view_result(view_op, x, r, {"shape": shape})
             return made if a.flags.c_contiguous else titled(made, "ReshapeAliasBackward0")
         try:
-            return titled(view_op.call(x, shape=shape), "ReshapeAliasBackward0")
+            made = view_op.call(x, shape=shape)
+            dense = type(a) is ndarray and a.flags.c_contiguous
+            return made if dense else titled(made, "ReshapeAliasBackward0")
         except (
             NotImplementedError
         ):  # of a batch whose samples have such a view, but the whole has not
