@@ -176,11 +176,10 @@ def native_group_norm(
     """
     _check_groups(input, weight, N, C, HxW)
     out = group_norm(input, group, weight, bias, eps)
-    rows = input.reshape(N, group, C // group * HxW)
-    made = (out, *_statistics(rows, -1, eps, False, weight, bias))
-    keeps = {"input": input, "weight": weight, "result1": made[1], "result2": made[2]}
+    found = _statistics(input.reshape(N, group, C // group * HxW), -1, eps, False, weight, bias)
+    keeps = {"input": input, "weight": weight, "result1": found[0], "result2": found[1]}
     sizes = {"N": N, "C": C, "HxW": HxW, "group": group, "eps": eps}
-    return together(made, "NativeGroupNorm", input, weight, bias, keeps=keeps, **sizes)
+    return together((out, *found), "NativeGroupNorm", input, weight, bias, keeps=keeps, **sizes)
 
 
 @public(out="expected scalar type {wanted} but found {given}")
