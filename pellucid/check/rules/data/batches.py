@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from ...events import VIEWS, Op, Read, Site, Value, lineage
@@ -162,6 +162,10 @@ class PartialBatchMean(Rule):
                 names = {**frame.f_globals, **locals_of(frame)}
                 found = average_of(frame.f_code.co_filename, frame.f_lineno, names, summed)
                 inner = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+                if found.line is not None and found.code is not None:
+                    site = Site(found.code, _first(found.code, found.line))
+                    self._tell(site, found.text, found.added, sizes)
+                    return
                 if found.line is not None:
                     while frame.f_back is not None and (
                         frame.f_code.co_name in inner or is_library(frame.f_code.co_filename)
@@ -229,10 +233,13 @@ def _averaged(root: Any, name: str) -> bool:
 
 def _instruction(frame: FrameType, line: int) -> int:
     """An instruction of the line."""
-    for index, (first, *_rest) in enumerate(frame.f_code.co_positions()):
-        if first == line:
-            return index * 2
-    return frame.f_lasti
+    return _first(frame.f_code, line) or frame.f_lasti
+
+
+def _first(code: CodeType, line: int) -> int:
+    """The first instruction of a line; 0 where there is none."""
+    lines = (first for first, *_ in code.co_positions())
+    return next((2 * k for k, first in enumerate(lines) if first == line), 0)
 
 
 def _below(value: Value) -> float | None:

@@ -624,14 +624,14 @@ class LabelDtype(Rule):
                 continue
             found = self._lossy.get(cast if cast is not None else made.number)
             if found is not None:
-                # fractions may have been cut off to count in larger units
-                if not scaled or found[1] == "wraps":
+                # fractions may have been cut off to count in larger units; not all there was
+                if not scaled or found[1] == "wraps" or _nothing_left(found[2]):
                     self._tell(op, *found)
                 return
             if made is None or not made.inputs:
                 return
-            if made.name in ARITHMETIC and len(made.inputs) == 1:
-                scaled = True
+            if (made.name in ARITHMETIC or made.name == "clamp") and len(made.inputs) == 1:
+                scaled = scaled or made.name != "clamp"
             elif (
                 made.name not in VIEWS
                 and made.name not in _CASTS
@@ -644,7 +644,7 @@ class LabelDtype(Rule):
         classes = loss.name in CLASS_LOSSES or loss.name == "one_hot"
         before, after = evidence["example"]
         merged = evidence.get("distinct", 0)
-        if classes and what == "truncates" and not (evidence["constant"] and 0 <= before <= 1):
+        if classes and what == "truncates" and not _nothing_left(evidence):
             scores = loss.args.get("input")
             if not merged or not isinstance(scores, Value) or not scores.ndim:
                 return
@@ -681,6 +681,11 @@ class LabelDtype(Rule):
         )
 
 
+def _nothing_left(evidence: dict[str, Any]) -> bool:
+    """Whether a cast made all numbers equal that were shares of one, up to a few."""
+    return bool(evidence["constant"]) and 0 <= evidence["example"][0] <= 1
+
+
 def _made_whole(value: Value) -> Site | None:
     """Where a tensor of whole numbers was made empty, to be filled later; None for one that had
     numbers of its own.
@@ -705,6 +710,11 @@ def _is_log(value: Value) -> bool:
     while made is not None and made.name in ("neg", "clamp", *VIEWS) and made.inputs:
         made = made.inputs[0].producer
     return made is not None and made.name in ("log_softmax", "log", "logsigmoid")
+
+
+def _shares(before: Any) -> bool:
+    """Whether numbers lie between 0 and 1."""
+    return bool(before.size >= 16 and before.min() >= 0 and before.max() <= 1)
 
 
 def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
@@ -736,7 +746,9 @@ def _lost(before: Any, after: Any, to: str) -> dict[str, Any] | None:
         "changed": int(changed.sum()),
         "of": int(changed.size),
         "example": [float(before.reshape(-1)[k]), float(after.reshape(-1)[k])],
-        "constant": bool(after.min() == after.max() and before.min() != before.max()),
+        "constant": bool(after.min() == after.max() and before.min() != before.max())
+        or _shares(before)
+        and float(changed.mean()) >= 0.9,
         "distinct": int(distinct(before).size) if what == "truncates" and before.size > 1 else 0,
     }
 

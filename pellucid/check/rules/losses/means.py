@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from ..source.places import tree as parsed
@@ -18,7 +19,7 @@ class Average:
     `added`: where the means are added up.
 
     `returned`: the number is handed to the caller, who must be looked at; `summed`: it is the sum
-    of those of all batches by then.
+    of those of all batches by then; `code`: whose line it is, where that is another function.
     """
 
     line: int | None = None
@@ -26,6 +27,7 @@ class Average:
     added: str | None = None
     returned: bool = False
     summed: bool = False
+    code: CodeType | None = None
 
 
 def average_of(filename: str, line: int, names: dict[str, Any], summed: bool = False) -> Average:
@@ -110,7 +112,7 @@ class _Reader:
         found = (
             self._divided(self.statement)
             if self.summed
-            else self._at_once() or self._counted_as_one() or self._running()
+            else self._at_once() or self._counted_as_one() or self._metered() or self._running()
         )
         if found is not None:
             return found
@@ -215,6 +217,38 @@ class _Reader:
             " ".join(ast.unparse(call).split()),
             f"{code.co_varnames[2]} is 1 by default",
         )
+
+    def _metered(self) -> Average | None:
+        """`meter.update(loss.item(), len(x))`, where `update` adds the mean as it is, and counts one."""
+        call = self.statement.value if isinstance(self.statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return None
+        place = next((k for k, a in enumerate(call.args) if self._concerned(a, True)), None)
+        kind = type(self._value(call.func.value))
+        code = getattr(getattr(kind, call.func.attr, None), "__code__", None)
+        tree = parsed(code.co_filename) if code is not None and place is not None else None
+        if tree is None or code is None or place is None or place + 1 >= code.co_argcount:
+            return None
+        given = code.co_varnames[place + 1]
+        added, counted = "", ""
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.AugAssign)
+                and isinstance(node.op, ast.Add)
+                and any(line == node.lineno for *_, line in code.co_lines())
+            ):
+                if ast.unparse(node.value) == given:
+                    added, where = ast.unparse(node.target), node
+                elif getattr(node.value, "value", None) == 1:
+                    counted = ast.unparse(node.target)
+        if not added or not counted:
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+                if ast.unparse(node.left) == added and counted in ast.unparse(node.right):
+                    text = " ".join(ast.unparse(node).split())
+                    return Average(where.lineno, text, ast.unparse(where), code=code)
+        return None
 
     def _running(self) -> Average | None:
         """`mean += (loss - mean) / (i + 1)`."""

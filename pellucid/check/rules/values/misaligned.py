@@ -26,6 +26,7 @@ def apart(file: str) -> Place | None:
         *_items(root),
         *_rolled(root),
         *_partly(root),
+        *_returned(root),
         *_by_length(root),
     ] or [*_listed(root)]
     return Place(file, min(lines)) if lines else None
@@ -210,6 +211,51 @@ def _partly(root: ast.AST) -> list[int]:
         if isinstance(n, ast.Call) and ordered and len(ordered) < len(given):
             found.append(n.lineno)
     return found
+
+
+def _returned(root: ast.AST) -> list[int]:
+    """`return x[order], y`, or `x = x[order]`: a random order that only one thing is put into, and that
+    is not handed on.
+    """
+    found = []
+    for scope in (root, *(n for n in walk(root) if isinstance(n, ast.FunctionDef))):
+        orders = {
+            t.id
+            for n in _own(scope)
+            if isinstance(n, ast.Assign) and _called(n.value) in ("randperm", "permutation")
+            for t in n.targets
+            if isinstance(t, ast.Name)
+        }
+        for order in orders:
+            uses = [n for n in _own(scope) if isinstance(n, ast.Name) and n.id == order]
+            put = [
+                n
+                for n in _own(scope)
+                if isinstance(n, ast.Subscript) and ast.unparse(n.slice) == order
+            ]
+            if len(put) != 1 or len(uses) != 2:  # made, and used once
+                continue
+            one = ast.unparse(put[0].value)
+            for n in _own(scope):
+                value = n.value if isinstance(n, (ast.Assign, ast.Return)) else None
+                if value is None or not any(x is put[0] for x in ast.walk(value)):
+                    continue
+                parts = value.elts if isinstance(value, ast.Tuple) else []
+                beside = [ast.unparse(x) for x in parts if isinstance(x, (ast.Name, ast.Attribute))]
+                itself = isinstance(n, ast.Assign) and value is put[0]
+                if (beside and one not in beside) or (itself and ast.unparse(n.targets[0]) == one):
+                    found.append(n.lineno)
+    return found
+
+
+def _own(scope: ast.AST) -> Iterator[Any]:
+    """The nodes of a function or module, without those of functions inside."""
+    waiting = [*ast.iter_child_nodes(scope)]
+    while waiting:
+        n = waiting.pop()
+        yield n
+        if not isinstance(n, (ast.FunctionDef, ast.Lambda)):
+            waiting += ast.iter_child_nodes(n)
 
 
 def _by_length(root: ast.AST) -> list[int]:
