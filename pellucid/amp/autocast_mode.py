@@ -20,18 +20,21 @@ from ..core.primitive import TENSORS as F
 from ..core.primitive import Primitive
 from ..core.tensor import Tensor, version_of
 from ..devices import device
-from ..errors import OperationError, warn
+from ..errors import OperationError, type_name, warn
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
 _FLOATS = (dtypes.float32, dtypes.bfloat16, dtypes.float16)
+# the lower precision of each device type that PyTorch has autocast for
+_LOWER = dict.fromkeys(("cpu", "xla", "hpu", "maia"), dtypes.bfloat16)
+_LOWER |= dict.fromkeys(("cuda", "xpu", "mps", "mtia", "ipu"), dtypes.float16)
 
 
 class _Settings(threading.local):
     """What the `set_autocast_*` functions set, per thread."""
 
     def __init__(self) -> None:
-        self.dtypes = {"cpu": dtypes.bfloat16, "xla": dtypes.bfloat16}
+        self.dtypes = {**_LOWER, "hip": dtypes.float16}
         # device types that do not exist here and are said to be enabled
         self.others: set[str] = set()
         self.cache = True
@@ -150,26 +153,24 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if device_type not in ("cpu", "cuda", "xpu", "mps", "meta"):
+        self.device = device_type
+        self.fast_dtype = dtype if dtype is not None else get_autocast_dtype(device_type)
+        if not is_autocast_available(device_type):
             raise RuntimeError(
                 f"User specified an unsupported autocast device_type '{device_type}'"
             )
-        self.device = device_type
-        self.fast_dtype = dtype if dtype is not None else get_autocast_dtype(device_type)
-        if device_type != "cpu" and enabled:
-            if device_type == "cuda":
-                warn(
-                    "CUDA is not available or torch_xla is imported. Disabling autocast.",
-                    UserWarning,
-                )
+        if device_type == "cuda" and enabled:
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning)
             enabled = False
         elif enabled and self.fast_dtype not in (dtypes.bfloat16, dtypes.float16):
+            name = device_type.upper()
             warn(
-                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\nCPU Autocast only supports dtypes of "
-                "torch.bfloat16, torch.float16 currently.",
+                f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast only supports "
+                "dtypes of torch.bfloat16, torch.float16 currently.",
                 UserWarning,
             )
             enabled = False
+        self._kind = device(device_type).type
         self._enabled = enabled
         self._cache = _settings.cache if cache_enabled is None else cache_enabled
         self._previous: list[Any] = []
@@ -179,10 +180,12 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
         return autocast(self.device, self.fast_dtype, self._enabled, self._cache)
 
     def __enter__(self) -> autocast:
-        outer = thread.stack.autocast
-        self._previous.append((outer, _chosen(self.device)))
-        _settings.dtypes[self.device] = self.fast_dtype  # what blocks inside take if none is given
-        if self.device == "cpu":
+        outer, kind = thread.stack.autocast, self._kind
+        self._previous.append((outer, _settings.dtypes[kind], kind in _settings.others))
+        _settings.dtypes[kind] = self.fast_dtype  # what blocks inside take if none is given
+        if kind != "cpu":
+            _switch(kind, self._enabled)
+        else:
             policy = _Policy(self.fast_dtype, self._cache) if self._enabled else None
             if policy is not None and outer is not None and outer.dtype is self.fast_dtype:
                 policy.cache = outer.cache
@@ -190,22 +193,40 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        outer, _settings.dtypes[self.device] = self._previous.pop()
+        outer, _settings.dtypes[self._kind], before = self._previous.pop()
+        if self._kind != "cpu":
+            _switch(self._kind, before)
         exchange("autocast", outer)
 
 
+def _switch(kind: str, enabled: bool) -> None:
+    """Say that autocast is on, or off, for a device type that does not exist here."""
+    (_settings.others.add if enabled else _settings.others.discard)(kind)
+
+
 def is_autocast_available(device_type: str) -> bool:
-    """True for the CPU.
+    """True for the device types that PyTorch has autocast for, whether or not there is such a
+    device.
 
     >>> import pellucid as torch
-    >>> torch.amp.autocast_mode.is_autocast_available("cpu")
-    True
+    >>> torch.amp.is_autocast_available("cpu"), torch.amp.is_autocast_available("meta")
+    (True, False)
     """
-    return device_type == "cpu"
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"_is_autocast_available(): argument 'device_type' (position 1) must be str, not {type_name(device_type)}"
+        )
+    return device(device_type).type in _LOWER
 
 
-def _chosen(device_type: str) -> dtypes.dtype:
-    return _settings.dtypes.get(device_type, dtypes.float16)
+def _known(device_type: str) -> str:
+    """The type of a device that autocast can be switched on for."""
+    kind: str = device(device_type).type
+    if kind not in _LOWER:
+        raise RuntimeError(
+            "unknown device type for autocast in get_autocast_dispatch_key_from_device_type"
+        )
+    return kind
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
@@ -216,9 +237,8 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     ...     print(torch.is_autocast_enabled("cpu"))
     True
     """
-    if device_type == "cpu":
-        return thread.stack.autocast is not None
-    return (device_type or "cuda") in _settings.others
+    kind = _known("cuda" if device_type is None else device_type)
+    return thread.stack.autocast is not None if kind == "cpu" else kind in _settings.others
 
 
 def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
@@ -242,13 +262,11 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
         raise TypeError(
             f"set_autocast_enabled(): argument 'enabled' (position {position}) must be bool, not {type(enabled).__name__}"
         )
-    kind = device(device_type).type
+    kind = _known(device_type)
     if kind != "cpu":
-        (_settings.others.add if enabled else _settings.others.discard)(kind)
-        return
-    if enabled == (thread.stack.autocast is not None):
-        return
-    exchange("autocast", _Policy(_chosen("cpu"), _settings.cache) if enabled else None)
+        _switch(kind, enabled)
+    elif enabled != (thread.stack.autocast is not None):
+        exchange("autocast", _Policy(_settings.dtypes["cpu"], _settings.cache) if enabled else None)
 
 
 def get_autocast_dtype(device_type: str) -> dtypes.dtype:
@@ -258,10 +276,13 @@ def get_autocast_dtype(device_type: str) -> dtypes.dtype:
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
-    if thread.stack.autocast is not None and device_type == "cpu":
+    kind = device(device_type).type
+    if thread.stack.autocast is not None and kind == "cpu":
         found: dtypes.dtype = thread.stack.autocast.dtype
         return found
-    return _chosen(device_type)
+    if kind not in _settings.dtypes:
+        raise RuntimeError("unsupported scalarType")
+    return _settings.dtypes[kind]
 
 
 def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
@@ -281,8 +302,13 @@ def set_autocast_dtype(device_type: str, dtype: dtypes.dtype) -> None:
         raise TypeError(
             f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {type(dtype).__name__}"
         )
-    _settings.dtypes[device(device_type).type] = dtype
-    if thread.stack.autocast is not None and device_type == "cpu":
+    if not isinstance(device_type, str):
+        raise TypeError(
+            f"set_autocast_dtype(): argument 'device_type' (position 1) must be str, not {type_name(device_type)}"
+        )
+    kind = device(device_type).type
+    _settings.dtypes[kind] = dtype
+    if thread.stack.autocast is not None and kind == "cpu":
         exchange("autocast", _Policy(dtype, thread.stack.autocast.use_cache))
 
 

@@ -110,7 +110,7 @@ def backward(
     """
     check_no_transform()
     if inputs is not None:
-        inputs = differentiated(inputs)
+        inputs = at_edges(listed(inputs, "backward"))
         if not inputs:
             raise GraphError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
@@ -342,14 +342,6 @@ def check_no_transform() -> None:
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead "
             "or call backward() outside of functorch transforms."
         )
-
-
-def differentiated(inputs: Tensor | Sequence[Tensor]) -> Sequence[Tensor]:
-    """The `inputs` of `backward`, all of which require a gradient."""
-    found = at_edges(listed(inputs, "backward"))
-    if not all(t.requires_grad for t in found):
-        raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
-    return found
 
 
 # ---- PyTorch's private names that its users know -------------------------------------------------

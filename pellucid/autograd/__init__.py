@@ -13,7 +13,6 @@ from ..api import transforms as _transforms
 from ..api.edges import at_edges as _at_edges
 from ..api.edges import listed as _listed
 from ..api.gradients import check_no_transform as _check_no_transform
-from ..api.gradients import differentiated as _differentiated
 from ..api.gradients import warn_of_cycle as _warn_of_cycle
 from ..api.packages import keep_functions as _keep_functions
 from ..core import reverse as _reverse
@@ -126,7 +125,7 @@ def backward(
         seeds,
         retain_graph,
         create_graph,
-        None if inputs is None else _differentiated(inputs),
+        None if inputs is None else _at_edges(inputs),
     )
 
 

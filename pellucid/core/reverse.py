@@ -526,9 +526,17 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
     return g
 
 
+def _starts(tensors: Sequence[Tensor], gradients: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Where backward starts and with what. Gradients are looked at before tensors, as in PyTorch."""
+    seeds = [
+        _seed(t, g, k) if t._rg or g is not None else None
+        for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))
+    ]
+    return [_root_edge(t, k) for k, t in enumerate(tensors)], seeds
+
+
 def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: BackwardPass) -> None:
-    edges = [_root_edge(t, k) for k, t in enumerate(tensors)]
-    seeds = [_seed(t, g, k) for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))]
+    edges, seeds = _starts(tensors, gradients)
     run.site = source.capture(3)
     run.F = raw_of(namespace_of(seeds[0]._array)) if seeds else RAW
     if run.wanted is not None:
@@ -536,15 +544,8 @@ def _begin(tensors: Sequence[Tensor], gradients: Sequence[Any], run: BackwardPas
     if observe.observers:
         observe.notify("backward_start", tuple(tensors))
     for t, edge, seed in zip(tensors, edges, seeds, strict=True):
-        if run.tensors:
-            value: Any = (
-                seed
-                if seed._array.dtype == t._array.dtype
-                else fit_tensor(seed, t._array.shape, t._array.dtype)
-            )
-        else:
-            value = fit(seed._array, t._array.shape, t._array.dtype)
-        run.send(edge, value)
+        fitted, g = (fit_tensor, seed) if run.tensors else (fit, seed._array)
+        run.send(edge, fitted(g, t._array.shape, t._array.dtype))
 
 
 @contextmanager
@@ -642,13 +643,14 @@ def backward(
             finally:
                 local.grad, local.run = before, outer
             return
-    kind, grad_tensors = _kind_of_pass(tensors), [*map(refusals.classless, grad_tensors)]
-    if inputs is None:
-        _drive(kind(create_graph, keep, None, grad_tensors), tensors, grad_tensors)
-        return
-    run = kind(create_graph, keep, [t._node or t for t in inputs], grad_tensors)
+    grad_tensors = [*map(refusals.classless, grad_tensors)]
+    if not all(t._rg for t in inputs or ()):
+        _starts(tensors, grad_tensors)  # says first what is wrong with them
+        raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
+    wanted = None if inputs is None else [t._node or t for t in inputs]
+    run = _kind_of_pass(tensors)(create_graph, keep, wanted, grad_tensors)
     _drive(run, tensors, grad_tensors)
-    for t in inputs:
+    for t in inputs or ():
         g = run.found.pop(key_of(t._node or t), None)
         if g is not None:
             run.give(t, g)
@@ -666,6 +668,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     for t in inputs:
         if not t._rg:
+            _starts(outputs, grad_outputs)  # says first what is wrong with them
             raise GraphError(
                 "One of the differentiated Tensors does not require grad",
                 op="autograd.grad",

@@ -426,6 +426,7 @@ def _with_hooks(step: Any) -> Any:
             return step(self, *args, **kwargs)
         before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
         if before or after or _global_pre_hooks or _global_post_hooks or observe.observers:
+            args = (self, *args)  # as PyTorch's hooks see them, and give them back
             for hook in (*_global_pre_hooks.values(), *before.values()):
                 changed = hook(self, args, kwargs)
                 if changed is not None:
@@ -434,7 +435,7 @@ def _with_hooks(step: Any) -> Any:
                             f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                         )
                     args, kwargs = changed
-            result = step(self, *args, **kwargs)
+            result = step(*args, **kwargs)
             for hook in (*after.values(), *_global_post_hooks.values()):
                 hook(self, args, kwargs)
             if observe.observers:

@@ -156,6 +156,21 @@ def test_hooks_and_observers():
     assert w.grad is None
 
 
+def test_hooks_see_the_optimizer_among_the_arguments_and_may_replace_them():
+    w = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    seen = []
+
+    def replaced(o, args, kwargs):
+        seen.append(args == (optimizer,) and not kwargs)
+        return (o, lambda: torch.tensor(7.0)), {}
+
+    optimizer.register_step_pre_hook(replaced)
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(len(args)))
+    assert optimizer.step().item() == 7.0
+    assert seen == [True, 2]
+
+
 def test_a_subclass_s_step_runs_hooks_once():
     class Twice(torch.optim.SGD):
         def step(self, closure=None):

@@ -258,3 +258,51 @@ def test_call(text):
         return eval(text, names)
 
     same(call)
+
+
+OPERATORS = "dropout feature_dropout alpha_dropout feature_alpha_dropout".split()
+LAYERS = "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout".split()
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0, 0.0, 2.0, -0.25, float("nan")])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (2, 3, 4), (2, 3, 1, 2), (1,) * 6])
+def test_dropout_of_few_dimensions_and_of_what_is_no_probability(shape, p):
+    names = [*OPERATORS, *(n + "_" for n in OPERATORS), *("nn.functional." + n for n in LAYERS)]
+    for name, train, dtype in itertools.product(names, (True, False), ("float32", "int64")):
+
+        def call(root, name=name, train=train, dtype=dtype):
+            root.manual_seed(3)
+            return function(root, name)(root.ones(shape, dtype=getattr(root, dtype)), p, train)
+
+        same(call)
+
+
+def inserted(kind, count, index):
+    def call(root):
+        made = getattr(root.nn, kind)(*_identities(root, kind, count))
+        made.insert(index, root.nn.ReLU())
+        return str(made)
+
+    return call
+
+
+def _identities(root, kind, count):
+    made = [root.nn.Identity() for _ in range(count)]
+    return [made] if kind == "ModuleList" else made
+
+
+@pytest.mark.parametrize("kind", ["Sequential", "ModuleList"])
+def test_layers_put_into_containers(kind):
+    for count, index in itertools.product((0, 1, 3), range(-4, 6)):
+        same(inserted(kind, count, index))
+
+
+def test_groups_of_one_value_and_listed_labels_out_of_range():
+    for shape, groups in itertools.product(
+        [(1, 4), (1, 3), (1, 4, 1), (2, 2), (1, 0)], range(-1, 5)
+    ):
+        same(lambda r, s=shape, g=groups: r.nn.functional.group_norm(r.ones(s), g))
+    for labels in [0, -1, 1], [1, 3, -1], [0, -2, 1], [0, 1, -5]:
+        same(
+            lambda r, t=labels: r.nn.functional.multilabel_margin_loss(r.ones(1, 3), r.tensor([t]))
+        )

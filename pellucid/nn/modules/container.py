@@ -153,11 +153,10 @@ class Sequential(Module):
         n = len(self)
         if not -n <= index <= n:
             raise IndexOutOfRangeError(f"Index out of range: {index}")
-        kept = list(self)
-        kept.insert(index, module)
-        self._modules.clear()
-        for i, each in enumerate(kept):
-            self.add_module(str(i), each)
+        index += n * (index < 0)
+        for i in range(n, index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
@@ -256,11 +255,10 @@ class ModuleList(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before position `index`."""
-        kept = list(self)
-        kept.insert(index, module)
-        for i, each in enumerate(kept):
-            self._modules[str(i)] = each
+        """Put a module before position `index`, which is not negative."""
+        for i in range(len(self), index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
 
     def append(self, module: Module | None) -> Self:
         """Add a module at the end."""

@@ -27,7 +27,7 @@ from ...shapes import normalize_dim
 from .._format import in_order_of
 from .._rules import require_tensor
 from .._samples import Sample
-from .dropout import dropout
+from .dropout import check_probability, dropout
 
 _F32 = np.dtype(np.float32)
 
@@ -306,10 +306,7 @@ def scaled_dot_product_attention(
         raise OperationError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
         )
-    if not 0.0 <= dropout_p <= 1.0:
-        raise OperationError(
-            f"dropout probability has to be between 0 and 1, but got {dropout_p:g}"
-        )
+    check_probability(dropout_p)
     if type(v._array) is np.ndarray and not (v._array.size and math.prod(q._array.shape[:-1])):
         # PyTorch looks at no other size then
         nothing = v.new_zeros((*q._array.shape[:-1], v._array.shape[-1]))

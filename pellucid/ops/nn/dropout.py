@@ -60,9 +60,13 @@ dropout_op = defop(
 )
 
 
+def check_probability(p: float) -> None:
+    """Refuse what is no probability, as PyTorch's operators do."""
+    if not 0 <= p <= 1:
+        raise OperationError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+
+
 def _check_p(p: float) -> None:
-    if p != p:
-        raise OperationError(f"dropout probability has to be between 0 and 1, but got {p}")
     if p < 0.0 or p > 1.0:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -94,12 +98,15 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 /
     (1 - p).
     """
+    check_probability(p)
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
         return x * wrap(constant(np.zeros((), x._array.dtype)))
+    if channels:
+        _check_channels(x)
     check_kind(x)
-    if channels and x.ndim > 1:
+    if channels:
         shape = x._array.shape
         keep = bernoulli(
             random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool
@@ -112,6 +119,11 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     if hooked():
         return x * wrap((keep * kind.type(scale)).astype(kind))
     return dropout_op.call(x, keep=keep, scale=float(kind.type(scale)) if kind in HALVES else scale)
+
+
+def _check_channels(x: Tensor) -> None:
+    if x.ndim < 2:
+        raise OperationError("Feature dropout requires at least 2 dimensions in the input")
 
 
 def _in_place(x: Tensor, result: Tensor, name: str) -> Tensor:
@@ -154,6 +166,7 @@ def dropout_positional(input: Tensor, p: float, train: bool) -> Tensor:
     >>> torch.dropout(torch.ones(3), 0.5, train=False)
     tensor([1., 1., 1.])
     """
+    check_probability(p)
     return dropout(input, p, train)
 
 
@@ -165,6 +178,7 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     >>> torch.dropout_(torch.ones(3), 1.0, train=True)
     tensor([0., 0., 0.])
     """
+    check_probability(p)
     return dropout(input, p, train, True)
 
 
@@ -290,12 +304,13 @@ def dropout3d(
 
 
 def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
+    check_probability(p)
     if not training or p == 0.0 or x._array.size == 0:
         return x
     if p == 1.0:
         return x * wrap(constant(np.zeros((), x._array.dtype)))
-    if channels and x.ndim < 2:
-        raise OperationError("Feature dropout requires at least 2 dimensions in the input")
+    if channels:
+        _check_channels(x)
     # the mask less one
     check_kind(x, dtypes.int64 if x.dtype is dtypes.bool_ else None)
     if x.is_meta:

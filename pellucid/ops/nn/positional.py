@@ -220,6 +220,7 @@ def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> torch.alpha_dropout(torch.ones(2), 0.5, False)
     tensor([1., 1.])
     """
+    nn_dropout.check_probability(p)
     return nn_dropout.alpha_dropout(input, p, train)
 
 
@@ -231,6 +232,7 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     >>> torch.alpha_dropout_(torch.ones(2), 0.5, False)
     tensor([1., 1.])
     """
+    nn_dropout.check_probability(p)
     return nn_dropout.alpha_dropout(input, p, train, True)
 
 
@@ -242,6 +244,7 @@ def feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     >>> torch.feature_alpha_dropout(torch.ones(1, 2), 0.5, False)
     tensor([[1., 1.]])
     """
+    nn_dropout.check_probability(p)
     return nn_dropout.feature_alpha_dropout(input, p, train)
 
 
@@ -253,6 +256,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     >>> torch.feature_alpha_dropout_(torch.ones(1, 2), 0.5, False)
     tensor([[1., 1.]])
     """
+    nn_dropout.check_probability(p)
     return nn_dropout.feature_alpha_dropout(input, p, train, True)
 
 
@@ -271,7 +275,7 @@ def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
              [0., 0.],
              [2., 2.]]])
     """
-    _two_dims(input, train)
+    nn_dropout.check_probability(p)
     return nn_dropout._feature("feature_dropout", input, p, train, False)
 
 
@@ -284,13 +288,8 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     tensor([[[0., 0.],
              [0., 0.]]])
     """
-    _two_dims(input, train)
+    nn_dropout.check_probability(p)
     return nn_dropout._feature("feature_dropout", input, p, train, True)
-
-
-def _two_dims(x: Tensor, train: bool) -> None:
-    if train and require_tensor(x, "feature_dropout").ndim < 2:
-        raise OperationError("Feature dropout requires at least 2 dimensions in the input")
 
 
 @public(out=True)

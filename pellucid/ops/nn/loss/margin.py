@@ -226,7 +226,7 @@ def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.nda
     """
     t = target.reshape(rows, classes)
     if t.size and (t.min() < -1 or t.max() >= classes):
-        raise OperationError("target out of range")
+        raise OperationError("argument #2 'target' is out of range")
     wanted = ~(np.cumsum(t < 0, axis=1) > 0)
     is_target = np.zeros((rows, classes), bool)
     row, column = np.nonzero(wanted)

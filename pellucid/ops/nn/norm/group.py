@@ -149,15 +149,13 @@ def group_norm_functional(
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     shape = require_tensor(input, "group_norm")._array.shape
-    if (
-        len(shape) >= 2
-        and num_groups != 0
-        and shape[0] * shape[1] // num_groups * math.prod(shape[2:]) == 1
-    ):
-        raise ArgumentValueError(
-            f"Expected more than 1 value per channel when training, got input size {list(shape)}",
-            op="group_norm",
-        )
+    if len(shape) >= 2 and num_groups != 0:
+        size = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+        if size[0] * math.prod(size[2:]) == 1:
+            raise ArgumentValueError(
+                f"Expected more than 1 value per channel when training, got input size {size}",
+                op="group_norm",
+            )
     return FUNCTIONS["torch"]["group_norm"](input, num_groups, weight, bias, eps)
 
 
