@@ -39,6 +39,20 @@ def _at(edge: GradientEdge) -> Tensor:
     return result
 
 
+def seeds(given: Any, count: int) -> tuple[Any, ...]:
+    """The gradients that backward of `count` tensors starts with; PyTorch ignores those beyond.
+
+    Raises:
+        RuntimeError: there are fewer. TypeError: neither a tensor nor several.
+    """
+    if given is None:
+        return (None,) * count
+    made = (given,) if isinstance(given, Tensor) else tuple(given)
+    if len(made) < count:
+        raise RuntimeError(f"got {count} tensors and {len(made)} gradients")
+    return made[:count]
+
+
 def listed(given: Any, taker: str = "") -> tuple[Any, ...]:
     """One tensor, place in the graph or object like a tensor, or several, as a tuple.
 

@@ -19,7 +19,7 @@ from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
 from ..errors import ArgumentTypeError, GraphError, OperationError, type_name, warn_once
 from ..ops.shape.view import alias_op
-from .edges import at_edges, listed
+from .edges import at_edges, listed, seeds
 
 
 @tensor_property
@@ -115,7 +115,7 @@ def backward(
             raise GraphError("`inputs` argument to `backward()` cannot be empty.")
     if create_graph:
         warn_of_cycle()
-    reverse.backward((self,), (gradient,), retain_graph, create_graph, inputs)
+    reverse.backward((self,), seeds(gradient, 1), retain_graph, create_graph, inputs)
 
 
 @public(methods="=")

@@ -15,6 +15,7 @@ from ..core.tracing import constant
 from ..core.transforms.batching import Level, batched, level_of, levels, lift, lower, physical
 from ..dtypes import BY_NUMPY
 from ..errors import GraphError, OperationError, UnsupportedError
+from . import edges
 
 
 def grad(
@@ -28,14 +29,7 @@ def grad(
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """See `pellucid.autograd.grad`."""
-    seeds: tuple[Any, ...]
-    if grad_outputs is None:
-        seeds = (None,) * len(outputs)
-    else:
-        seeds = (grad_outputs,) if isinstance(grad_outputs, Tensor) else tuple(grad_outputs)
-    if len(seeds) < len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(seeds)} gradients")
-    seeds = seeds[: len(outputs)]  # PyTorch ignores the others
+    seeds = edges.seeds(grad_outputs, len(outputs))
     results: Any
     if is_grads_batched:
         results = _rows(outputs, inputs, seeds, retain_graph, create_graph, allow_unused)

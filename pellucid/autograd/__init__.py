@@ -12,6 +12,7 @@ from ..api import overriding as _overriding
 from ..api import transforms as _transforms
 from ..api.edges import at_edges as _at_edges
 from ..api.edges import listed as _listed
+from ..api.edges import seeds as _seeds
 from ..api.gradients import check_no_transform as _check_no_transform
 from ..api.gradients import warn_of_cycle as _warn_of_cycle
 from ..api.packages import keep_functions as _keep_functions
@@ -57,10 +58,6 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
-
-
-def _tuple(values: Any) -> tuple[Any, ...]:
-    return (values,) if isinstance(values, Tensor) or values is None else tuple(values)
 
 
 def backward(
@@ -114,10 +111,7 @@ def backward(
         }
         return _overriding.handle(backward, asked, (tensors,), given)
     roots = _at_edges(tensors)
-    seeds = _overriding.seeds(roots) if grad_tensors is None else _tuple(grad_tensors)
-    if len(seeds) < len(roots):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(seeds)} gradients")
-    seeds = seeds[: len(roots)]  # PyTorch ignores the others
+    seeds = _overriding.seeds(roots) if grad_tensors is None else _seeds(grad_tensors, len(roots))
     if create_graph:
         _warn_of_cycle()
     _reverse.backward(

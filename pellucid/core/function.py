@@ -70,11 +70,6 @@ class FunctionCtx:
         """Keep tensors (inputs, results or others; None allowed) for `backward`; overwriting them
         is noticed.
         """
-        for t in tensors:
-            if t is not None and not isinstance(t, Tensor):
-                raise ArgumentTypeError(
-                    f"save_for_backward can only save variables, but argument {tensors.index(t)} is of type {type(t).__name__}"
-                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -392,7 +387,7 @@ def _record(
     still: set[int],
 ) -> None:
     for o in [o for o in outs if id(o) in dirty and id(o) not in still]:
-        check_writable(o, op.name)  # before the arguments' places in the graph are read
+        check_writable(o, op.name, "has been")  # before the arguments' places in the graph are read
     node: Node = _new(function_node(op.grad_name))
     node.__dict__ = ctx.__dict__  # type: ignore[misc]
     node.op = node.plan = op
@@ -415,10 +410,14 @@ def _record(
         step(node)
     kept: list[Any] = []
     versions = []
-    for t in ctx._to_save:
+    for position, t in enumerate(ctx._to_save):
         if t is None:
             kept.append(None)
             continue
+        if not isinstance(t, Tensor):
+            raise ArgumentTypeError(
+                f"save_for_backward can only save variables, but argument {position} is of type {type(t).__name__}"
+            )
         index = next((k for k, o in enumerate(outs) if o is t), None)
         if thread.stack.save:
             with no_grad():

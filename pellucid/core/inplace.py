@@ -140,8 +140,10 @@ unpacked = defop(
 )
 
 
-def check_writable(t: Tensor, name: str) -> None:
-    """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet."""
+def check_writable(t: Tensor, name: str, was: str = "is being") -> None:
+    """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet, but by a
+    custom Function (`was`).
+    """
     view = t._view if t._view is not None and t._view.kind != "bits" else None
     if local.grad and (t._rg or view is not None and view.base._rg):
         if view is not None:
@@ -152,7 +154,7 @@ def check_writable(t: Tensor, name: str) -> None:
             t._node is None and t.is_leaf if view is None else view.base._node is None
         ):
             raise GraphError(
-                f"a {'view of a ' if view else ''}leaf Variable that requires grad is being used in an in-place operation.",
+                f"a {'view of a ' if view else ''}leaf Variable that requires grad {'is being' if view else was} used in an in-place operation.",
                 op=name,
                 hint="clone() the leaf first, or wrap the update in `with torch.no_grad():`"
                 if view

@@ -80,8 +80,7 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
                 [f"Missing key(s): {', '.join(map(repr, sorted(missing)))}."] if missing else []
             )
             raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t"
-                + "\n\t".join(parts)
+                f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts)
             )
     given = {k: v for k, v in tensors.items() if k in places}
     others = {k: v for k, v in tensors.items() if k not in places}  # attributes for the call

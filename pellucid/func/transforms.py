@@ -68,6 +68,22 @@ def _outside(tree: Any, keep: bool) -> Any:
     return tree if keep else tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, tree)
 
 
+def _parted(name: str, output: Any) -> tuple[Any, Any]:
+    """What a function with `has_aux` returned: its output, and tensors beside it.
+
+    Raises:
+        RuntimeError: it is no pair, or something else than a tensor is beside the output.
+    """
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    for x in tree_flatten(output[1])[0]:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
+    return output
+
+
 def _check_argnums(argnums: Any, count: int) -> ArgNums:
     if isinstance(argnums, int):
         if not -count <= argnums < count:
@@ -183,11 +199,7 @@ def grad_and_value(
             output = func(*_replaced(args, numbers, tree_unflatten(fresh, spec)), **kwargs)
             aux = None
             if has_aux:
-                if not (isinstance(output, tuple) and len(output) == 2):
-                    raise RuntimeError(
-                        "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
-                    )
-                output, aux = output
+                output, aux = _parted("grad_and_value(f)(*args)", output)
             if not isinstance(output, Tensor):
                 raise RuntimeError(
                     f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}"
@@ -246,11 +258,7 @@ def _vjp(
         )
     aux = None
     if has_aux:
-        if not (isinstance(output, tuple) and len(output) == 2):
-            raise RuntimeError(
-                "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
-            )
-        output, aux = output
+        output, aux = _parted("vjp(f, *primals)", output)
     outs, out_spec = tree_flatten(output)
     for o in outs:
         if not isinstance(o, Tensor):
@@ -353,14 +361,8 @@ def _jvp(
         output = func(*(new if argnums is None else _replaced(primals, argnums, new)))
         aux = None
         if has_aux:
-            if not (isinstance(output, tuple) and len(output) == 2):
-                raise RuntimeError(
-                    f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
-                )
-            output, aux = output
-            aux = tree_map(
-                lambda x: forward_mode.unpack(x, level)[0] if isinstance(x, Tensor) else x, aux
-            )
+            output, aux = _parted(name, output)
+            aux = tree_map(lambda x: forward_mode.unpack(x, level)[0], aux)
         outs, out_spec = tree_flatten(output)
         values, slopes = [], []
         for o in outs:
@@ -514,7 +516,7 @@ def jacfwd(
 
         if has_aux:
             # The aux of one run serves: it does not depend on the tangents.
-            output, aux = func(*args)
+            output, aux = _parted("jvp_wrapper", func(*args))
             inner = jacfwd(lambda *a: func(*a)[0], argnums, randomness=randomness)
             return inner(*args), aux
         columns = vmap(push, randomness=randomness)(*basis)

@@ -180,6 +180,8 @@ def test_random_numbers_differ_or_repeat_by_the_flag():
 
 
 class Cube(pellucid.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(x):
         return x.detach() ** 3

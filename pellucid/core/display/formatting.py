@@ -293,7 +293,7 @@ def tensor_str(
     if kind is not get_default_dtype() and (meta or empty or not _is_default(kind)):
         suffixes.append(f"dtype={kind}")
     if grad_fn_name is not None:
-        suffixes.append(f"grad_fn=<{grad_fn_name}>")
+        suffixes.append(f"grad_fn=<{grad_fn_name.rpartition('::')[2]}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
     if tangent is not None:

@@ -301,6 +301,20 @@ def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:
             ) from None
 
 
+def unclear_rule(cls: Any) -> str:
+    """What `vmap` says of a Function with no rule of its own and none to be made, or with both."""
+    what = (
+        "has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the "
+        "overridden vmap staticmethod to avoid ambiguity."
+        if cls.generate_vmap_rule
+        else "does not have vmap support. Please override and implement the vmap staticmethod or set generate_vmap_rule=True."
+    )
+    return (
+        f"You tried to vmap over {cls.__name__}, but it {what} For more details, please see "
+        "https://pytorch.org/docs/main/notes/extending.func.html"
+    )
+
+
 def only_tensors(args: tuple[Any, ...], refusal: str) -> tuple[Any, ...]:
     """The arguments of a ctx's method, all of which have to be tensors."""
     others = [type(t).__name__ for t in args if not isinstance(t, Tensor)]

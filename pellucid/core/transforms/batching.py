@@ -20,8 +20,10 @@ from ...arrays import numpy_cpu
 from ...arrays.meta import MetaArray
 from ...errors import OperationError
 from ..bind import _check_types, _promote
+from ..display import refusals
 from ..function import Function
 from ..inplace import overwrite
+from ..modes import local
 from ..primitive import TENSORS as F
 from ..primitive import Primitive
 from ..tensor import Tensor, set_requires_grad
@@ -460,6 +462,9 @@ def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """A custom Function on Batched arguments: its `vmap` rule, or sample by sample."""
     number = max(level_of(x) for x in args)
     rule: Any = getattr(cls, "vmap", None)
+    split = cls.setup_context is not Function.setup_context  # `_apply` refuses the others
+    if split and (rule is not Function.vmap) is bool(cls.generate_vmap_rule):
+        raise OperationError(refusals.unclear_rule(cls))
     if rule is Function.vmap:
         raise NeedsLoop(f"vmap: {cls.__name__} has no vmap rule")
     level = next(known for known in levels.stack if known.number == number)
@@ -472,6 +477,12 @@ def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     )
     several = isinstance(out, tuple)
     outs = out if several else (out,)
+    if (
+        local.grad
+        and any(v._rg for v, _ in pairs if isinstance(v, Tensor))
+        and not any(o._rg for o in outs if isinstance(o, Tensor))
+    ):
+        raise NeedsLoop(f"vmap: the rule of {cls.__name__} computes without a graph")
     places = (dims if isinstance(dims, tuple) else (dims,) * len(outs)) if several else (dims,)
     made = tuple(
         o

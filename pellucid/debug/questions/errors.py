@@ -29,11 +29,7 @@ _ERRORS = (
     ("modified by an inplace operation", "overwritten"),
     ("grad can be implicitly created only for scalar outputs", "nonscalar"),
     ("grad can be implicitly created only for real scalar outputs", "nonscalar"),
-    ("a leaf Variable that requires grad is being used in an in-place operation", "leaf-inplace"),
-    (
-        "a view of a leaf Variable that requires grad is being used in an in-place operation",
-        "leaf-inplace",
-    ),
+    ("a leaf Variable that requires grad ", "leaf-inplace"),
 )
 _FIXES = {
     "nonscalar": "reduce it to one number first (.mean() or .sum()), or pass backward(gradient=...) with the tensor's shape",
