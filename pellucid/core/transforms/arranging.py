@@ -17,7 +17,7 @@ from ..interpret import thread
 from ..modes import local
 from ..primitive import PRIMITIVES, BackwardPlan, Primitive
 from ..reverse import BackwardPass
-from ..tape import Node, named_type, titled, value_at
+from ..tape import Node, named_type, value_at
 from ..tensor import FAST_TYPES, OutputSlot, Tensor, node_of
 from .unfolding import OUTER, Unfolding, is_front, take_steps, uncover
 
@@ -180,11 +180,12 @@ def drawn(
     """`made`, computed of the tensors `of`. When somebody looks at its node, which goes by `title`,
     `draw` gets it with the edges of `of`, and gives it PyTorch's.
     """
-    titled(made, title, of=of)
     node = made._node
-    if isinstance(node, Node) and node.ext is not None and "of" in node.ext:
+    edges = tuple([(x._node or x) if x._rg else None for x in of])
+    # where it is an argument's, nothing was computed
+    if isinstance(node, Node) and all(edge is not node for edge in edges):
         node.__class__ = named_type(title)
-        node.ext["of"] = node.ext["of"][0], draw
+        node.extra()["of"] = edges, draw
     return made
 
 
