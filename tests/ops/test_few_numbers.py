@@ -33,6 +33,8 @@ CALLS = {
         F.pad(x, (1, 2), mode="reflect") if x.ndim < 4 else F.pad(x, (1, 2, 1, 0), mode="reflect")
     ),
     "pad circular": lambda x: F.pad(x, (1, 2, 1, 0), mode="circular"),
+    "masked_fill": lambda x: x.masked_fill(x > 0, -float("inf")),
+    "masked_fill whole": lambda x: torch.masked_fill(x, x > 0, 3),
     "instance_norm": lambda x: F.instance_norm(x),
     "instance_norm near": lambda x: F.instance_norm(x, eps=0.5),
     "trace": lambda x: x[0, 0].trace(),
@@ -128,6 +130,17 @@ def test_lists_of_numbers_of_a_dtype():
         assert reals[1].isinf() and reals[2].isnan()
     with pytest.raises((RuntimeError, ValueError)):
         torch.tensor([2**70], dtype=torch.int64)
+
+
+def test_distinct_values_are_the_first_of_their_groups():
+    for kind in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+        x = torch.tensor([2.0, 0.0, 1.0, 2.0, 2.0, 0.0, 1.0]).to(kind)
+        for function in (torch.unique, torch.unique_consecutive):
+            alone, (values, _) = function(x), function(x, return_inverse=True)
+            assert alone.dtype is kind and alone.tolist() == values.tolist()
+    zeros = torch.unique(torch.tensor([0.0, -0.0, float("nan"), float("nan")]))
+    assert not zeros[0].signbit() and zeros.numel() == 3
+    assert torch.unique(torch.zeros(0)).shape == (0,)
 
 
 def test_hypot_of_many_and_of_few_is_the_same():

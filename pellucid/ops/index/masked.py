@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from ... import shapes
+from ...arrays import numpy_cpu
 from ...arrays.numpy_cpu import apart
 from ...core import tracing
 from ...core.bind import wrap
@@ -21,7 +22,8 @@ from ...core.tensor import FAST_TYPES, Tensor
 from ...core.transforms.whole import one_node
 from ...errors import DtypeError, OperationError, ShapeError
 from ...ir.formula import Formula
-from .._rules import filling, is_direct, require_tensor
+from .._numbers import number_array
+from .._rules import filling, is_direct, is_plain, require_tensor
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to, expand
 from ..shape.view import reshape
@@ -88,7 +90,22 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
     return (_mask(mask, "masked_fill"), value), {}
 
 
-both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False)
+def _filled(*given: Any) -> Tensor | None:
+    """`masked_fill` of a tensor in order that wants no gradient by a number; None for other calls."""
+    if len(given) != 3:
+        return None
+    input, mask, value = given
+    if type(value) not in (float, int) or not is_direct(input) or not is_plain(mask):
+        return None
+    a, marked = input._array, mask._array
+    if marked.dtype.kind != "b" or marked.shape != a.shape or not a.ndim:
+        return None
+    if not (a.flags.c_contiguous and marked.flags.c_contiguous):
+        return None
+    return wrap(numpy_cpu.where(marked, number_array(value, a.dtype), a))
+
+
+both_forms("masked_fill", masked_fill_op, _prepare_masked_fill, out=False, few=_filled)
 
 _out_of_place_fill_ = METHODS["masked_fill_"]
 

@@ -282,6 +282,14 @@ def _groups(rows: Any, ordered: bool) -> Any:
     return first, inverse, np.bincount(group, minlength=len(first)) if n else np.zeros(0, np.int64)
 
 
+def _values(flat: np.ndarray, ordered: bool) -> np.ndarray:
+    """The first element of each group of a vector, as `_groups` has them."""
+    put = flat if ordered else flat[flat.argsort(kind="stable")]
+    fresh = np.ones(put.size, bool)
+    np.not_equal(put[1:], put[:-1], fresh[1:])
+    return put[fresh]
+
+
 def _distinct(x: Any, dim: int | None, ordered: bool) -> tuple[Any, Any, Any]:
     if dim is None:
         first, inverse, sizes = _groups(x.reshape(-1, 1), ordered)
@@ -324,6 +332,9 @@ def _unique(
             raise OperationError(
                 "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
             )
+    if dim is None and not return_inverse and not return_counts and type(x) is np.ndarray:
+        alone = make_tensor(_values(x.reshape(-1), ordered))
+        return underivable(alone, (input,), what)
     made = _answer(_distinct(x, dim, ordered), return_inverse, return_counts)
     first, *rest = made if isinstance(made, tuple) else (made,)
     first = underivable(first, (input,), what)
