@@ -175,6 +175,26 @@ m.to_sparse_bsc((1,1),dense_dim=1)  ->  IndexError: Dimension out of range (expe
 m.to_sparse_bsc((1,1),dense_dim=2)  ->  IndexError: Dimension out of range (expected to be in range of [-2, 1], but got -4)
 torch.ones(2,2,2).to_sparse_bsc((1,1),dense_dim=2)  ->  IndexError: Dimension out of range (expected to be in range of [-3, 2], but got -4)
 torch.meshgrid(torch.zeros(0,3))  ->  RuntimeError: torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: [ torch.FloatTensor{0,3} ]
+torch.linalg.ldl_solve(torch.ones(2,2,3,3),torch.ones(3,dtype=torch.int32),torch.tensor(1))  ->  RuntimeError: Expected b and A to have the same dtype, but found b of type Long and A of type Float instead.
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(3,dtype=torch.int32),torch.ones(3).double())  ->  RuntimeError: Expected b and A to have the same dtype, but found b of type Double and A of type Float instead.
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(2,dtype=torch.int32),torch.ones(3,1).double())  ->  RuntimeError: Expected b and A to have the same dtype, but found b of type Double and A of type Float instead.
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(3),torch.ones(3,1).double())  ->  RuntimeError: Expected b and A to have the same dtype, but found b of type Double and A of type Float instead.
+torch.nn.functional.adaptive_avg_pool3d(torch.ones(1,3,4,4,4),m)  ->  TypeError: adaptive_avg_pool3d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(1,4,4),x)  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(1,4,4),torch.ones(1,1))  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.nn.functional.adaptive_max_pool2d(torch.ones(1,4,4),x)  ->  TypeError: adaptive_max_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.nn.functional.adaptive_max_pool2d(torch.ones(1,4,4),torch.ones(1,1))  ->  TypeError: adaptive_max_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.nn.functional.adaptive_max_pool3d(torch.ones(3),True)  ->  TypeError: adaptive_max_pool3d(): argument 'output_size' (position 2) must be tuple of ints, not bool
+torch.nn.functional.adaptive_max_pool2d(torch.ones(3),True)  ->  TypeError: adaptive_max_pool2d(): argument 'output_size' (position 2) must be tuple of ints, not bool
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(3),True)  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, not bool
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(1,4,4),True)  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, not bool
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(1,4,4),[True,2])  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type bool at pos 0
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(1,4,4),[x,2])  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.nn.functional.adaptive_avg_pool2d(torch.ones(1,4,4),[x[0],2])  ->  TypeError: adaptive_avg_pool2d(): argument 'output_size' (position 2) must be tuple of ints, but found element of type Tensor at pos 0
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(3,dtype=torch.int32),torch.tensor(1.))  ->  IndexError: Dimension specified as -2 but tensor has no dimensions
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(3,dtype=torch.int32),torch.ones(3))  ->  IndexError: Dimension out of range (expected to be in range of [-1, 0], but got -2)
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(3),torch.ones(2,1))  ->  RuntimeError: Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is 3 by 3 but each b matrix is 2 by 1
+torch.linalg.ldl_solve(torch.ones(3,3),torch.ones(2,dtype=torch.int32),torch.ones(2,1))  ->  RuntimeError: Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is 3 by 3 but each b matrix is 2 by 1
 """.strip().splitlines()
 
 

@@ -683,9 +683,16 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
     half = require_tensor(LD, "linalg_ldl_solve", "LD").dtype.itemsize == 2
     if not (half and isinstance(B, Tensor) and B.dtype is not LD.dtype):
         square(LD, name)
-    if require_tensor(B, "linalg_ldl_solve", "B", 3)._array.ndim < 2:
+    if LD.dtype is not require_tensor(B, "linalg_ldl_solve", "B", 3).dtype:
+        raise OperationError(
+            f"Expected b and A to have the same dtype, but found b of type {B.dtype.scalar_type_name} and A of type "
+            f"{LD.dtype.scalar_type_name} instead."
+        )
+    rows = normalize_dim(-2, B._array.ndim, scalar_is_vector=False)
+    (n, m), own = B._array.shape[rows:], LD._array.shape[-1]
+    if n != own:
         raise ShapeError(
-            f"{name}: Expected B to have at least 2 dimensions, but it has {B._array.ndim} dimensions instead"
+            f"Incompatible matrix sizes for {name}: each A matrix is {own} by {own} but each b matrix is {n} by {m}"
         )
     shape = pivots._array.shape
     if shape != LD._array.shape[:-1]:
@@ -696,12 +703,6 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
         raise OperationError(
             f"{name}: Expected pivots to be integers. Got {pivots.dtype.scalar_type_name}"
         )
-    if LD.dtype is not B.dtype:
-        raise OperationError(
-            f"Expected b and A to have the same dtype, but found b of type {B.dtype.scalar_type_name} and A of type "
-            f"{LD.dtype.scalar_type_name} instead."
-        )
-    _check_inner(name, LD, B)
     a, b = LD._array, B._array
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if b.size == 0 or a.size == 0:

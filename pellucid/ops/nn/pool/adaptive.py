@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import shapes
+from .... import dtypes, shapes
 from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32
 from ....core import tracing
@@ -156,12 +156,9 @@ def _adaptive(
     name: str, n: int, input: Tensor, output_size: Any
 ) -> tuple[Tensor, int, tuple[int, ...]]:
     x = require_tensor(input, name)
-    if (
-        not isinstance(output_size, (int, tuple, list))
-        or output_size
-        and isinstance(output_size, (tuple, list))
-        and not isinstance(output_size[0], (int, np.integer, Tensor, NoneType))
-    ):
+    listed = isinstance(output_size, (tuple, list))
+    first = (output_size[0] if len(output_size) else 0) if listed else output_size
+    if type(first) is not int and not (listed and isinstance(first, (np.integer, NoneType))):
         output_size = _sizes_asked_for(name, n, x, output_size)
     # of whole numbers it is remembered
     plain = (
@@ -208,9 +205,17 @@ def _means_refused(n: int, x: Tensor, output_size: Any) -> bool:
     return 1 < x.ndim < 4 if n == 1 else not shapes.dims.listed(output_size) or x.ndim > n
 
 
+def _is_whole(value: Any) -> bool:
+    """Whether PyTorch takes a value for a whole number."""
+    if isinstance(value, Tensor):
+        own = value.dtype
+        return not (value.ndim or own is dtypes.bool_ or value.requires_grad) and own.is_integral
+    return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_))
+
+
 def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
     """What PyTorch's Python makes of sizes before it hands them on, and the refusal of others."""
-    if n > 1:
+    if n > 1 and not isinstance(output_size, int):
         if len(x.shape) <= len(output_size):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
         kept = x.shape[-len(output_size) :]
@@ -219,7 +224,7 @@ def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
     listed = isinstance(output_size, (tuple, list))
     if listed:
         found = found[0]
-    if not hasattr(found, "__index__"):
+    if not _is_whole(found):
         kind = type_name(found)
         what = f"but found element of type {kind} at pos 0" if listed else f"not {kind}"
         raise ArgumentTypeError(
@@ -236,11 +241,8 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     plain = type(output_size) is int
     if plain and (made := few.made(input, output_size)) is not None:
         return made
-    whole = (
-        output_size == 1
-        or isinstance(output_size, (tuple, list))
-        and tuple(output_size) == (1,) * n
-    )
+    sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    whole = {*map(type, sizes)} == {int} and tuple(sizes) == (1,) * n
     if (
         whole
         and isinstance(input, Tensor)
