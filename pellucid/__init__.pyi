@@ -352,7 +352,9 @@ float16: _dtype
 float32: _dtype
 float64: _dtype
 float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
 float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
 def float_power(input: _Tensor | builtins.float, exponent: _Tensor | builtins.float, *, out: _Any = None) -> _Tensor: ...
 def floor(input: _Tensor, *, out: _Tensor | None = None) -> _Tensor: ...
 def floor_(input: _Any) -> _Tensor: ...

@@ -193,17 +193,17 @@ complex128 = cdouble = _make(
     "complex128", "ComplexDouble", "c10::complex<double>", "c128", np.complex128, COMPLEX, 16
 )
 bool_ = _make("bool", "Bool", "bool", "b8", np.bool_, BOOL, 1)
-float8_e4m3fn = _make(
-    "float8_e4m3fn",
-    "Float8_e4m3fn",
-    "c10::Float8_e4m3fn",
-    "f8e4m3fn",
-    ml_dtypes.float8_e4m3fn,
-    FLOATING,
-    1,
-)
-float8_e5m2 = _make(
-    "float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", "f8e5m2", ml_dtypes.float8_e5m2, FLOATING, 1
+float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz = (
+    _make(
+        name,
+        name.capitalize(),
+        f"c10::{name.capitalize()}",
+        name.replace("float8_", "f8"),
+        getattr(ml_dtypes, name),
+        FLOATING,
+        1,
+    )
+    for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 )
 
 for _real, _complex in (
@@ -239,13 +239,8 @@ for _name, _bytes in {
         INTEGER,
         _bytes,
     )
-for _name, _bytes in {
-    "float8_e4m3fnuz": 1,
-    "float8_e5m2fnuz": 1,
-    "float8_e8m0fnu": 1,
-    "float4_e2m1fn_x2": 1,
-}.items():
-    _make(_name, _name.capitalize(), f"c10::{_name.capitalize()}", _name, None, FLOATING, _bytes)
+for _name in "float8_e8m0fnu", "float4_e2m1fn_x2":
+    _make(_name, _name.capitalize(), f"c10::{_name.capitalize()}", _name, None, FLOATING, 1)
 NAMED_ONLY: dict[str, dtype] = {kind.name: BY_NAME.pop(kind.name) for kind in ALL[_ORDINARY:]}
 """Types that can be named and compared; there are no tensors of them, and every use of their elements refuses."""
 del ALL[_ORDINARY:]

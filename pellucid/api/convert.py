@@ -553,7 +553,7 @@ def tolist(self: Tensor) -> Any:
     return array.tolist()
 
 
-_NATIVE = {k for k in dtypes.BY_NUMPY if k.kind in "biufc"}
+_NATIVE = {k for k in dtypes.BY_NUMPY if k.isbuiltin == 1}  # not ml_dtypes's
 
 
 @method()

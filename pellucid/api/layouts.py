@@ -129,13 +129,14 @@ def dequantize(input: Tensor) -> Tensor:
 
 @method()
 def storage_type(self: Tensor) -> Any:
-    """The old name of this tensor's storage, `torch.FloatStorage` for float32.
+    """The old name of this tensor's storage, `torch.FloatStorage` for float32; None where it has
+    none.
 
     >>> import pellucid as torch
     >>> torch.ones(2).storage_type().__name__
     'FloatStorage'
     """
-    return FUNCTIONS["torch"][TYPE_NAMES[self.dtype].replace("Tensor", "Storage")]
+    return FUNCTIONS["torch"].get(TYPE_NAMES[self.dtype].replace("Tensor", "Storage"))
 
 
 @method()

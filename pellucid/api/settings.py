@@ -423,7 +423,7 @@ def _storage_type(name: str, kind: dtypes.dtype) -> _StorageMaker:
 
 
 for _kind, _title in TYPE_NAMES.items():
-    if not _title.startswith("UInt"):
+    if not (_kind.is_wide_unsigned or _kind.is_float8 or _kind is dtypes.complex32):
         _NAMES[_title] = _tensor_type(_title, _kind)
         _storage = _title.replace("Tensor", "Storage")
         _NAMES[_storage] = _storage_type(_storage, _kind)

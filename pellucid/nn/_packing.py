@@ -91,6 +91,26 @@ class PackedSequence(_Packed):
         """`data` as int32."""
         return self._converted("int")
 
+    def short(self) -> PackedSequence:
+        """`data` as int16."""
+        return self._converted("short")
+
+    def char(self) -> PackedSequence:
+        """`data` as int8."""
+        return self._converted("char")
+
+    def byte(self) -> PackedSequence:
+        """`data` as uint8."""
+        return self._converted("byte")
+
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """Refused: there is no GPU.
+
+        Raises:
+            AssertionError: always, in PyTorch's words.
+        """
+        return self.to(self.data.cuda(*args, **kwargs).device)
+
     def cpu(self) -> PackedSequence:
         """The sequences themselves."""
         return self

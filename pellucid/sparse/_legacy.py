@@ -75,7 +75,7 @@ def _type(name: str, kind: dtypes.dtype) -> _SparseType:
 _BY_TYPE = {
     kind: _type(name, kind)
     for kind, name in TYPE_NAMES.items()
-    if not name.startswith(("UInt", "Bool", "Complex"))
+    if not name.startswith(("UInt", "Bool", "Complex", "Float8"))
 }
 __all__ = []
 for _made in _BY_TYPE.values():

@@ -8,23 +8,7 @@ from ... import dtypes
 from ...core.tensor import Tensor
 from ...errors import CUDA_HINT, ArgumentTypeError, ArgumentValueError, hinted
 
-TYPE_NAMES = {
-    dtypes.float32: "FloatTensor",
-    dtypes.float64: "DoubleTensor",
-    dtypes.float16: "HalfTensor",
-    dtypes.bfloat16: "BFloat16Tensor",
-    dtypes.int64: "LongTensor",
-    dtypes.int32: "IntTensor",
-    dtypes.int16: "ShortTensor",
-    dtypes.int8: "CharTensor",
-    dtypes.uint8: "ByteTensor",
-    dtypes.bool_: "BoolTensor",
-    dtypes.complex64: "ComplexFloatTensor",
-    dtypes.complex128: "ComplexDoubleTensor",
-    dtypes.uint16: "UInt16Tensor",
-    dtypes.uint32: "UInt32Tensor",
-    dtypes.uint64: "UInt64Tensor",
-}
+TYPE_NAMES = {kind: f"{kind.scalar_type_name}Tensor" for kind in dtypes.ALL}
 
 
 def of_type(kind: Any) -> dtypes.dtype:

@@ -19,11 +19,20 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...ir.formula import DOUBLE, Formula, word
 from ...llvm import jit, threads
 from ...llvm.emit import Module
 from ...llvm.loader import forever
-from .ufunc import HALVES, LazyLoop, Signature, assemble, independent, signature_of
+from .ufunc import (
+    HALVES,
+    LazyLoop,
+    Signature,
+    assemble,
+    independent,
+    register,
+    signature_of,
+)
 
 __all__ = ["chunked", "conversion", "extended"]
 
@@ -46,6 +55,20 @@ class _Ufunc(ctypes.Structure):
         ("reserved", ctypes.c_int),
         ("name", ctypes.c_char_p),
         ("types", ctypes.POINTER(ctypes.c_byte)),
+        ("text", ctypes.c_char_p),
+        ("pointer", ctypes.c_void_p),
+        ("object", ctypes.c_void_p),
+        ("registered", ctypes.c_void_p),  # capsules of `_Registered`, by the number of the dtype
+    ]
+
+
+class _Registered(ctypes.Structure):
+    """A loop that a library gave a ufunc for a dtype of its own (PyUFunc_Loop1d)."""
+
+    _fields_ = [
+        ("function", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("types", ctypes.POINTER(ctypes.c_int)),
     ]
 
 
@@ -57,6 +80,7 @@ _BOTH_SIGNS = Formula(lambda m, x: x ^ (0x8000000080000000 - (1 << 64)), "i")
 _SLOW = frozenset(("left_shift", "right_shift"))
 _NARROW = {"b": "int8", "B": "uint8", "h": "int16", "H": "uint16"}
 _KEPT = frozenset("?bBhHiIlLqQfdgFDG")
+FLOAT8 = [d.numpy for d in dtypes.ALL if d.is_float8]
 _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"]}
 
 
@@ -121,9 +145,25 @@ def extended(function: np.ufunc) -> np.ufunc:
     made, places = assemble(
         function.__name__, loops, function.__doc__ or "", first, identity, operands
     )
+    for kind in FLOAT8:
+        known = _registered(fields, kind)
+        if known is not None:
+            register(made, kind, known.types[: fields.operands], known.function, known.data)
     _shared.append(places)
     threads.when_started(_share)
     return made
+
+
+def _registered(fields: _Ufunc, kind: np.dtype) -> _Registered | None:
+    """The loop of a ufunc for a dtype that NumPy does not know itself."""
+    if not fields.registered:
+        return None
+    capsule = ctypes.cast(fields.registered, ctypes.py_object).value.get(kind.num)
+    if capsule is None:
+        return None
+    content = ctypes.pythonapi.PyCapsule_GetPointer
+    content.restype, content.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return _Registered.from_address(content(capsule, None))
 
 
 def chunked(function: np.ufunc) -> np.ufunc:

@@ -311,10 +311,10 @@ def assemble(
             loop.put = functools.partial(_place, arguments, k)
     for s in loops:
         if s not in builtin:
-            register = functools.partial(_register, made, s)
+            put = functools.partial(register, made, BFLOAT16, s.numbers)
             if isinstance(loops[s], LazyLoop):
-                loops[s].put = register
-            register(_address(loops[s]), cell)
+                loops[s].put = put
+            put(_address(loops[s]), cell)
     return made, (*arguments[:2], len(first), sum(operands))
 
 
@@ -327,11 +327,13 @@ def _address(loop: Any) -> int:
     return loop.address if isinstance(loop, LazyLoop) else loop
 
 
-def _register(made: np.ufunc, signature: Signature, loop: int, data: int | None) -> None:
-    """Put a loop for bfloat16 into a ufunc, or in place of the one that it has."""
-    numbers = (ctypes.c_int * len(signature.kinds))(*signature.numbers)
-    if _functions()[1](made, BFLOAT16.num, loop, numbers, data) < 0:
-        raise RuntimeError(f"NumPy takes no loop of {signature.kinds} for {made}")
+def register(made: np.ufunc, kind: Any, numbers: Any, loop: int, data: int | None) -> None:
+    """Put a loop for a dtype that NumPy does not know itself into a ufunc, or in place of the one
+    that it has.
+    """
+    types = (ctypes.c_int * len(numbers))(*numbers)
+    if _functions()[1](made, kind.num, loop, types, data) < 0:
+        raise RuntimeError(f"NumPy takes no loop of {kind} for {made}")
 
 
 _LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)

@@ -19,6 +19,7 @@ from ...arrays.affine import held
 from ...arrays.meta import MetaArray
 from ...arrays.numpy_cpu import address, owner
 from ...arrays.shared_memory import map_of, new_map
+from ...core.public import FUNCTIONS
 from ...core.tensor import Tensor
 from ...errors import (
     ArgumentTypeError,
@@ -651,7 +652,8 @@ class TypedStorage(_NamesItself):
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The old name of this type of storage; with an argument, a storage of that type."""
         if dtype is None:
-            return f"torch.{self.dtype.scalar_type_name}Storage"
+            name = f"{self.dtype.scalar_type_name}Storage"
+            return f"torch.{name}" if name in FUNCTIONS["torch"] else "torch.storage.TypedStorage"
         kind = dtype if isinstance(dtype, dtypes.dtype) else getattr(dtype, "tensor_dtype", None)
         if kind is None:
             names = {f"torch.{k.scalar_type_name}Storage": k for k in dtypes.ALL}
