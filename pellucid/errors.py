@@ -588,9 +588,8 @@ def retried(
         if fit is not None and isinstance(error, _NOT_OF_VALUES):
             again = fit(calls.path, args, kwargs)
         if again is None:
-            if not isinstance(error, _NOT_OF_VALUES):
-                # classes come before values; in a call that is made often nobody looked at them
-                admit(type(calls)(calls.path), (), args, kwargs)
+            # in a call that is made often nobody looked at what comes before values
+            admit(type(calls)(calls.path), (), args, kwargs)
             raise of_arguments(error, calls.path, args, kwargs)
     finally:
         del error  # its traceback has this frame: what the frames hold would live until collected

@@ -232,7 +232,9 @@ def _differentiable(op: _overload.OpOverload) -> None:
         "backward": staticmethod(backward),
         "__module__": __name__,
     }
-    if rules.get("vmap") is not None:
+    if rules.get("vmap") is None:
+        body["generate_vmap_rule"] = True  # sample by sample
+    else:
         body["vmap"] = staticmethod(
             lambda info, in_dims, *args: rules["vmap"](info, in_dims, *args)
         )

@@ -479,7 +479,7 @@ def test_mark_dirty_of_a_leaf_is_refused() -> None:
 
     with pytest.raises(
         RuntimeError,
-        match="a leaf Variable that requires grad is being used in an in-place operation",
+        match="a leaf Variable that requires grad has been used in an in-place operation",
     ):
         AddOne.apply(leaf(1.0))
     with pytest.raises(

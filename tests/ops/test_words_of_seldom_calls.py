@@ -210,3 +210,15 @@ def test_words(line):
     with warnings.catch_warnings(action="ignore"), pytest.raises(Exception) as refused:
         eval(call, names)
     assert f"{type(refused.value).__name__}: {refused.value}" == words
+
+
+def test_words_of_a_call_that_is_made_often():
+    m = pellucid.ones(2, 2)
+    words = []
+    for _ in range(2):
+        with pytest.raises(TypeError) as refused:
+            m.norm(2, (0, "a"))
+        words.append(str(refused.value))
+        for _ in range(500):
+            m.norm(2, (0, 1))
+    assert words[0] == words[1] and "failed to unpack the object at pos 2" in words[0]
