@@ -561,7 +561,7 @@ def _limits(d: dtype) -> tuple[float, ...]:
     # The number of decimal digits that survive: floor(fraction bits * log10(2)).
     resolution = float(f"1e-{math.floor(limits.nmant * math.log10(2))}")
     return (
-        float(limits.eps),
+        0.125 if d is float8_e5m2fnuz else float(limits.eps),  # half the distance, in PyTorch
         float(limits.max),
         float(limits.min),
         float(limits.smallest_normal),

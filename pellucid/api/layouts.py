@@ -39,16 +39,6 @@ _volatile.setter = _set_volatile  # type: ignore[attr-defined]
 PROPERTIES["volatile"] = _volatile
 
 
-def _cuda_array_interface(self: Tensor) -> Any:
-    raise AttributeError(
-        f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required use tensor.cuda() "
-        "to copy tensor to device memory."
-    )
-
-
-PROPERTIES["__cuda_array_interface__"] = _cuda_array_interface
-
-
 @method()
 def reinforce(self: Tensor, reward: Any) -> Any:
     """Removed from PyTorch in 2017: always raises RuntimeError. Use `torch.distributions`.
