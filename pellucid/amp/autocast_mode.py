@@ -153,9 +153,9 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device = device_type
-        self.fast_dtype = dtype if dtype is not None else get_autocast_dtype(device_type)
-        if not is_autocast_available(device_type):
+        self.device, self._kind = device_type, device(device_type).type
+        self.fast_dtype = dtype if dtype is not None else get_autocast_dtype(self._kind)
+        if self._kind not in _LOWER:
             raise RuntimeError(
                 f"User specified an unsupported autocast device_type '{device_type}'"
             )
@@ -170,7 +170,6 @@ class autocast(ContextDecorator):  # noqa: N801 (PyTorch's name)
                 UserWarning,
             )
             enabled = False
-        self._kind = device(device_type).type
         self._enabled = enabled
         self._cache = _settings.cache if cache_enabled is None else cache_enabled
         self._previous: list[Any] = []

@@ -14,6 +14,8 @@ import ctypes
 import ml_dtypes
 import numpy as np
 
+from .loader import pointer_of
+
 __all__ = ["LARGEST", "OBJECTS", "entry", "is_alike", "new_like"]
 
 LARGEST = 4096  # elements: the GIL is kept, so a call is to take a few microseconds at most
@@ -50,9 +52,7 @@ def new_like() -> int:
     """The address of PyArray_NewLikeArray, the 278th entry of NumPy's table of array functions."""
     from numpy._core import _multiarray_umath as umath
 
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = ctypes.cast(get(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(pointer_of(umath._ARRAY_API), ctypes.POINTER(ctypes.c_void_p))
     return table[277] or 0
 
 

@@ -41,6 +41,14 @@ def forever(held: Any) -> Any:
     return held
 
 
+def pointer_of(capsule: Any) -> int:
+    """What a capsule without a name points to, such as one of NumPy's tables of functions."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    found: int = get(capsule, None)
+    return found
+
+
 _alive: list[mmap.mmap] = forever([])  # code lives as long as the process
 
 

@@ -4,6 +4,7 @@ computes such an array is remembered by the array's look and what was asked for.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,15 +22,19 @@ class Few(dict[Any, Any]):
     calls that nobody watches and that need no gradient; False where nothing quick does.
 
     What is asked has to be of types that are told apart by more than `==`, which the function sees
-    to: of 2 and 2.0 it takes one.
+    to: of 2 and 2.0 it takes one. Arrays of more than `most` elements are not looked up at all.
     """
+
+    def __init__(self, most: int = sys.maxsize) -> None:
+        super().__init__()
+        self.most = most
 
     def made(self, x: Any, *asked: Any) -> Tensor | None:
         """The result of the function, where what computes it is known."""
         if type(x) not in FAST_TYPES or state.slow or x._rg and local.grad:
             return None
         a = x._array
-        if type(a) is not ndarray:
+        if type(a) is not ndarray or a.size > self.most:
             return None
         run = self.get((a.shape, a.strides, a.dtype, asked))
         return wrap(run(a)) if run and config.kernels else None
@@ -41,7 +46,7 @@ class Few(dict[Any, Any]):
         False where that is nothing, None where it may be something later.
         """
         a = x._array
-        if type(a) is not ndarray or state.slow or not config.kernels:
+        if type(a) is not ndarray or a.size > self.most or state.slow or not config.kernels:
             return
         key = (a.shape, a.strides, a.dtype, asked)
         if key not in self:

@@ -27,7 +27,7 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue
-from ...llvm.loader import forever
+from ...llvm.loader import forever, pointer_of
 from ..pointwise.ufunc import restore_flags, save_flags
 from . import blas
 from .micro import ACCUMULATE, BIAS, PACKED, RELU, emit_any, emit_finish, emit_micro, micro_name
@@ -688,9 +688,7 @@ def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes, kin
     """PyUFunc_FromFuncAndDataAndSignature, entry 31 of NumPy's table of ufunc functions."""
     from numpy._core import _multiarray_umath as umath
 
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(pointer_of(umath._UFUNC_API), ctypes.POINTER(ctypes.c_void_p))
     pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object, *pointers, *ints, *strings, ctypes.c_int, ctypes.c_char_p

@@ -23,7 +23,7 @@ from ... import dtypes
 from ...ir.formula import DOUBLE, Formula, word
 from ...llvm import jit, threads
 from ...llvm.emit import Module
-from ...llvm.loader import forever
+from ...llvm.loader import forever, pointer_of
 from .ufunc import (
     HALVES,
     LazyLoop,
@@ -80,7 +80,7 @@ _BOTH_SIGNS = Formula(lambda m, x: x ^ (0x8000000080000000 - (1 << 64)), "i")
 _SLOW = frozenset(("left_shift", "right_shift"))
 _NARROW = {"b": "int8", "B": "uint8", "h": "int16", "H": "uint16"}
 _KEPT = frozenset("?bBhHiIlLqQfdgFDG")
-FLOAT8 = [d.numpy for d in dtypes.ALL if d.is_float8]
+_FLOAT8 = [d.numpy for d in dtypes.ALL if d.is_float8]
 _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"]}
 
 
@@ -145,7 +145,7 @@ def extended(function: np.ufunc) -> np.ufunc:
     made, places = assemble(
         function.__name__, loops, function.__doc__ or "", first, identity, operands
     )
-    for kind in FLOAT8:
+    for kind in _FLOAT8:
         known = _registered(fields, kind)
         if known is not None:
             register(made, kind, known.types[: fields.operands], known.function, known.data)
@@ -161,9 +161,7 @@ def _registered(fields: _Ufunc, kind: np.dtype) -> _Registered | None:
     capsule = ctypes.cast(fields.registered, ctypes.py_object).value.get(kind.num)
     if capsule is None:
         return None
-    content = ctypes.pythonapi.PyCapsule_GetPointer
-    content.restype, content.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return _Registered.from_address(content(capsule, None))
+    return _Registered.from_address(pointer_of(capsule))
 
 
 def chunked(function: np.ufunc) -> np.ufunc:

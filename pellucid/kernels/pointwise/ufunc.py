@@ -28,7 +28,7 @@ import numpy as np
 from ...ir.formula import DOUBLE, ELEMENTARY, Formula
 from ...llvm import jit, math, target, threads
 from ...llvm.emit import BYTES, Function, Module, SSAValue, vector
-from ...llvm.loader import forever
+from ...llvm.loader import forever, pointer_of
 from .values import MEMORY, Num, available, pack, unpack
 from .words import Words
 
@@ -405,9 +405,7 @@ def _functions() -> tuple[Callable[..., np.ufunc], Callable[..., int]]:
     """
     from numpy._core import _multiarray_umath as umath
 
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = ctypes.cast(get(umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(pointer_of(umath._UFUNC_API), ctypes.POINTER(ctypes.c_void_p))
     pointers, ints, strings = [ctypes.c_void_p] * 3, [ctypes.c_int] * 4, [ctypes.c_char_p] * 2
     pointer, number = ctypes.c_void_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(ctypes.py_object, *pointers, *ints, *strings, number)(table[1])

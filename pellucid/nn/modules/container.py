@@ -19,6 +19,13 @@ from .module import Module
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
+def _put_before(layers: Module, index: int, module: Module) -> None:
+    """Put a module before position `index` of numbered ones, which move up from there on."""
+    for i in range(len(layers._modules), index, -1):
+        layers._modules[str(i)] = layers._modules[str(i - 1)]
+    layers._modules[str(index)] = module
+
+
 class Container(Module):
     """A module with the given modules as children. Deprecated: subclass `Module` instead.
 
@@ -153,10 +160,7 @@ class Sequential(Module):
         n = len(self)
         if not -n <= index <= n:
             raise IndexOutOfRangeError(f"Index out of range: {index}")
-        index += n * (index < 0)
-        for i in range(n, index, -1):
-            self._modules[str(i)] = self._modules[str(i - 1)]
-        self._modules[str(index)] = module
+        _put_before(self, index + n * (index < 0), module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
@@ -256,9 +260,7 @@ class ModuleList(Module):
 
     def insert(self, index: int, module: Module) -> None:
         """Put a module before position `index`, which is not negative."""
-        for i in range(len(self), index, -1):
-            self._modules[str(i)] = self._modules[str(i - 1)]
-        self._modules[str(index)] = module
+        _put_before(self, index, module)
 
     def append(self, module: Module | None) -> Self:
         """Add a module at the end."""

@@ -188,18 +188,15 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     return flip_op.call(input, dims=axes if ndim else ())
 
 
-_few = Few()
+_few = Few(4096)
 
 
 def _flipper(a: np.ndarray, axes: tuple[int, ...]) -> Any:
     """What reverses few numbers in rows."""
-    if not a.ndim or a.size > _FEW or not a.flags.c_contiguous:
+    if not a.ndim or not a.flags.c_contiguous:
         return False
     turned = tuple([slice(None, None, -1 if d in axes else None) for d in range(a.ndim)])
     return lambda x: x[turned].copy()
-
-
-_FEW = 4096
 
 
 @method("flip")

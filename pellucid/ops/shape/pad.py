@@ -245,18 +245,12 @@ def pad(
     return made
 
 
-_few = Few()
+_few = Few(_FEW)
 
 
 def _border(a: np.ndarray, pad: tuple[int, ...], mode: str) -> Any:
     """What puts a border around few numbers in rows."""
-    if (
-        not a.flags.c_contiguous
-        or not 0 < a.size <= _FEW
-        or not pad
-        or min(pad) < 0
-        or max(pad) == 0
-    ):
+    if not a.flags.c_contiguous or not a.size or not pad or min(pad) < 0 or max(pad) == 0:
         return False
     if mode != "constant":
         lead = a.ndim - len(pad) // 2
@@ -424,13 +418,11 @@ defop(
 )
 
 
-_few_pixels = Few()
+_few_pixels = Few(_FEW)
 
 
 def _shuffler(a: np.ndarray, r: int) -> Any:
     """What moves the channels of few numbers into pixels."""
-    if a.size > _FEW:
-        return False
     places = _together(None, np.arange(a.size).reshape(a.shape), r=r)
     return lambda x: x.reshape(-1).take(places)
 

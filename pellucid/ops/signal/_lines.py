@@ -30,8 +30,7 @@ def laid_out(made: Any, x: Any, dim: tuple[int, ...], last: int) -> Any:
     return np.ascontiguousarray(made.transpose(order)).transpose(np.argsort(order))
 
 
-few = Few()
-_FEW = 4096  # numbers that take less time than the way to the transform
+few = Few(4096)  # numbers that take less time than the way to the transform
 _LAST: Any = [(-1,), (), (-1,)]
 
 
@@ -39,7 +38,7 @@ def transformer(a: np.ndarray, forward: bool) -> Any:
     """What transforms the rows of few numbers, past what NumPy asks about them first."""
     run = getattr(getattr(np.fft, "_pocketfft_umath", None), "fft" if forward else "ifft", None)
     kind = COMPLEX.get(a.dtype.char)
-    if run is None or kind is None or not a.flags.carray or not 0 < a.size <= _FEW:
+    if run is None or kind is None or not a.flags.carray or not a.size:
         return False
     shape, scale = a.shape, np.empty(0, kind).real.dtype.type(1 / a.shape[-1])
     if forward:

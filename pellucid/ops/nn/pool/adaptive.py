@@ -233,7 +233,7 @@ def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
     return output_size
 
 
-_KNOWN = {n: Few() for n in (1, 2, 3)}
+_KNOWN = {n: Few(_MANY - 1) for n in (1, 2, 3)}
 
 
 def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
@@ -257,7 +257,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     with given(unbatched=lead == 1):
         out = adaptive_avg_op.call(x, output_size=size)
-    if plain and lead == 2 and x._array.size < _MANY:
+    if plain and lead == 2:
         means = functools.partial(_adaptive_means, numpy_cpu, output_size=size)
         few.remember(input, (output_size,), lambda a: a.flags.c_contiguous and means)
     return unbatched(in_format(out, x) if n < 3 else in_rows(out), lead, input)
