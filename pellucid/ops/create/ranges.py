@@ -223,13 +223,9 @@ def range_(
     )
 
 
-_BARE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # of which PyTorch has few kernels
-
-
 def _check_kernel(kernel: str, kind: dtypes.dtype) -> None:
     """Refuse the dtypes that PyTorch has no kernel of for a line of numbers."""
-    small = kind.is_floating_point and kind.itemsize == 1
-    if kind is dtypes.bool_ or kind in _BARE or small:
+    if kind is dtypes.bool_ or kind.is_wide_unsigned or kind.is_float8:
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'")
 
 
