@@ -7,16 +7,52 @@ import sys
 
 import pytest
 
-from ..distributed.harness import HERE, environment, free_port, launch, needs_mpi
+from ..distributed import harness
+from ..distributed.harness import HERE, environment, free_port, needs_mpi
 
 pytest.importorskip("torch")
 pytestmark = [pytest.mark.oracle, needs_mpi]
+
+
+# What C++ writes when a thread is let go that still runs. It is seldom, and PyTorch's: Pellucid has
+# no threads of C++.
+CUT_OFF = "terminate called without an active exception"
+
+
+def without_cut_off(start):
+    """What `start` gives back. Now and then gloo aborts a process at its end, when all has been
+    computed; only then it starts once more.
+    """
+    for _ in range(3):
+        try:
+            return start()
+        except AssertionError as error:
+            if CUT_OFF not in str(error):
+                raise
+    return start()
+
+
+def launch(*arguments, **more):
+    return without_cut_off(lambda: harness.launch(*arguments, **more))
 
 
 def figures(text):
     """name: its numbers, of the lines that a program printed."""
     lines = re.findall(r"^([\w ]+): (-?\d+\.\d{6}) (-?\d+\.\d{6})", text, re.MULTILINE)
     return {name: tuple(map(float, values)) for name, *values in lines}
+
+
+def test_only_what_gloo_cut_off_starts_again():
+    texts = [f"rank 0 ended with -6:\n{CUT_OFF}", "rank 0 ended with 1:\nTraceback", "fine"]
+
+    def start():
+        text = texts.pop(0)
+        assert "ended" not in text, text
+        return text
+
+    with pytest.raises(AssertionError, match="Traceback"):
+        without_cut_off(start)
+    assert without_cut_off(start) == "fine"
 
 
 def test_losses_of_data_parallel_training(tmp_path):
@@ -103,11 +139,15 @@ def test_a_trainer_with_snapshots_under_torchrun(tmp_path):
                 "2",
                 snapshot,
             ]
-            ended = subprocess.run(
-                command, capture_output=True, text=True, timeout=200, env=environment(0, 1, 0)
-            )
-            assert ended.returncode == 0, ended.stderr[-3000:]
-            said.append(ended.stdout)
+
+            def epochs_of(command=command):
+                ended = subprocess.run(
+                    command, capture_output=True, text=True, timeout=200, env=environment(0, 1, 0)
+                )
+                assert ended.returncode == 0, ended.stderr[-6000:]
+                return ended.stdout
+
+            said.append(without_cut_off(epochs_of))
     assert "Epoch 3 | Batchsize: 8 | Steps: 4 | Loss" in said[1] and "Epoch 0" not in said[1]
     assert said[2:] == said[:2]
 
