@@ -181,7 +181,14 @@ def test_recorded_and_watched_calls_go_the_whole_way():
 def test_no_more_is_remembered_than_fits():
     few = Few()
     for n in range(1, 1203):
-        few.remember(torch.zeros(n), (), lambda a: np.negative)
+        few.remember(torch.zeros(n), (), lambda a: np.negative, torch.zeros(n))
     assert 0 < len(few) < 1001
     assert few.made(torch.ones(1202)).sum() == -1202
     assert few.made(torch.ones(5)) is None
+
+
+def test_what_lies_otherwise_is_not_remembered():
+    x = torch.randn(1, 8, 4, 6).contiguous(memory_format=torch.channels_last)
+    part = torch.stack([x, x])[1]  # of one image, whose own stride is short
+    for call in (lambda: F.avg_pool2d(part, 2), lambda: F.max_pool2d(part, 2)):
+        assert call().stride() == call().stride() == call().stride() == (48, 6, 3, 1)

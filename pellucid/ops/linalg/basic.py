@@ -412,10 +412,10 @@ def trace(input: Tensor) -> Tensor:
     if a.dtype.kind == "b":
         raise UnsupportedError("\"trace\" not implemented for 'Bool'")
     if is_direct(input):
-        _few.remember(input, (), _diagonal_sum)
-        return wrap(np.asarray(numpy_cpu.sum(a.diagonal().copy())))
-    total = F.diagonal(input, offset=0, dim1=0, dim2=1).sum()
-    return titled(total, "Trace", of=(input,))
+        total = wrap(np.asarray(numpy_cpu.sum(a.diagonal().copy())))
+    else:
+        total = titled(F.diagonal(input, offset=0, dim1=0, dim2=1).sum(), "Trace", of=(input,))
+    return _few.remember(input, (), _diagonal_sum, total)
 
 
 _few = Few()

@@ -509,12 +509,10 @@ def interpolate(
             constant(weight)
         steps.append({"axis": axis, "index": index, "weight": weight, "size": shape[axis]})
         result = taps_op.call(result, **steps[-1])
-    if plain and not fixed:
-        _few.remember(x, asked, lambda a: _resampler(a, steps))
     if half:
         result = F.cast(result, dtype=x._array.dtype)
     title = f"Upsample{_TITLES[mode]}{n}D" + "Aa" * antialias
-    return in_format(
+    whole = in_format(
         titled(
             result.clone() if result is x else result,
             title,
@@ -525,6 +523,9 @@ def interpolate(
         ),
         x,
     )
+    if plain and not fixed:
+        _few.remember(x, asked, lambda a: _resampler(a, steps), whole)
+    return whole
 
 
 _TITLES = {

@@ -212,7 +212,7 @@ def unfold(
         return made
     out = _im2col(input, *map(pair, asked))
     if whole and out._array.ndim == 3:
-        _few.remember(input, asked, lambda a: _prepared(a, *map(pair, asked)))
+        _few.remember(input, asked, lambda a: _prepared(a, *map(pair, asked)), out)
     return out
 
 

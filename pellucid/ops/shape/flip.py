@@ -183,9 +183,8 @@ def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
             f"flip(): argument 'dims' (position 2) must be tuple of ints, not {type_name(dims)}"
         )
     axes = shapes.normalize_dims(sizes_of((dims,), "flip", "dims"), ndim)
-    if plain:
-        _few.remember(input, (dims,), lambda a: _flipper(a, axes))
-    return flip_op.call(input, dims=axes if ndim else ())
+    made = flip_op.call(input, dims=axes if ndim else ())
+    return _few.remember(input, (dims,), lambda a: _flipper(a, axes), made) if plain else made
 
 
 _few = Few(4096)

@@ -241,7 +241,7 @@ def pad(
     sides = tuple([n if type(n) is int else as_index(n) for n in pad])
     made = _padded(input, sides, mode, value)
     if plain:
-        _few.remember(input, (sides, mode), lambda a: _border(a, sides, mode))
+        _few.remember(input, (sides, mode), lambda a: _border(a, sides, mode), made)
     return made
 
 
@@ -456,11 +456,12 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     if is_plain(input):
         if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
-            if type(r) is int:
-                _few_pixels.remember(input, (r,), lambda a: _shuffler(a, r))
-            return titled(
+            made = titled(
                 shuffle_op.call(input, r=r), "PixelShuffle", of=(input,), upscale_factor=r
             )
+            if type(r) is int:
+                _few_pixels.remember(input, (r,), lambda a: _shuffler(a, r), made)
+            return made
     x = reshape(input, (*lead, channels // (r * r), r, r, height, width))
     x = permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
     return titled(

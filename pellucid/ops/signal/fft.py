@@ -426,7 +426,7 @@ def _line(name: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool) -> 
     number, size = _one(input, n, dim, name)
     made = _full(name, input, [size], (number,), norm, forward)
     if usual and number == input._array.ndim - 1:
-        few.remember(input, (dim, forward), lambda a: transformer(a, forward))
+        few.remember(input, (dim, forward), lambda a: transformer(a, forward), made)
     return made
 
 

@@ -159,8 +159,6 @@ def instance_norm(
         )
         for t in (running_mean, running_var):
             bump(t, "instance_norm")
-    if alone:
-        _few.remember(input, (eps,), lambda a: _normalizer(a, eps))
     rows = input.reshape(1, n * c, *shape[2:])
     if weight is not None and weight._array.dtype != input._array.dtype:
         rows = F.cast(rows, dtype=weight._array.dtype)  # rounded once, after the weights
@@ -169,7 +167,8 @@ def instance_norm(
     ):
         each = [None if t is None else t.repeat(n) for t in (weight, bias)]
         with given(running_mean=kept[0], running_var=kept[1]):
-            return batch_norm_op.call(rows, *each, eps=float(eps)).view(shape)
+            out = batch_norm_op.call(rows, *each, eps=float(eps)).view(shape)
+        return _few.remember(input, (eps,), lambda a: _normalizer(a, eps), out) if alone else out
     with given(running_mean=kept[0], running_var=kept[1]):
         out = batch_norm_op.call(rows, None, None, eps=float(eps)).reshape(shape)
     affine = channel_shape(len(shape))

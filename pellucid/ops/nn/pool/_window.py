@@ -147,7 +147,7 @@ class FewWindows(Few):
     """Pools of few numbers with a window of whole numbers, all else being as it usually is."""
 
     def __init__(self, op: Any, prepare: Any) -> None:
-        super().__init__()
+        super().__init__(aux=op.aux)
         self.plans, self.prepare = op.forward.quick.plans, prepare
 
     def plan(self, a: np.ndarray, params: dict[str, Any]) -> Any:

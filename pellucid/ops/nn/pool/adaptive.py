@@ -257,10 +257,11 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     with given(unbatched=lead == 1):
         out = adaptive_avg_op.call(x, output_size=size)
+    out = in_format(out, x) if n < 3 else in_rows(out)
     if plain and lead == 2:
         means = functools.partial(_adaptive_means, numpy_cpu, output_size=size)
-        few.remember(input, (output_size,), lambda a: a.flags.c_contiguous and means)
-    return unbatched(in_format(out, x) if n < 3 else in_rows(out), lead, input)
+        few.remember(input, (output_size,), lambda a: a.flags.c_contiguous and means, out)
+    return unbatched(out, lead, input)
 
 
 def _adaptive_max(n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:

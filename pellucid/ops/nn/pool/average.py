@@ -209,11 +209,12 @@ def _avg(
         "include_pad": bool(include_pad),
         "divisor": divisor,
     }
-    if usual and lead == 2:
-        few.remember(x, (kernel_size, stride, padding), lambda a: few.plan(a, params))
     with given(unbatched=lead == 1):
         out = avg_pool_op.call(x, **params)
-    return unbatched(in_format(out, x) if n < 3 else out, lead, input)
+    out = in_format(out, x) if n < 3 else out
+    if usual and lead == 2:
+        few.remember(x, (kernel_size, stride, padding), lambda a: few.plan(a, params), out)
+    return unbatched(out, lead, input)
 
 
 @public(namespace="nn.functional torch")

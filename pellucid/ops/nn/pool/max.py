@@ -147,11 +147,6 @@ pool_gather = defop(
 )
 
 
-def _values(run: Any) -> Any:
-    """What computes the maxima alone."""
-    return run and (lambda a: run(a)[0])
-
-
 _KNOWN = {n: FewWindows(max_pool_op, _few) for n in (1, 2, 3)}
 
 
@@ -190,11 +185,11 @@ def _max(
         "dilation": spread,
         "ceil_mode": bool(ceil_mode),
     }
-    if usual and lead == 2:
-        few.remember(x, (kernel_size, stride, padding), lambda a: _values(few.plan(a, params)))
     with given(unbatched=lead == 1):
         out = max_pool_op.call(x, **params)
     out = in_format(out, x)
+    if usual and lead == 2:
+        few.remember(x, (kernel_size, stride, padding), lambda a: few.plan(a, params), out)
     if not return_indices:
         return unbatched(out, lead, input)
     index = tracing.effect(
