@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._pytree import tree_flatten, tree_map, tree_unflatten
+from .._pytree import tree_flatten, tree_map, tree_unflatten, treespec_pprint
 from ..api import transforms
 from ..core.bind import wrap
 from ..core.modes import enable_grad, inference_mode, local, no_grad
@@ -278,7 +278,7 @@ def _vjp(
         if seed_spec != out_spec:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. cotangents: "
-                f"{seed_spec}, primal output: {out_spec}"
+                f"{treespec_pprint(seed_spec)}, primal output: {treespec_pprint(out_spec)}"
             )
         create = local.grad and (keep or any(s.requires_grad for s in seeds))
         gs = _differentiate(outs, fresh, seeds, bool(create), keep=True)

@@ -354,7 +354,19 @@ def pad_sequence(
     made = None if state.slow else _padded(parts, batch_first, padding_value, padding_side)
     if made is not None:
         return made
-    longest = max(part.shape[0] for part in parts)
+    if parts[0].ndim == 0:
+        raise OperationError("ArrayRef: invalid slice, N = 1; size = 0")
+    trailing = parts[0].shape[1:]
+    longest = max(part.size(0) for part in parts)
+    if any(part.shape[1:] != trailing for part in parts):
+        # broadcast to the first, or refused, by what writes them
+        sizes = (len(parts), longest) if batch_first else (longest, len(parts))
+        filled = T.full((*sizes, *trailing), padding_value, dtype=parts[0].dtype)
+        for number, part in enumerate(parts):
+            start = longest - part.shape[0] if padding_side == "left" else 0
+            place = filled.select(0 if batch_first else 1, number)
+            place.narrow(0, start, part.shape[0]).copy_(part)
+        return filled
     padded = []
     for part in parts:
         missing = longest - part.shape[0]

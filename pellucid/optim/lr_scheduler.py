@@ -44,6 +44,7 @@ class _Lambdas(LRScheduler):
     """A function for each group."""
 
     lr_lambdas: list[Any]
+    _looks_at_functions = False  # or the first call says that there is none
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -55,8 +56,10 @@ class _Lambdas(LRScheduler):
                 raise ArgumentValueError(f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
             self.lr_lambdas = list(lr_lambda)
         for function in self.lr_lambdas:
-            if not callable(function):
-                raise ArgumentTypeError("lr_lambda should be a function")
+            if self._looks_at_functions and not callable(function):
+                raise ArgumentTypeError(
+                    f"lr_lambda should be a function, but got {type(function).__name__}"
+                )
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -143,6 +146,8 @@ class MultiplicativeLR(_Lambdas):
         >>> rates
         [1.0, 0.5, 0.25, 0.125]
     """
+
+    _looks_at_functions = True
 
     def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         super().__init__(optimizer, lr_lambda, last_epoch)

@@ -49,3 +49,11 @@ def test_gradients_of_other_kinds(transform: Callable[..., object]) -> None:
     assert torch.autograd.grad(y.sum(), x)[0].tolist() == [1.0, 1.0]
     Doubled.apply(x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_cotangents_of_another_structure():
+    _, pull = torch.func.vjp(lambda x: {"a": x, "b": (x, x)}, torch.ones(2))
+    with pytest.raises(
+        RuntimeError, match=r"cotangents: \[\*\], primal output: \{'a': \*, 'b': \(\*, \*\)\}$"
+    ):
+        pull([torch.ones(2)])

@@ -47,3 +47,14 @@ def test_integers_and_many_lengths_pack_and_unpack():
     padded, back = pad_packed_sequence(packed, batch_first=True, padding_value=-1)
     assert back.tolist() == lengths.tolist()
     assert torch.equal(padded, torch.where(torch.arange(6) < lengths[:, None], x, -1))
+
+
+def test_sequences_are_broadcast_to_the_first_or_refused():
+    made = pad_sequence([torch.ones(2, 2), 3 * torch.ones(1)], True, -1.0)
+    assert made.tolist() == [[[1, 1], [1, 1]], [[3, 3], [-1, -1]]]
+    with pytest.raises(RuntimeError, match=r"^The size of tensor a \(3\) must match"):
+        pad_sequence([torch.ones(2), torch.ones(3, 2)])
+    with pytest.raises(RuntimeError, match="^ArrayRef: invalid slice, N = 1; size = 0"):
+        pad_sequence([torch.tensor(1.0)])
+    with pytest.raises(IndexError, match="^Dimension specified as 0 but tensor has no dimensions$"):
+        pad_sequence([torch.ones(2), torch.tensor(3.0)])

@@ -264,3 +264,11 @@ def test_logits_may_be_parameters_that_are_updated_before_backward(kind):
     optimizer.zero_grad()
     loss.backward()
     torch.testing.assert_close(logits.grad, expected)
+
+
+def test_schedules_by_something_that_is_no_function():
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    with pytest.raises(TypeError, match="^'int' object is not callable$"):
+        torch.optim.lr_scheduler.LambdaLR(optimizer, 3)
+    with pytest.raises(TypeError, match="^lr_lambda should be a function, but got int"):
+        torch.optim.lr_scheduler.MultiplicativeLR(optimizer, 3)
