@@ -268,7 +268,8 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     node, index = _place(self)
     hooks = _tensor_hooks(node, index)
     handle = register(hooks, hook)
-    if self._view is not None and self._view.kind == "grad":
+    view = self._view
+    if view is not None and view.kind == "grad" and view.base._rg:
         remember(self, reattach)  # the hooks are those of its place in the graph until then
     if _RETAIN in hooks:
         hooks.move_to_end(_RETAIN)  # the retained gradient is what the hooks made of it

@@ -21,6 +21,7 @@ from ..core.tensor import Tensor, set_requires_grad
 from ..core.tracing import constant
 from ..core.transforms import forward_mode
 from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
+from ..errors import GraphError
 from .vmap import vmap
 
 ArgNums = int | tuple[int, ...]
@@ -208,6 +209,11 @@ def grad_and_value(
                 raise RuntimeError(
                     f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output._array.ndim} dims. "
                     "Maybe you wanted to use the vjp or jacrev APIs instead?"
+                )
+            if output.dtype.is_complex:
+                raise GraphError(
+                    f"grad can be implicitly created only for real scalar outputs but got {output.dtype}",
+                    op="backward",
                 )
             keep = outer and _depends_on_others([output], fresh)
             gs = _differentiate([output], fresh, None, keep, keep=aux is not None)

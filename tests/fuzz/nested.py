@@ -21,6 +21,8 @@ KNOWN = programs.KNOWN | {
     "compiled error text one of the variables": "a result of a program is not called by the operation that made it",
     "eager accepted RuntimeError Nested forward mode AD": "forward derivatives nest",
     "eager accepted RuntimeError During a grad": "writes to captured tensors that need no gradient are done",
+    "eager accepted RuntimeError The differentiated Tensor at index": "autograd.grad() within a transform reaches tensors from outside of it",
+    "eager accepted RuntimeError element of tensors": "autograd.grad() within a transform reaches tensors from outside of it",
     "compiled refused RuntimeError torch compile with aot_autograd": "a program has no second derivative, and says so, as PyTorch's has",
 }
 run, smaller = programs.run, programs.smaller

@@ -56,8 +56,36 @@ REASONS = {
         "accepted RuntimeError element of tensors",
         "error class RuntimeError element of tensors",
     ),
+    "a tensor whose .data got another shape or type keeps gradients and an optimizer's state of the one before, and PyTorch a shape that gradients must have": (
+        "accepted RuntimeError Function",
+        "accepted RuntimeError invalid gradient",
+        "accepted RuntimeError result type",
+        "refused ValueError could not broadcast",
+    ),
+    "kron() multiplies in PyTorch what no write counter watches": (
+        "refused RuntimeError one of the variables needed",
+    ),
+    "one label in a list for one row of scores is refused late in PyTorch": (
+        "accepted RuntimeError size mismatch got input target",
+        "accepted RuntimeError output with shape",
+    ),
 }
-LATE, GROWN, OPERAND, HALF, LOGICAL, OUTSIDE, NOTHING, MAPPED, STEP, STALE, SAMPLES = REASONS
+(
+    LATE,
+    GROWN,
+    OPERAND,
+    HALF,
+    LOGICAL,
+    OUTSIDE,
+    NOTHING,
+    MAPPED,
+    STEP,
+    STALE,
+    SAMPLES,
+    DATA,
+    KRON,
+    LABEL,
+) = REASONS
 RAISED = (HALF, OUTSIDE)  # met where the function raises
 
 
@@ -66,9 +94,13 @@ def met(text: str) -> list[str]:
     found: dict[str, None] = {}
     with contextlib.ExitStack() as stack:
         for target, name, watch in _watches():
-            stack.enter_context(
-                mock.patch.object(target, name, _watched(getattr(target, name), watch, found))
+            known = getattr(target, name)
+            watched = (
+                property(known.fget, _watched(known.fset, watch, found))
+                if isinstance(known, property)
+                else _watched(known, watch, found)
             )
+            stack.enter_context(mock.patch.object(target, name, watched))
         runs.execute(text, "pellucid")
     return list(found)
 
@@ -141,7 +173,7 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
 
     yield numpy_cpu, "overlaps", same
     inplace = importlib.import_module("pellucid.core.inplace")
-    yield inplace, "reattach", lambda view: None if view._rg else STALE
+    yield inplace, "reattach", lambda view: STALE if view._node is None else None
     transforms = importlib.import_module("pellucid.api.transforms")
 
     def mapped(outputs: Any, *more: Any) -> str | None:
@@ -153,6 +185,19 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
     yield importlib.import_module("pellucid.api.gradients"), "set_requires_grad", late
     yield tensor, "set_requires_grad", late
     yield tensor.Tensor, "resize_", grown
+
+    def given(x: Any, value: Any) -> str | None:
+        alike = getattr(value, "shape", None) == x.shape and value.dtype is x.dtype
+        return None if alike else DATA
+
+    yield tensor.Tensor, "data", given
+    yield importlib.import_module("pellucid"), "kron", lambda *args, **named: KRON
+    for name in ("cross_entropy", "nll_loss"):
+        yield (
+            importlib.import_module("pellucid.nn.functional"),
+            name,
+            lambda x, target, *args, **named: LABEL if x.ndim == target.ndim == 1 else None,
+        )
     yield public, "check_out", read
     yield public, "into", written
     yield reverse, "backward", lambda *args, **named: HALF

@@ -107,9 +107,6 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager refused IndexError index is out of bounds": (
         "an index out of range is refused also where nothing is written"
     ),
-    "eager refused NotImplementedError softmax": (
-        "a kernel that is not there is missed whatever the size"
-    ),
     "eager refused RuntimeError Trying to backward": (
         "alpha= is a product of its own, whose number the first backward frees"
     ),

@@ -551,3 +551,80 @@ def test_rms_norm_of_an_input_without_gradient_keeps_only_what_it_normalized(dty
         x.zero_()
     y.sum().backward()
     torch.testing.assert_close(weight.grad, expected)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda i: torch.zeros(0, 0)[:, i],
+        lambda i: torch.zeros(1, 0)[1:, i],
+        lambda i: torch.zeros(0, 0).__setitem__((slice(None), i), 1.0),
+        lambda i: torch.zeros(0, 3).index_put_((i,), torch.tensor(1.0)),
+    ],
+)
+def test_a_dimension_without_elements_has_nothing_to_pick(call):
+    with pytest.raises(
+        IndexError, match=r"^index is out of bounds for dimension with size 0(\n|$)"
+    ):
+        call(torch.tensor([-2]))
+    call(torch.zeros(0, dtype=torch.int64))
+
+
+def test_of_nothing_no_index_is_out_of_bounds():
+    first, far = torch.tensor([0]), torch.tensor([9])
+    assert torch.zeros(0, 2, 3)[:, first, far].shape == (0, 1)
+    assert torch.zeros(0, 3)[:, far].shape == (0, 1)
+    torch.zeros(0, 3)[:, far] = 1.0
+
+
+@pytest.mark.parametrize(
+    "square", [torch.square, lambda x: x**2, lambda x: x.pow(2.0), lambda x: (x**2).sum()]
+)
+def test_the_second_derivative_of_a_square_has_one_too(square):
+    x = torch.tensor(3.0, requires_grad=True)
+    made, found = square(x), []
+    for _ in range(3):
+        (made,) = torch.autograd.grad(made, x, create_graph=True)
+        found.append((made.item(), made.requires_grad))
+    assert found == [(6.0, True), (2.0, True), (0.0, False)]
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 1)])
+def test_the_norm_of_one_element_has_a_slope_of_one(shape):
+    x = torch.tensor([-0.5288255, 0.1, -3.3])[: shape[0]].reshape(shape).requires_grad_()
+    x.norm(dim=-1).sum().backward()
+    assert torch.equal(x.grad, x.detach().sign())
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.complex64])
+def test_of_nothing_there_are_all_kernels(dtype):
+    nothing = torch.zeros(0, 0, dtype=dtype)
+    assert nothing.softmax(-1).dtype is nothing.log_softmax(0).dtype is dtype
+    assert nothing.cummax(0).values.dtype is dtype
+    assert (nothing @ nothing).dtype is torch.addmm(nothing, nothing, nothing).dtype is dtype
+
+
+def test_vmap_refuses_distinct_values_and_complex_gradients():
+    with pytest.raises(RuntimeError, match="dynamic shape. Attempted to vmap over aten::_unique2"):
+        torch.vmap(torch.unique)(torch.ones(3, 2))
+    with pytest.raises(RuntimeError, match="only for real scalar outputs but got torch.complex64"):
+        torch.vmap(torch.func.grad(lambda t: t))(torch.ones(2, dtype=torch.complex64))
+
+
+def test_a_hook_on_a_view_leaves_its_gradient_to_it():
+    leaf = torch.zeros(2, 3)[None].requires_grad_()
+    view = leaf.unsqueeze(0)
+    view.register_hook(lambda g: g * 2)
+    leaf.detach().zero_()
+    assert view.requires_grad
+    view.sum().backward()
+    assert torch.equal(leaf.grad, torch.full_like(leaf, 2.0))
+    with pytest.raises(RuntimeError, match="^a view of a leaf Variable"):
+        view.add_(0)
+
+
+def test_autocast_leaves_the_bias_of_samples_as_it_is():
+    layer = torch.nn.Linear(4, 2)
+    with torch.autocast("cpu"):
+        for shape in ((3, 4), (3, 5, 4), (0, 4)):
+            assert torch.vmap(layer)(torch.ones(shape)).dtype is torch.float32

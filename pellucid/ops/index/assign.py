@@ -36,12 +36,22 @@ from ..shape.broadcast import expand
 from ..shape.view import reshape
 from . import basic as basic_index
 from ._writes import wrote_in_order
-from .basic import basic_tuple, check_index, checked_index, numpy_index, parse, take_view
+from .basic import (
+    basic_tuple,
+    check_index,
+    checked_index,
+    in_nothing,
+    numpy_index,
+    parse,
+    take_view,
+)
 
 
 def _put_into(
     xp: Any, out: Any, values: Any, *indices: Any, spec: tuple[bool, ...], accumulate: bool
 ) -> None:
+    if not out.size and type(out) is ndarray:
+        indices = tuple(in_nothing(out, indices, spec))
     index = numpy_index(indices, spec)
     if not accumulate:
         out[index] = values
@@ -78,6 +88,8 @@ def _check_put_shape(x: Any, values: Any, indices: Sequence[Any], spec: tuple[bo
         if x.size
         else np.empty(x.shape, np.uint8)
     )
+    if not x.size:
+        indices = in_nothing(x, indices, spec)
     shape = phantom[numpy_index(indices, spec)].shape if values.ndim else ()
     own = values.shape
     if len(own) > len(shape) or any(

@@ -499,7 +499,30 @@ def numpy_index(indices: Sequence[Any], spec: Sequence[bool]) -> tuple[Any, ...]
     return tuple([next(arrays) if here else ALL for here in spec])
 
 
+def in_nothing(x: ndarray, indices: Sequence[Any], spec: Sequence[bool]) -> list[Any]:
+    """The indices of an array without elements, all 0: PyTorch asks for bounds only where it would
+    pick elements of a dimension that has none.
+    """
+    dim, empty, picked = 0, False, []
+    for item in numpy_index(indices, spec):
+        wide = 1 if isinstance(item, slice) or item.dtype.kind != "b" else item.ndim
+        if not isinstance(item, slice):
+            empty = empty or 0 in x.shape[dim : dim + wide]
+            mask = item.dtype.kind == "b"
+            picked.append((int(np.count_nonzero(item)),) if mask else item.shape)
+        dim += wide
+    try:
+        shape = np.broadcast_shapes(*picked)
+    except ValueError:
+        return list(indices)  # refused elsewhere
+    if empty and 0 not in shape:
+        raise IndexOutOfRangeError("index is out of bounds for dimension with size 0")
+    return [item if item.dtype.kind == "b" else np.zeros_like(item) for item in indices]
+
+
 def _index(xp: Any, x: Any, *indices: Any, spec: tuple[bool, ...]) -> Any:
+    if not x.size and type(x) is ndarray:
+        indices = tuple(in_nothing(x, indices, spec))
     if len(indices) == 1 and type(x) is ndarray:
         only = indices[0]
         if only.dtype.kind == "i" and x.flags.c_contiguous:
@@ -514,6 +537,8 @@ def check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> None
     """PyTorch's errors for index arrays that do not fit."""
     if type(x) is not ndarray:
         return
+    if not x.size:
+        in_nothing(x, indices, spec)
     dim, picked = 0, []
     # PyTorch's message counts the index tensors, not the dimensions.
     for item in numpy_index(indices, spec):
@@ -529,7 +554,7 @@ def check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> None
             if dim >= x.ndim:
                 raise IndexOutOfRangeError(f"too many indices for tensor of dimension {x.ndim}")
             size = x.shape[dim]
-            if item.size:
+            if item.size and x.size:
                 low, high = int(item.min()), int(item.max())
                 if low < -size or high >= size:
                     raise IndexOutOfRangeError(

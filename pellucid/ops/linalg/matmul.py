@@ -69,7 +69,7 @@ def check_dtypes(a: Any, b: Any) -> None:
         if kind != "dot":
             matmul_shape(a.shape, b.shape)
         raise DtypeError(sentence, hint="convert one operand: x.to(w.dtype)")
-    if a.dtype.kind == "b" and not (kind == "bmm" and 0 in (*a.shape, *b.shape)):
+    if a.dtype.kind == "b" and not (kind != "dot" and 0 in (*a.shape, *b.shape)):
         matmul_shape(a.shape, b.shape)
         raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
 

@@ -320,7 +320,7 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ):
             if bias is None or bias._array.dtype is w.dtype:
                 return linear_op.call(input, weight, bias)
-    bias_shape = None if bias is None else bias._array.shape
+    added, bias_shape = bias, None if bias is None else bias._array.shape
     if bias is not None and w.ndim == 2:  # dtypes are compared before shapes
         input, weight, bias = _of_one_dtype(input, weight, bias)
     try:
@@ -341,6 +341,8 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         return out if bias is None else out + bias.to(out.dtype)
     input, weight, bias = _of_one_dtype(input, weight, bias)
     out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
+    if bias is not None and Batched in (type(input), type(weight), type(bias)):
+        return out + added  # which autocast leaves as it is
     return out if bias is None else out + bias
 
 

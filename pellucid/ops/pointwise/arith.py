@@ -386,7 +386,8 @@ public(names="positive", methods="positive __pos__")(_positive)
 square = unary(
     "square",
     "square",
-    lambda F, g, input: g * F.conj(input * 2),
+    # input ** 1 has a gradient, which is 0
+    lambda F, g, input: g * F.conj((input if F.raw else F.pow(input, 1)) * 2),
     promote=None,
     complex=True,
     onnx=lambda c: c.emit("Mul", c[0], c[0]),

@@ -34,7 +34,7 @@ def _base_gradient(
         return F.where(other == 0, 0, g * F.conj(other * F.pow(input, other - 1)))
     if other == 0:
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
-    if other == 2:
+    if other == 2 and F.raw:  # else input ** 1 is written down, whose gradient is 0
         return g * F.conj(input * 2)
     power = other - 1
     if input_dtype == np.float16:  # of which no roots are taken: not by a number

@@ -88,7 +88,10 @@ def _vector_norm_grad(
         return F.where(out == 0, 0.0, _slope(F, input, out, ord, dim) * share)
     zero = values(F, out) == 0
     if ord == 2:
-        made = input * (g / out)
+        # of one element it is exactly g or -g
+        made = (
+            input / out * g if values(F, out).size == values(F, input).size else input * (g / out)
+        )
         return _zero_where(F, zero, made) if zero.any() else made
     if math.isinf(ord):
         top = abs(values(F, input)) == values(F, out)

@@ -268,7 +268,7 @@ def _real_dim(input: Any, name: str, dim: int) -> int:
     number = everyday_dim(input, dim)
     if number >= 0:
         return number
-    if require_tensor(input, name).dtype.is_complex:
+    if require_tensor(input, name).dtype.is_complex and input._array.size:
         raise UnsupportedError(
             f"\"{name}_cpu\" not implemented for '{input.dtype.scalar_type_name}'"
         )

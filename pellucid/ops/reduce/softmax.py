@@ -167,6 +167,8 @@ def softmax_along(
     number = normalize_dim(dim, input._array.ndim)
     kind = input.dtype
     if not kind.is_floating_point:
+        if not input._array.size:  # of nothing there are all dtypes
+            return F.clone(input)
         kernel = (
             f"{name}_lastdim_kernel_impl"
             if number >= input._array.ndim - 1

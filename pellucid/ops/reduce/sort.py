@@ -16,6 +16,7 @@ from ...core.primitive import defop
 from ...core.public import public
 from ...core.tape import named_type
 from ...core.tensor import OutputSlot, Tensor, make_tensor
+from ...core.transforms.batching import Batched
 from ...errors import ArgumentTypeError, DtypeError, OperationError, UnsupportedError, type_name
 from ...shapes import normalize_dim
 from .. import return_types
@@ -316,6 +317,11 @@ def _unique(
     if input.is_meta:
         raise UnsupportedError(
             f"{name} on a meta tensor: the shape of its result depends on the values"
+        )
+    if isinstance(input, Batched):
+        raise OperationError(
+            f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{what}. "
+            "Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
         )
     if input.dtype.is_complex:
         raise UnsupportedError(f"\"unique\" not implemented for '{input.dtype.scalar_type_name}'")
