@@ -27,6 +27,7 @@ from ..kernels.views import view_maker
 from . import observe, source
 from .callers import fixed_names, make_caller, make_recorder
 from .callers import wrap as wrap
+from .display.kernels import refuse
 from .display.outdated import restrict
 from .display.packing import pack, promoted
 from .explain import explained, located_op
@@ -81,13 +82,10 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
     differentiable, lies = op.vjp is not None, op.lies is not None
     promotes = op.promote is not None
     operands = OPERANDS if promotes else Tensor  # a matrix product is of tensors alone
-    same_dtype = op.promote == "float"
+    same_dtype, aside = op.promote == "float", op.aside
     # NumPy's functions refuse an array without data; not every rule does.
     rule = not isinstance(forward, np.ufunc)
-    # Dtypes that the general path must see: it checks, and turns integers into floats.
-    aside = ("biu" if same_dtype else "") + ("bc" if op.check is not None else "")
-    mixes = op.promote == "common" and op.check is None
-    usual = "fdeEFD" if op.check is None else "fdeE"
+    mixes, usual = (op.promote == "common", "fdeEFD") if op.check is None else (False, "fdeE")
     recorders: dict[tuple[bool | None, bool | None], Any] = {}
 
     def call(x: Any, y: Any) -> Any:
@@ -98,7 +96,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
             if tx is Tensor or tx is Parameter:
                 a = x._array
                 kind = a.dtype
-                if aside and kind.kind in aside or rule and type(a) is not ndarray:
+                if aside and kind.char in aside or rule and type(a) is not ndarray:
                     if operator and not isinstance(y, operands):
                         return other_type(op.name, x, y)
                     return general(op, (x, y), {})
@@ -478,6 +476,7 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
             if kinds <= HOST:
                 if op.check is not None:
                     op.check(*asked, **params)
+                refuse(op.name, given, arrays)
                 result = (op.numpy_forward if tracer is None else tracer.forward(op, params))(
                     *arrays, **params
                 )

@@ -258,9 +258,6 @@ def make_caller(
     """What runs an operation on `count` plain tensors that nobody watches; it leaves everything
     else, failures included, to `general`.
     """
-    by_name = isinstance(op.forward, str)
-    # Dtypes that the general path must see: it checks, and turns integers into floats.
-    aside = ("biu" if op.promote == "float" else "") + ("bc" if op.check is not None else "")
     words = (
         op.args
         if len(op.args) == count and not op.variadic
@@ -270,9 +267,9 @@ def make_caller(
     looks: tuple[Any, ...] = (
         words,
         names,
-        "" if by_name else "_xp, ",
+        "" if isinstance(op.forward, str) else "_xp, ",
         op.promote,
-        aside,
+        op.aside,
         op.outputs,
         op.aux,
         op.vjp is not None,
@@ -288,7 +285,7 @@ def make_caller(
         "_quick": quick,
         "_plans": getattr(quick, "plans", None),
         "_most": LARGEST,
-        "_forward": op.numpy_forward if by_name else op.forward,
+        "_forward": op.numpy_forward if isinstance(op.forward, str) else op.forward,
         "_xp": numpy_cpu,
         "_state": state,
         "_local": local,
@@ -332,7 +329,7 @@ def _caller_code(
         # A rule that reads nothing but shapes would answer for an array without data.
         # float32, which needs neither, is told by one comparison
         refused = (
-            f" or (k{k} := a{k}.dtype) is not _float32 and k{k}.kind in {aside!r}" if aside else ""
+            f" or (k{k} := a{k}.dtype) is not _float32 and k{k}.char in {aside!r}" if aside else ""
         )
         common = _PROMOTED.format(k=k) if promote == "common" else ""
         arguments.append(

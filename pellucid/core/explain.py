@@ -23,6 +23,7 @@ from ..errors import (
 )
 from ..shapes import broadcast_shapes
 from . import observe, source
+from .display.kernels import no_kernel
 from .primitive import Primitive
 from .tensor import Tensor
 
@@ -88,9 +89,7 @@ def explained(
         and ("ufunc" in str(error) or "not supported" in str(error))
     ):
         name = dtypes.BY_NUMPY[kind].scalar_type_name if kind in dtypes.BY_NUMPY else str(kind)
-        return located_op(
-            UnsupportedError(f"\"{op.kernel}\" not implemented for '{name}'"), op, tensors
-        )
+        return located_op(UnsupportedError(no_kernel(op.name, name, tensors, arrays)), op, tensors)
     cls = ArgumentTypeError if isinstance(error, TypeError) else OperationError
     known = isinstance(
         error,

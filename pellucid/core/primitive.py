@@ -29,6 +29,7 @@ from typing import Any
 from ..arrays import numpy_cpu
 from ..arrays.formulas import Formula, entered
 from ..arrays.halves import gradient_in_float32
+from .display.kernels import aside
 
 Rule = Callable[..., Any]
 
@@ -110,7 +111,7 @@ class Primitive:
     aux: bool = False
     host: bool = False
     title: str = ""
-    kernel: str = ""
+    aside: str = ""
     traits: frozenset[str] = frozenset()
     advice: str = ""
     work: Callable[..., int] | None = None
@@ -261,7 +262,6 @@ def defop(
     aux: bool = False,
     host: bool = False,
     title: str = "",
-    kernel: str = "",
     traits: str = "",
     advice: str = "",
     work: Callable[..., int] | None = None,
@@ -370,7 +370,6 @@ def defop(
             by their names.
         overload: the operator that PyTorch looks for first, and names where a kind of tensor does not
             have it ("eq.Tensor"); the title when left out.
-        kernel: what PyTorch calls the operation where it refuses a dtype: "NAME_cpu" when left out.
         numbers: "wide": two-byte floats and a Python number are computed in float32: the number is
             not rounded to two bytes first. "given": the rule receives a number that comes last as
             it is, and tells it from a tensor.
@@ -390,7 +389,7 @@ def defop(
         if node.endswith(("Backward1", "Backward2", "Backwards", "Slices"))
         else node + "Backward0",
         "title": title or name,
-        "kernel": kernel or f"{name}_cpu",
+        "aside": aside(name, promote, check is not None),
         "traits": frozenset(traits.split()),
         "linked": tuple((w.rstrip("?"), not w.endswith("?")) for w in linked.split()),
         "order": tuple(order.split()),

@@ -1,4 +1,4 @@
-"""Floats of eight bits: conversions, results of their own type, and what old names say of them."""
+"""Floats of eight bits: conversions, what is computed and what is refused, and what old names say of them."""
 
 import io
 
@@ -39,14 +39,48 @@ def test_what_is_too_large(name):
 
 
 @KINDS
-def test_results_have_the_type_of_what_they_are_made_of(name):
+def test_what_is_computed_has_the_type(name):
     kind = getattr(torch, name)
     x, y = torch.tensor([1.0, 2.0, 0.5], dtype=kind), torch.tensor([2.0, 2.0, 4.0], dtype=kind)
-    for made in x * y, abs(x), -x, x + y, x - y, x.floor(), x.round(), x.square():
+    for made in x * y, abs(x), x.clone(), x[1:], torch.where(x == y, x, y):
         assert made.dtype is kind
     assert (x * y).tolist() == [2, 4, 2]
     assert (x == y).tolist() == [False, True, False]
+    assert (x == 2).tolist() == [False, True, False]
     assert torch.cat([x, y])[::2].tolist() == [1, 0.5, 2]
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("kernel", "call"),
+    {
+        "add_stub": lambda x: x + x,
+        "mul_cpu_reduced_float": lambda x: x * 2,
+        "div_cpu": lambda x: x / x,
+        "div_cpu_reduced_float": lambda x: x / 2,
+        "neg_cpu": lambda x: -x,
+        "lt_cpu": lambda x: x < x,
+        "exp_vml_cpu": lambda x: x.exp(),
+        "sum_cpu": lambda x: x.sum(0),
+        "max_all": lambda x: x.max(),
+        "sorting_kernel_method_name": lambda x: x.sort(),
+    }.items(),
+)
+def test_what_pytorch_has_no_kernel_for_is_refused(name, kernel, call):
+    x = torch.tensor([1.0, 2.0, 0.5]).to(getattr(torch, name))
+    with pytest.raises(NotImplementedError) as told:
+        call(x)
+    assert str(told.value) == f"\"{kernel}\" not implemented for '{name.capitalize()}'"
+    wide = torch.ones(3) + 1  # the same callers go on
+    assert wide.tolist() == [2, 2, 2]
+
+
+def test_shapes_are_looked_at_before_kernels():
+    x = torch.ones(3, dtype=torch.float8_e5m2)
+    with pytest.raises(RuntimeError, match="The size of tensor a"):
+        x + torch.ones(2, dtype=torch.float8_e5m2)
+    with pytest.raises(RuntimeError, match="Promotion for Float8 Types is not supported"):
+        x + torch.ones(3)
 
 
 @KINDS

@@ -532,7 +532,9 @@ def shown(value: Any, library: Any) -> Any:
         if layout != "strided":
             return ("sparse", layout, dtype, tuple(value.shape), shown(value.to_dense(), library))
         plain = value.detach().resolve_conj().resolve_neg()
-        content = plain.to(library.float32).numpy() if dtype in ("bfloat16",) else plain.numpy()
+        wider = {"bfloat16": library.float32, "complex32": library.complex64}
+        wider |= dict.fromkeys([d for d in [dtype] if d.startswith("float8")], library.float32)
+        content = plain.to(wider[dtype]).numpy() if dtype in wider else plain.numpy()
         return (
             "tensor",
             type(value).__name__,

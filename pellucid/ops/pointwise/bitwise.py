@@ -82,7 +82,6 @@ for _name, _ufunc, _dunder, _doc, _example, _shows in (
         shows=_shows,
         domains=("signed", "int"),
         check=_whole if "shift" in _name else None,
-        kernel=f"{_dunder}_cpu" if "shift" in _name else "",
         overload=f"{_name}.Tensor",
         onnx=None if "shift" in _name else partial(_onnx_bitwise, word=_dunder.capitalize()),
     )

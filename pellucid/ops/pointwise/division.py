@@ -66,7 +66,6 @@ floor_divide_op = defop(
     "floor_divide",
     "input other",
     grad_name="DivBackward2",
-    kernel="div_floor_cpu",
     forward="floor_divide",
     vjp={
         "input": zero_gradient,
@@ -91,7 +90,6 @@ def _onnx_trunc_divide(c: Any) -> Any:
 trunc_divide_op = defop(
     "trunc_divide",
     "input other",
-    kernel="div_trunc_cpu",
     forward="trunc_divide",
     vjp={
         "input": zero_gradient,

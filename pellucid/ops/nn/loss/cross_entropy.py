@@ -418,7 +418,6 @@ _NLL = Primitive(
     args=("input", "target", "weight", "total_weight"),
     grad_name="NllLossBackward0",
     title="nll_loss",
-    kernel="nll_loss",
     vjp={"input": None},
 )
 

@@ -42,7 +42,6 @@ i0 = unary(
     "i0",
     lambda F, g, input: g * F.i1(input),
     namespace="torch special",
-    kernel="i0_vml_cpu",
     doc="The modified Bessel function of the first kind, order 0.",
     example="torch.i0(torch.tensor([0.0, 1.0]))",
     shows="tensor([1.0000, 1.2661])",

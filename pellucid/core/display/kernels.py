@@ -1,0 +1,53 @@
+"""PyTorch's names of the kernels that it looks for, and has not for floats of eight bits.
+
+`kernels.txt` holds a line for each record that such floats are refused for: its name, the kernel's,
+and the kernel's where one operand is a number. "-" is one that PyTorch has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from numpy import ndarray
+
+from ... import dtypes
+
+_KERNELS: dict[str, list[str]] = {
+    line.split()[0]: line.split()[1:]
+    for line in Path(__file__).with_name("kernels.txt").read_text(encoding="utf-8").splitlines()
+}
+_EIGHTS = frozenset(kind.numpy.char for kind in dtypes.ALL if kind.is_float8)
+
+
+def aside(name: str, promote: str | None, checked: bool) -> str:
+    """The dtypes that the general path of an operation must see, by NumPy's characters: it checks,
+    turns integers into floats, and refuses.
+    """
+    return (
+        ("?bBhHiIlLqQ" if promote == "float" else "")
+        + ("?FD" if checked else "")
+        + ("".join(sorted(_EIGHTS)) if name in _KERNELS else "")
+    )
+
+
+def _lacking(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
+    kernels = _KERNELS.get(name)
+    if kernels is None or _EIGHTS.isdisjoint(
+        [a.dtype.char for a in arrays if isinstance(a, ndarray)]
+    ):
+        return ""
+    return kernels[-1 if any(isinstance(x, (int, float)) for x in operands) else 0].strip("-")
+
+
+def refuse(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> None:
+    """Raise what NumPy raises for other dtypes, where PyTorch has no kernel for these arguments."""
+    if _lacking(name, operands, arrays):
+        raise TypeError("not supported")
+
+
+def no_kernel(name: str, kind: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
+    """PyTorch's sentence where an operation has no kernel for a dtype."""
+    first = _KERNELS.get(name, ["-"])[0].strip("-") or f"{name}_cpu"
+    return f"\"{_lacking(name, operands, arrays) or first}\" not implemented for '{kind}'"
