@@ -145,8 +145,11 @@ def test_a_changed_byte_never_gives_another_tensor():
 
 
 def test_text_is_no_checkpoint():
-    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+    with pytest.raises(pickle.UnpicklingError) as told:
         torch.load(io.BytesIO(b"hello, this is no checkpoint"))
+    # PyTorch's class and text: "h" reads what stands under the number of "e"
+    assert (type(told.value).__name__, str(told.value)) == ("KeyError", "101")
+    assert "damaged or hostile" in told.value.__notes__[0]
 
 
 # ---- hostile files -----------------------------------------------------------------------------
@@ -183,8 +186,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pickles_are_refused(name):
-    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+    lost = {"stack underflow": "pop from empty list", "unknown memo": "7"}
+    with pytest.raises(
+        pickle.UnpicklingError, match=lost.get(name, "Weights only load failed")
+    ) as told:
         torch.load(with_pickle(HOSTILE[name]))
+    assert (type(told.value) is pickle.UnpicklingError) == (name not in lost)
 
 
 def reference(count, sizes, strides, offset=0):

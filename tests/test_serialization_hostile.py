@@ -246,6 +246,7 @@ def test_classes_of_the_library_can_be_allowed():
 
 # ---- archives ----------------------------------------------------------------------------------
 def test_a_small_file_does_not_fill_the_memory():
+    version = {"name": "a/version", "content": "3\n"}
     zeros = {"name": "a/data/9", "content": {"zeros": 1 << 27}, "deflate": True}
     big = ["storage", "torch.storage.UntypedStorage", "9", "cpu", 1 << 27]
     with pytest.raises(RuntimeError, match="made to fill the memory"):
@@ -253,7 +254,10 @@ def test_a_small_file_does_not_fill_the_memory():
     with pytest.raises(RuntimeError, match="made to fill the memory"):
         load(
             hostile.archive(
-                [{"name": "a/data.pkl", "content": {"repeat": ["28", 1 << 23]}, "deflate": True}],
+                [
+                    version,
+                    {"name": "a/data.pkl", "content": {"repeat": ["28", 1 << 23]}, "deflate": True},
+                ],
                 {},
             )
         )
@@ -264,7 +268,7 @@ def test_a_small_file_does_not_fill_the_memory():
         "packed": (1 << 32) - 2,
     }
     with pytest.raises(RuntimeError, match="made to fill the memory"):
-        load(hostile.archive([lying], {}))
+        load(hostile.archive([version, lying], {}))
     # Records that share their bytes: each is as large as the file.
     many = [
         {

@@ -193,7 +193,7 @@ def _load(
         if weights_only:
             raise AssertionError("Expected bytes, got str")
         raise TypeError("a bytes-like object is required, not 'str'")
-    if not first:
+    if not first and (not mmap or path is None):
         raise EOFError("" if weights_only else "Ran out of input")
     try:
         if first == b"PK\x03\x04":
@@ -203,16 +203,19 @@ def _load(
             return read_zip(whole, path, map_location, weights_only, mmap, options)
         if mmap:
             raise RuntimeError(
-                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your "
+                f"mmap can only be used with files saved with `torch.save({path}, _use_new_zipfile_serialization=True), please torch.save your "
                 "checkpoint with this option in order to use mmap."
             )
+        if weights_only and path is not None and file.read(262)[257:] == b"ustar":
+            raise RuntimeError(
+                f"Cannot use ``weights_only=True`` with files saved in the legacy .tar format. {_UNSAFE}"
+            )
+        file.seek(start)
         return read_legacy(file, map_location, weights_only, options)
     except pickle.UnpicklingError as error:
-        if not weights_only:
+        if not weights_only or type(error) is not pickle.UnpicklingError:
             raise
-        if type(error) is pickle.UnpicklingError:
-            raise pickle.UnpicklingError(_explained(str(error))) from None
-        raise type(error)(f"{error} Weights only load failed.") from None
+        raise pickle.UnpicklingError(_explained(str(error))) from None
 
 
 class _Readable:

@@ -45,16 +45,20 @@ def _find(module: str, name: str) -> Any:
     return found
 
 
-class Unpickler(pickle.Unpickler):
+class _Plain(pickle.Unpickler):
     """Runs whatever the file says: only for files you trust."""
-
-    loader: Any
 
     def find_class(self, module: str, name: str) -> Any:
         try:
             return _find(module, name)
         except (ImportError, AttributeError):
             return super().find_class(module, name)
+
+
+class Unpickler(_Plain):
+    """The same, with what stands for storages."""
+
+    loader: Any
 
     def persistent_load(self, pid: Any) -> Any:
         return self.loader(pid)
@@ -156,7 +160,11 @@ class Archive:
             raise RuntimeError(
                 "PytorchStreamReader failed reading zip archive: several records have the same name"
             )
-        self.prefix = names[0].partition("/")[0]
+        self.prefix, slash, _ = names[0].partition("/")
+        if not slash:
+            raise RuntimeError(
+                f"[enforce fail at inline_container.cc:180] . file in archive is not in a subdirectory: {names[0]}"
+            )
         self.left = bound(_size_of(file))
         if mmap and path is not None:
             shared = OPTIONS.mmap_flags == _mmap.MAP_SHARED
@@ -172,7 +180,9 @@ class Archive:
         """What the directory says about a record, where that can be."""
         info = self.zip.NameToInfo.get(f"{self.prefix}/{name}")
         if info is None:
-            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
+            raise RuntimeError(
+                f"PytorchStreamReader failed locating file {name}: file not found. {_CORRUPTED}"
+            )
         try:
             self.left -= record_size(self.zip, info, **free)
         except ValueError as error:
@@ -193,8 +203,8 @@ class Archive:
         nbytes = count * item
         if not 0 <= info.file_size - nbytes < item:
             raise RuntimeError(
-                f"record size ({info.file_size} bytes) does not match expected size ({nbytes} bytes = {count} elements * {item} "
-                f"bytes/element) of file {name}"
+                f"record size ({info.file_size} bytes) does not match expected size ({nbytes} bytes = {nbytes} elements * 1 "
+                "bytes/element) for dtype Byte"
             )
         if self.mapped is None or info.compress_type != zipfile.ZIP_STORED or not nbytes:
             return self._filled(info, name)
@@ -243,18 +253,43 @@ def read_zip(
     """The object in an archive."""
     forget_sparse()
     archive = Archive(file, path, mmap)
+    _check_version(archive)
     if archive.has("constants.pkl"):
         raise RuntimeError(
             "this is a TorchScript archive, which cannot be loaded: it holds a program, not a checkpoint"
         )
     big = OPTIONS.endianness is LoadEndianness.BIG
     order = archive.read("byteorder") if archive.has("byteorder") else b"big" if big else b"little"
-    if order != b"little":
+    if order not in (b"little", b"big"):
+        raise ValueError(f"Unknown endianness type: {order.decode()}")
+    if order == b"big":
         raise ValueError("the file was written on a big-endian machine, which is not supported")
     load = storages(archive, "data", map_location)
     result = _unpickle(io.BytesIO(archive.read("data.pkl")), load, weights_only, options)
     look_at_sparse()
     return result
+
+
+def _check_version(archive: Archive) -> None:
+    """Refuse archives of other versions than PyTorch 2.13 reads."""
+    name = ".data/version" if archive.has(".data/version") else "version"
+    if not archive.has(name):
+        raise RuntimeError(
+            'Expected hasRecord("version") to be true, but got false.  (Could this error message be improved?  If so, please report '
+            "an enhancement request to PyTorch.)"
+        )
+    said = archive.read(name).decode("latin-1")
+    digits = said.strip()
+    if not digits.isdecimal():
+        raise RuntimeError(
+            f"[enforce fail at inline_container.cc:215] . Couldn't parse the version {said} as Long Long."
+        )
+    if int(digits) > 10:
+        raise RuntimeError(
+            f"[enforce fail at inline_container.cc:230] . Attempted to read a PyTorch file with version {digits}, but the maximum "
+            "supported version for reading is 10. The version of your PyTorch installation may be too old, please upgrade PyTorch to "
+            "latest version to mitigate this issue."
+        )
 
 
 def storages(archive: Archive, folder: str, map_location: Any) -> Callable[[Any], TypedStorage]:
@@ -285,17 +320,14 @@ _RAISED = (
     ValueError,
     AttributeError,
     AssertionError,
+    struct.error,
 )
 
 
 @cache
 def _damaged(kind: type[Exception]) -> type[UnpicklingError]:
-    """`UnpicklingError` that is also what PyTorch raises for the same file."""
-    return type(
-        "UnpicklingError",
-        (UnpicklingError, kind),
-        {"__module__": "pickle", "__str__": lambda self: str(self.args[0])},
-    )
+    """What PyTorch raises for the same file, by name and text; it is an `UnpicklingError`, too."""
+    return type(kind.__name__, (UnpicklingError, kind), {"__module__": kind.__module__})
 
 
 def _unpickle(file: Any, loader: Any, weights_only: bool, options: dict[str, Any]) -> Any:
@@ -318,9 +350,9 @@ def malformed() -> Iterator[None]:
         raise
     except Exception as error:
         kind = next((kind for kind in _RAISED if isinstance(error, kind)), ValueError)
-        raise _damaged(kind)(
-            f"{error}\nThe file is damaged or hostile: {type(error).__name__} while it was read."
-        ) from None
+        told = _damaged(kind)(*(error.args if type(error) is kind else (str(error),)))
+        told.add_note(f"The file is damaged or hostile: {type(error).__name__} while it was read.")
+        raise told from None
 
 
 class _Reader:
@@ -333,10 +365,8 @@ class _Reader:
 
     def read(self, count: int) -> bytes:
         if count > 1 << 16 and count > self.end - self.file.tell():
-            raise EOFError("Ran out of input")
+            raise EOFError
         data: bytes = self.file.read(count)
-        if len(data) < count:
-            raise EOFError("Ran out of input")
         return data
 
 
@@ -349,13 +379,11 @@ def read_legacy(file: Any, map_location: Any, weights_only: bool, options: dict[
         raise UnpicklingError("a storage before the header")
 
     def plain() -> Any:
-        return _unpickle(reader if weights_only else file, nothing, weights_only, options)
+        if not weights_only:
+            return _Plain(file, **options).load()
+        return _unpickle(reader, nothing, weights_only, options)
 
-    start = file.tell()
     if plain() != MAGIC_NUMBER:
-        file.seek(start)
-        if weights_only and file.read(3)[2:] == pickle.FRAME:  # what `pickle.dump` wrote
-            raise UnpicklingError(f"\n\nUnsupported operand {pickle.FRAME[0]}")
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = plain()
     if type(version) is not int or version != PROTOCOL_VERSION:

@@ -8,6 +8,7 @@ what they are given.
 from __future__ import annotations
 
 import pickle
+import struct
 from _codecs import encode
 from _compat_pickle import NAME_MAPPING
 from collections import Counter, OrderedDict
@@ -216,6 +217,7 @@ class SafeUnpickler(Unpickler):
     """
 
     loader: Any
+    memo: Any
     read: Any
 
     def find_class(self, module: str, name: str) -> Any:
@@ -315,12 +317,6 @@ class SafeUnpickler(Unpickler):
             raise UnpicklingError(f"Can only extend lists, but got {type(self.stack[-1])}")
         self.stack[-1].extend(items)
 
-    def load_additems(self) -> None:
-        items = self.pop_mark()
-        if type(self.stack[-1]) is not set:
-            raise UnpicklingError(f"Can only add items to sets, but got {type(self.stack[-1])}")
-        self.stack[-1].update(map(key, items))
-
     def load_setitem(self) -> None:
         value, name = self.stack.pop(), self.stack.pop()
         self._dict("SETITEM")[key(name)] = value
@@ -331,9 +327,11 @@ class SafeUnpickler(Unpickler):
         for k in range(0, len(items), 2):
             target[key(items[k])] = items[k + 1]
 
-    def load_dict(self) -> None:
-        items = self.pop_mark()
-        self.append({key(items[k]): items[k + 1] for k in range(0, len(items), 2)})
+    def load_binget(self) -> None:
+        self.append(self.memo[self.read(1)[0]])  # a KeyError is PyTorch's, too
+
+    def load_long_binget(self) -> None:
+        self.append(self.memo[struct.unpack("<I", self.read(4))[0]])
 
     def load_proto(self) -> None:
         number = self.read(1)[0]
@@ -356,15 +354,11 @@ class SafeUnpickler(Unpickler):
 
     dispatch = _Instructions(
         {
-            # values, tuples, lists, the memo and names, as pickle reads them
+            # values, tuples, lists and names, as pickle reads them; no others than PyTorch has
             code[0]: Unpickler.dispatch[code[0]]
             for code in (
-                pickle.FRAME,
                 pickle.STOP,
                 pickle.MARK,
-                pickle.POP,
-                pickle.POP_MARK,
-                pickle.DUP,
                 pickle.NONE,
                 pickle.NEWTRUE,
                 pickle.NEWFALSE,
@@ -372,32 +366,20 @@ class SafeUnpickler(Unpickler):
                 pickle.BININT1,
                 pickle.BININT2,
                 pickle.LONG1,
-                pickle.LONG4,
                 pickle.BINFLOAT,
-                pickle.BINSTRING,
                 pickle.SHORT_BINSTRING,
-                pickle.BINBYTES,
-                pickle.SHORT_BINBYTES,
-                pickle.BINBYTES8,
                 pickle.BINUNICODE,
-                pickle.SHORT_BINUNICODE,
-                pickle.BINUNICODE8,
                 pickle.EMPTY_TUPLE,
                 pickle.TUPLE,
                 pickle.TUPLE1,
                 pickle.TUPLE2,
                 pickle.TUPLE3,
                 pickle.EMPTY_LIST,
-                pickle.LIST,
                 pickle.EMPTY_DICT,
                 pickle.EMPTY_SET,
-                pickle.BINGET,
-                pickle.LONG_BINGET,
                 pickle.BINPUT,
                 pickle.LONG_BINPUT,
-                pickle.MEMOIZE,
                 pickle.GLOBAL,
-                pickle.STACK_GLOBAL,
                 pickle.BINPERSID,
             )
         }
@@ -411,8 +393,8 @@ class SafeUnpickler(Unpickler):
         (pickle.APPENDS, load_appends),
         (pickle.SETITEM, load_setitem),
         (pickle.SETITEMS, load_setitems),
-        (pickle.DICT, load_dict),
-        (pickle.ADDITEMS, load_additems),
+        (pickle.BINGET, load_binget),
+        (pickle.LONG_BINGET, load_long_binget),
     ):
         dispatch[_code[0]] = _handler
 

@@ -72,6 +72,11 @@ def check_dtypes(a: Any, b: Any) -> None:
     if a.dtype.kind == "b" and not (kind != "dot" and 0 in (*a.shape, *b.shape)):
         matmul_shape(a.shape, b.shape)
         raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
+    if BY_NUMPY[a.dtype].is_float8 and kind != "addmm_impl_cpu_":
+        matmul_shape(a.shape, b.shape)
+        raise UnsupportedError(
+            f"\"{kind}\" not implemented for '{BY_NUMPY[a.dtype].scalar_type_name}'"
+        )
 
 
 def _check(a: Any, b: Any) -> None:
@@ -533,13 +538,15 @@ _added_once = defop(
 def _added(
     name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any
 ) -> Tensor:
-    """`beta * input + alpha * product(a, b)`, of two-byte floats rounded once."""
+    """`beta * input + alpha * product(a, b)`, of floats of one and two bytes rounded once."""
     kind = input.dtype
+    once = _is_half(kind) or kind.is_float8 and product is _mm
     if not a._array.shape[-1]:
         alpha = 1  # a sum of no products is nothing, also infinitely often
-    if not _is_half(kind) or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
+    if not once or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
         return _combined(name, input, product(a, b), beta, alpha)
     plain = all(type(t) in FAST_TYPES and type(t._array) is np.ndarray for t in (input, a, b))
+    plain = plain and not kind.is_float8
     if beta == alpha == 1 and product is _mm and plain and (not state.slow or only_saves()):
         mm_shape(a._array.shape, b._array.shape)
         return _added_once.call(input, a, b)
@@ -702,7 +709,7 @@ def addbmm(
         raise ShapeError(f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})")
     if a[0]:
         _check_one_dtype(input, batch1, batch2)
-    if a[0] and _is_half(input.dtype):  # rounded after each matrix
+    if a[0] and (_is_half(input.dtype) or input.dtype.is_float8):  # rounded after each matrix
         for k in range(a[0]):
             input = _added("addbmm", _mm, input, batch1[k], batch2[k], 1 if k else beta, alpha)
         return titled(input, "Addbmm", of=(input, batch1, batch2), alpha=alpha, beta=beta)
