@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import config
 from ..ir.formula import FORMULAS, Formula
-from .native import HALVES, SERVED, SMALL, kernels, with_numbers
+from .native import HALVES, SERVED, SMALL, Conversions, kernels, with_numbers
 
 __all__ = [
     "FEW",
@@ -56,11 +56,20 @@ def _conversion(source: Any, wanted: Any) -> Any:
     return kernels.pointwise.numpys.conversion(source.name, wanted.name)
 
 
+# of few numbers, by the two-byte float
+_WIDER = {kind: Conversions(kind, _F32) for kind in HALVES}
+_NARROWER = {kind: Conversions(_F32, kind) for kind in HALVES}
+
+
 def converted(x: Any, kind: Any) -> Any:
     """`x.astype(kind)`, always a new array, which lies in memory as the result of an operation."""
     plain = type(x) is np.ndarray
     if plain and x.size <= FEW and (kind is _F32 or kind in HALVES) and x.flags.c_contiguous:
-        return x.astype(kind)  # as most calls of few numbers
+        source = x.dtype  # as most calls of few numbers
+        few = _WIDER.get(source) if kind is _F32 else _NARROWER[kind] if source is _F32 else None
+        if few is None or not x.flags.carray or not config.kernels:
+            return x.astype(kind)
+        return (few.get(x.shape) or few.of(x.shape))(x)
     source = x.dtype
     if plain and 0 in x.strides and x.size:
         x = _filled(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -318,15 +319,42 @@ class Widened(Quick):
 def _in_wider(
     computed: Callable[..., Any], kind: np.dtype[Any], wide: np.dtype[Any]
 ) -> Callable[..., Any]:
+    widen, narrow, single = Conversions(kind, wide), Conversions(wide, kind), wide is _F32
+
     def run(x: np.ndarray, *params: Any) -> Any:
-        if x.size > LARGEST or not x.flags.c_contiguous:
+        if x.size > LARGEST or not x.flags.carray:
             return None
-        made = computed(x.astype(wide), *params)
+        if not single:
+            made = computed(x.astype(wide), *params)
+        else:
+            made = computed((widen.get(x.shape) or widen.of(x.shape))(x), *params)
+        if single and type(made) is np.ndarray and made.dtype is wide and made.flags.carray:
+            return (narrow.get(made.shape) or narrow.of(made.shape))(made)
         if type(made) is tuple:
             return tuple([a.astype(kind) if a.dtype is wide else a for a in made])
         return made if made is None else made.astype(kind)
 
     return run
+
+
+class Conversions(dict[Any, Any]):
+    """What converts few floats in order from one dtype to another, by their shape."""
+
+    __slots__ = ("source", "wanted")
+
+    def __init__(self, source: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+        self.source, self.wanted = source, wanted
+
+    def of(self, shape: tuple[int, ...]) -> Any:
+        """The one for a shape, made now where there is code: NumPy's where there is none."""
+        by_numpy = operator.methodcaller("astype", self.wanted)
+        if sparing[0] or not native_code_runs() or not config.kernels:
+            return by_numpy
+        if len(self) > 1000:
+            self.clear()
+        made = kernels.pointwise.few.conversion(shape, self.source, self.wanted)
+        self[shape] = made or by_numpy
+        return self[shape]
 
 
 QUICK: dict[str, Quick] = {}

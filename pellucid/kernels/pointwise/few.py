@@ -13,14 +13,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ... import config
 from ...llvm.emit import Function, Module, SSAValue, element, lanes, vector
 from ...llvm.jit import NativeLibrary
 from .reduce import Axes, arranged
+from .values import available, pack, unpack
 
-__all__ = ["function", "norm", "reduced", "spread"]
+__all__ = ["conversion", "function", "norm", "reduced", "spread"]
 
 _ndarray = np.ndarray
 
@@ -181,6 +183,47 @@ _library = NativeLibrary(
         for w in ("rows", "columns")
     },
 )
+
+
+def _build_conversion(symbol: str) -> str:
+    way, kind = symbol.split(".")
+    module = Module()
+    f = module.function(symbol, out="ptr", count="i64", x="ptr")
+    source = "i16" if way == "widen" else "float"
+
+    def convert(i: SSAValue, count: int) -> None:
+        x = f.load(vector(source, count) if count > 1 else source, f.x, i)
+        f.store(unpack(f, x, kind) if way == "widen" else pack(f, x, kind), f.out, i)
+
+    whole = f.count - f.count % _LANES
+    with f.loop(0, whole, _LANES) as i:
+        convert(i, _LANES)
+    with f.loop(whole, f.count) as i:
+        convert(i, 1)
+    f.ret()
+    return module.text()
+
+
+_HALVES = tuple(np.dtype(kind) for kind in ("float16", ml_dtypes.bfloat16))
+_conversions = NativeLibrary(
+    "conversions of few elements",
+    _build_conversion,
+    {f"{way}.{kind.name}": "nia" for way in ("widen", "narrow") for kind in _HALVES},
+)
+
+
+def conversion(
+    shape: tuple[int, ...], source: np.dtype[Any], wanted: np.dtype[Any]
+) -> Callable[[np.ndarray], np.ndarray] | None:
+    """`x.astype(wanted)` of few elements in order, from or to float32 and a two-byte float, for
+    arrays of a shape; None where there is no kernel.
+    """
+    half, other = (source, wanted) if source in _HALVES else (wanted, source)
+    if half not in _HALVES or other != np.float32 or not available(half.name):
+        return None
+    kernel = getattr(_conversions, f"{'widen' if half is source else 'narrow'}.{half.name}")
+    like = np.broadcast_to(np.empty((), wanted), shape)
+    return kernel and functools.partial(kernel, like, like.size)
 
 
 @functools.lru_cache(1024)

@@ -124,3 +124,27 @@ def test_norms_and_means_have_the_bits_of_numpy(dtype):
                 if name == "mean":
                     wanted = wanted / dtype(x.size if axis is None else x.shape[axis])
                 np.testing.assert_array_equal(made(x), wanted)
+
+
+def test_conversions_are_numpys():
+    f32 = np.dtype(np.float32)
+    for half in few._HALVES:
+        patterns = np.arange(1 << 16, dtype=np.uint16).view(half)
+        patterns = patterns[patterns == patterns]  # of NaN the payloads differ
+        widen = few.conversion(patterns.shape, half, f32)
+        if widen is None:
+            continue
+        assert widen(patterns).tobytes() == patterns.astype(f32).tobytes()
+        bits = np.arange(1 << 16, dtype=np.uint32) << 16
+        for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF):
+            x = (bits | low).view(f32)
+            x = x[x == x]
+            narrowed = few.conversion(x.shape, f32, half)(x)
+            assert narrowed.tobytes() == x.astype(half).tobytes()
+        assert np.isnan(few.conversion((1,), f32, half)(np.full(1, np.nan, f32)))
+        for shape in ((), (0,), (1,), (7,), (8,), (2, 3, 3)):
+            x = np.full(shape, 1.5, f32)
+            made = few.conversion(shape, f32, half)(x)
+            assert made.shape == shape and made.dtype is half and made.flags.carray
+            assert (made == x).all()
+    assert few.conversion((3,), np.dtype(np.float64), few._HALVES[0]) is None
