@@ -3419,3 +3419,81 @@ du = torch.autograd.grad(net(t).sum(), t, create_graph=True)[0]
 """,
     "what autograd.grad asks for",
 )
+
+
+# ---- what a container holds, and who put it there ------------------------------------------------
+case(
+    "memory",
+    "replay --question memory",
+    """
+from collections import deque
+class Replay:
+    def __init__(self):
+        self.frames = deque(maxlen=50)
+    def push(self, frame):
+        self.frames.append(frame)
+replay = Replay()
+for _ in range(5):
+    batch = torch.randn(64, 16)
+    replay.push(batch[0])  # here
+""",
+    "views-of-an-object",
+)
+case(
+    "memory",
+    "firsts --question memory",
+    """
+firsts = []
+for _ in range(5):
+    batch = torch.randn(64, 16)
+    firsts.append(batch.narrow(0, 0, 1))  # here
+""",
+    "views-in-a-list",
+)
+case(
+    "memory",
+    "masks --question memory",
+    """
+class Masks(dict):
+    def __missing__(self, n):
+        self[n] = torch.ones(n, n).triu()  # here
+        return self[n]
+masks = Masks()
+for n in range(10, 20):
+    masks[n].sum()
+""",
+    "class-of-dict",
+)
+case(
+    "graph-kept",
+    "pending[0].__defaults__[0] --question alive",
+    """
+w = torch.ones(3, requires_grad=True)
+pending = []
+def later(f):
+    pending.append(f)
+for _ in range(3):
+    loss = (w * 2).sum()
+    later(lambda loss=loss: loss.item())  # here
+held = [f.__defaults__[0] for f in pending]
+""",
+    "default-of-a-lambda",
+)
+case(
+    "graph-kept",
+    "meter.value --question alive",
+    """
+class Meter:
+    value = None
+    def update(self, x):
+        if self.value is None:
+            self.value = x
+        else:
+            self.value = 0.9 * self.value + 0.1 * x  # here
+w = torch.ones(3, requires_grad=True)
+meter = Meter()
+for _ in range(3):
+    meter.update((w * 2).sum())
+""",
+    "moving-average",
+)

@@ -4,6 +4,7 @@ refers to it.
 
 from __future__ import annotations
 
+import ast
 import gc
 import re
 from types import FrameType
@@ -14,7 +15,7 @@ from ...core.tensor import Tensor
 from .memory import Ledger
 from .memory import bytes_text as bytes_text
 from .naming import holders
-from .places import stored_at, user_files
+from .places import passed_at, stored_at, user_files
 from .result import Explanation
 
 _SHOWN = 8
@@ -75,6 +76,7 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
             "backward has freed the saved values; the list of operations is still there"
         )
     made = t.grad_fn.line if t._node is not None else None
+    kept.sort(key=lambda h: h != name)  # what was asked for goes first
     if kept:
         if made is not None:
             evidence.append(f"it was computed at {made}")
@@ -96,7 +98,10 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
 
 def _kept_at(name: str, made: Line | None) -> Line | None:
     """The statement that stores what `name` leads to, in a file of the user's; else where it was made."""
-    return stored_at(name, user_files(*([] if made is None else [made.file]))) or made
+    stored = stored_at(name, user_files(*([] if made is None else [made.file])), made)
+    if stored is not None and re.search(r"__(kw)?defaults__|closure", name):
+        stored = passed_at(stored, (ast.Lambda,)) or stored  # the function was made there
+    return stored or made
 
 
 def _reaching(goal: Node | Tensor) -> set[int]:

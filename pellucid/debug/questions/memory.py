@@ -4,6 +4,8 @@ values by operation and line.
 
 from __future__ import annotations
 
+import ast
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,6 +16,8 @@ from ...core.tape import Node, walk
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError
 from ..layers import _bytes as bytes_text
+from .naming import _DEPTH, _OBJECTS, _PLAIN, members
+from .places import passed_at, put_in_class, stored_at, user_files
 from .result import Explanation
 
 _LINES = 10  # places of saved values that the text shows; `details` has all
@@ -131,20 +135,77 @@ def what_it_holds(x: Any, name: str | None) -> Explanation:
                 for a in arrays_in(value):
                     ledger.add(f"optimizer state {key}", a)
         label = name or type(x).__name__
-    elif isinstance(x, (list, tuple, dict, set)):
-        parts = list(x.values()) if isinstance(x, dict) else list(x)
-        tensors = [t for t in parts if isinstance(t, Tensor)]
-        for t in tensors:
-            ledger.tensor("values", t)
-        nodes = ledger.graph([t._node for t in tensors if t._node is not None])
-        if nodes:
-            facts.append(f"their graphs have {nodes} operations")
-        label = name or f"the {type(x).__name__} of {len(parts)} items"
     else:
+        return _of_container(x, name, ledger)
+    return _answer(ledger, label, facts)
+
+
+def _reached(x: Any, name: str) -> list[tuple[str, Tensor]]:
+    """The tensors that a container or another object leads to, each once, with their names."""
+    found: list[tuple[str, Tensor]] = []
+    seen, waiting = {id(x)}, deque([(name, x, 0)])
+    while waiting and len(seen) < _OBJECTS:
+        path, value, depth = waiting.popleft()
+        if isinstance(value, Tensor):
+            found.append((path, value))
+            continue
+        for step, part in members(value) if depth < _DEPTH else ():
+            if not isinstance(part, _PLAIN) and id(part) not in seen:
+                seen.add(id(part))
+                waiting.append((path + step, part, depth + 1))
+    return found
+
+
+def _of_container(x: Any, name: str | None, ledger: Ledger) -> Explanation:
+    """A list, a dict, or an object of the program's with tensors in it."""
+    plain = isinstance(x, (list, tuple, dict, set, frozenset, deque))
+    found = _reached(x, name or "it")
+    if not found and not plain:
         raise ArgumentTypeError(
             f"explain(): expected a tensor, a module, an optimizer or a list of tensors, got {type(x).__name__}"
         )
-    return _answer(ledger, label, facts)
+    facts: list[str] = []
+    for _, t in found:
+        ledger.tensor("values", t)
+    nodes = ledger.graph([t._node for _, t in found if t._node is not None])
+    if nodes:
+        facts.append(f"their graphs have {nodes} operations")
+    label = name or (
+        f"the {type(x).__name__} of {len(x)} items" if plain else f"the {type(x).__name__}"
+    )
+    answer = _answer(ledger, label, facts)
+    where = next((line for kind in type(x).__mro__ if (line := put_in_class(kind))), None)
+    if where is None and found and name is not None:
+        where = stored_at(found[0][0], user_files())
+    needed, held = _used(found)
+    if held >= 2 * needed > 0:
+        answer.text += (
+            f"; its tensors are views that use {bytes_text(needed)} "
+            f"of storages of {bytes_text(held)}, which they keep alive"
+        )
+        answer.fix = "clone() what is kept: a view keeps the whole storage that it looks at"
+        if where is not None:
+            where = passed_at(where, (ast.Subscript, ast.Call, ast.Attribute)) or where
+    elif len(found) > 1 and plain and not answer.fix:
+        answer.fix = f"it has {len(found)} tensors: if it only grows, drop the oldest, or keep numbers or smaller tensors"
+    if where is not None:
+        answer.file, answer.line = where.file, where.line
+    return answer
+
+
+def _used(found: list[tuple[str, Tensor]]) -> tuple[int, int]:
+    """Bytes of the elements of the tensors that are views of larger storages, and of these
+    storages, each once; (0, 0) without any.
+    """
+    needed: dict[int, int] = {}
+    stores: dict[int, int] = {}
+    for _, t in found:
+        if isinstance(t._array, np.ndarray):
+            store = owner(t._array)
+            needed[id(store)] = needed.get(id(store), 0) + t._array.nbytes
+            stores[id(store)] = store.nbytes
+    views = [key for key, size in stores.items() if size > needed[key]]
+    return sum(needed[k] for k in views), sum(stores[k] for k in views)
 
 
 def _answer(ledger: Ledger, label: str, facts: list[str]) -> Explanation:

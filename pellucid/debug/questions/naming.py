@@ -115,6 +115,10 @@ def members(x: Any) -> Iterator[tuple[str, Any]]:
         yield ".__self__", x.__self__
         return
     if isinstance(x, FunctionType):
+        for k, value in enumerate(x.__defaults__ or ()):
+            yield f".__defaults__[{k}]", value
+        for name, value in (x.__kwdefaults__ or {}).items():
+            yield f".__kwdefaults__[{name!r}]", value
         for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=False):
             if isinstance(cell, CellType):
                 try:

@@ -73,7 +73,8 @@ def stored_at(name: str, files: Iterable[str], made: Line | None = None) -> Line
     `self.values.append(x)` for `meter.values[3]`, also for a variable that is another name of it. Of
     several the one where the value was made.
     """
-    whole = name.partition(" in ")[0]
+    # a function that holds it by a default or closure lies itself in a container
+    whole = re.sub(r"(\.__(kw)?defaults__|'s closure variable ).*$", "", name.partition(" in ")[0])
     held = re.sub(r"(\[[^\]]*\])+$", "", whole)
     word = re.split(r"[.\]]", held)[-1]
     for file in files:
@@ -95,6 +96,48 @@ def stored_at(name: str, files: Iterable[str], made: Line | None = None) -> Line
         found = [*put[:1], *sure, *(_listed(words, nodes) if held != whole else ())]
         if found:
             return line_of(file, found[0].lineno, "")
+    return None
+
+
+def passed_at(stored: Line, kinds: tuple[type, ...]) -> Line | None:
+    """The call that gave what a line stores, where the line stores a parameter of its function and
+    the calls in the file pass expressions of some kinds for it: `memory.push(batch[0])`.
+    """
+    scope = scope_at(stored.file, stored.line)
+    if not isinstance(scope, ast.FunctionDef):
+        return None
+    names = [a.arg for a in scope.args.args if a.arg not in ("self", "cls")]
+    put = {
+        n.id
+        for n in walk(scope)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.lineno == stored.line
+    }
+    nodes: list[Any] = [*walk(tree(stored.file) or ast.Module([], []))]
+    for n in nodes:
+        func = getattr(n, "func", None)
+        if not isinstance(n, ast.Call) or scope.name not in (
+            getattr(func, "attr", None),
+            getattr(func, "id", None),
+        ):
+            continue
+        given = [*zip(names, n.args, strict=False), *((k.arg, k.value) for k in n.keywords)]
+        if any(word in put and isinstance(value, kinds) for word, value in given):
+            return line_of(stored.file, n.lineno, "")
+    return None
+
+
+def put_in_class(kind: type) -> Line | None:
+    """The statement of a user's class of containers that puts something into itself:
+    `self[key] = value`.
+    """
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    root = tree(file) if file and not is_library(file) else None
+    for c in walk(root) if root is not None else ():
+        if isinstance(c, ast.ClassDef) and c.name == kind.__name__:
+            inside: list[Any] = [*walk(c)]
+            for n in inside:
+                if words_of(_put_into(n))[:1] == ["self"]:
+                    return line_of(str(file), n.lineno, "")
     return None
 
 
