@@ -192,3 +192,16 @@ def test_a_view_that_got_other_memory_is_returned_beside_its_base(view):
         z, y = run(x)
         torch.testing.assert_close(z, x + 1)
         torch.testing.assert_close(y, x * 3)
+
+
+def test_the_same_bytes_leave_as_numbers_of_both_types():
+    @torch.compile
+    def both(x):
+        made = x + 0
+        return made.view(torch.int32), made
+
+    x = torch.randn(2, 2)
+    for _ in range(4):
+        whole, real = both(x)
+        assert whole.dtype is torch.int32 and real.dtype is torch.float32
+        assert torch.equal(whole, x.view(torch.int32)) and torch.equal(real, x)

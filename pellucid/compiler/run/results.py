@@ -367,6 +367,12 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
         for o in outputs
     ):
         return None  # a result that is another result's memory in another shape
+    if any(
+        layout[position[v.buffer] - given][1] != numpy_dtype(v.dtype)
+        for o in outputs
+        for v in o.values
+    ):
+        return None  # the same bytes as numbers of another type
     leaving: list[Any] = []
     for o in outputs:
         if type(o) is Number:
