@@ -537,3 +537,27 @@ def test_a_parameter_of_which_only_the_form_is_read(f, change):
     found, wanted = compiled(x), step(x)
     assert found.dtype is wanted.dtype and found.stride() == wanted.stride()
     assert torch.equal(found, wanted)
+
+
+def test_steps_that_clear_gradients_themselves_are_everyday_calls():
+    """`p.grad = None` makes the step ask for gradients, its arguments' too; there are none, and a
+    call that has some is another one.
+    """
+    model = torch.nn.Linear(3, 2)
+
+    @torch.compile
+    def step(x):
+        for p in model.parameters():
+            p.grad = None
+        loss = model(x).sum()
+        loss.backward()
+        return loss
+
+    x = torch.ones(4, 3)
+    first = [step(x).item() for _ in range(3)]
+    assert len(set(first)) == 1 and step.versions[0].fast
+    assert model.weight.grad.tolist() == [[4.0] * 3] * 2
+    version, hits = step.versions[0], step.versions[0].hits
+    x.grad = torch.ones(4, 3)
+    assert step(x).item() == first[0] and version.hits == hits
+    assert x.grad.tolist() == [[1.0] * 3] * 4

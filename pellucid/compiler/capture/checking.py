@@ -277,14 +277,19 @@ class _Check:
             self.tests.append(f"q{k}._rg is not {flag}")
 
     def _gradients(self) -> None:
-        """Gradients that must be there, in a form, or not be there; arguments' are left to
-        `why_not`.
+        """Gradients that must be there, in a form, or not be there. Those of arguments that must be
+        there are left to `why_not`.
         """
         scope, written = (
             self.scope,
             {id(who) for who in self.admission.grads_overwritten if isinstance(who, Tensor)},
         )
         grads = [(t, g) for t, g in self.admission.grads if isinstance(t, Tensor)]
+        self.tests += [
+            f"t{who}._grad is not None"
+            for who, g in self.admission.grads
+            if isinstance(who, int) and g is None
+        ]
         for k, (t, g) in enumerate(grads):
             scope[f"l{k}"] = t
             if g is None:

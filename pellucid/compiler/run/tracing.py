@@ -462,7 +462,8 @@ class _Tracing(Leaving):
         )
         a.unpack = None if self.kwargs or a.bare else unpacker(flatten(self.args, []), self.lift)
         a.check = checker(a, self.tensors)
-        of_arguments = any(type(who) is int for who, _ in (*self.gradients, *a.grads))
+        needed = [who for who, g in a.grads if g is not None]
+        of_arguments = any(type(who) is int for who in (*needed, *[w for w, _ in self.gradients]))
         a.checked = a.check is not None and not (
             a.sharing.shared or self.asked or of_arguments or a.drift or self.moved or a.alike
         )
