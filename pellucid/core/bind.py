@@ -96,7 +96,14 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
             if tx is Tensor or tx is Parameter:
                 a = x._array
                 kind = a.dtype
-                if aside and kind.char in aside or rule and type(a) is not ndarray:
+                if (
+                    aside
+                    and kind is not _FLOAT32
+                    and kind is not _FLOAT64
+                    and kind.char in aside
+                    or rule
+                    and type(a) is not ndarray
+                ):
                     if operator and not isinstance(y, operands):
                         return other_type(op.name, x, y)
                     return general(op, (x, y), {})
@@ -197,7 +204,7 @@ def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:
 # dtypes and having dimensions -> the dtype that the two are promoted to
 _COMMON: dict[Any, Any] = {}
 OPERANDS = (Tensor, *NUMBERS)
-_INT64 = np.dtype(np.int64)
+_INT64, _FLOAT32, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.float64)
 
 
 def make_operators(

@@ -293,6 +293,7 @@ def make_caller(
         "_Parameter": Parameter,
         "_ndarray": ndarray,
         "_float32": np.dtype(np.float32),
+        "_float64": np.dtype(np.float64),
         "_asarray": asarray,
         "_new": _new,
         "_wrap": wrap,
@@ -327,9 +328,11 @@ def _caller_code(
     arguments = ["        _kind = None"] if promote == "common" else []
     for k in range(count):
         # A rule that reads nothing but shapes would answer for an array without data.
-        # float32, which needs neither, is told by one comparison
+        # float32 and float64, which are never put aside, are told by identity
         refused = (
-            f" or (k{k} := a{k}.dtype) is not _float32 and k{k}.char in {aside!r}" if aside else ""
+            f" or (k{k} := a{k}.dtype) is not _float32 and k{k} is not _float64 and k{k}.char in {aside!r}"
+            if aside
+            else ""
         )
         common = _PROMOTED.format(k=k) if promote == "common" else ""
         arguments.append(
