@@ -467,9 +467,10 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
             else:
                 found = explain(value, question, name=name)
         except (TypeError, ValueError) as error:
+            hint = getattr(getattr(error, "facts", None), "hint", None)
             return _cannot(
                 f"{name} cannot be explained: {error.args[0]}",
-                "ask for a tensor, a module, an optimizer or an exception",
+                hint or "ask for a tensor, a module, an optimizer or an exception",
             )
         if found.cause == "non-leaf" and finished.error is not None:
             ended = about_error(finished.error, _notes())

@@ -567,6 +567,7 @@ class CompiledFunction:
             )
             return False
         self.graph_breaks = parts
+        parts.sites.append(refusal.site)
         return True
 
     def _tell(self, text: str) -> None:

@@ -320,3 +320,75 @@ def test_no_derivative_also_behind_other_operations():
         found.file, found.line
     )
     assert factor.grad is not None
+
+
+# ---- compiled ------------------------------------------------------------------------------------
+class Telling(nn.Module):
+    """A model with a helper that a program could not repeat, or that changes what it holds."""
+
+    def __init__(self, tells):
+        super().__init__()
+        self.layer, self.tells, self.peak = nn.Linear(2, 2), tells, 0.0
+
+    def told(self, x):
+        if self.tells:
+            print("mean", x.mean())  # the line that stays
+        self.peak = max(self.peak, x.detach().abs().max().item())
+        return x
+
+    def forward(self, x):
+        return self.layer(self.told(x)).sin()
+
+
+def line_with(text):
+    lines = linecache.getlines(__file__)
+    return next(n for n, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.mark.filterwarnings("ignore:.*stays in Python")
+def test_a_module_compiled_in_parts_has_the_line_of_its_helper(capsys):
+    model = torch.compile(Telling(True))
+    for _ in range(3):
+        model(torch.ones(2, 2))
+    found = torch.explain(model, "compiled")
+    assert found.cause == "graph-break" and found.file == __file__
+    assert found.line == line_with("# the line that stays")
+
+
+def test_what_the_first_call_changed_is_no_reason():
+    model = torch.compile(Telling(False))
+    for scale in (1.0, 2.0, 3.0):
+        model(scale * torch.ones(2, 2))
+    found = torch.explain(model, "compiled")
+    assert found.cause == "none" and "Telling.peak" in str(found)
+
+
+def test_a_module_is_called_by_the_name_that_is_asked_for():
+    model = torch.compile(nn.Sequential(nn.Linear(2, 2)))
+    for n in (1, 2, 3):
+        model(torch.ones(n, 2).t().contiguous().t())
+    found = torch.explain(model, "compiled")
+    assert found.cause == "retraced" and "pellucid/nn" not in (found.file or "")
+
+
+def test_backends_that_compile_nothing_are_named():
+    model = torch.compile(nn.Linear(2, 2), backend="eager")
+    model(torch.ones(1, 2))
+    found = torch.explain(model, "compiled")
+    assert found.cause == "not-compiled" and "its backend compiles nothing" in found.text
+    with pytest.raises(TypeError, match="expected what torch.compile returned") as raised:
+        torch.explain(torch.compile(lambda x: x, backend="aot_eager"), "compiled")
+    assert 'backend="eager"' in raised.value.facts.hint
+
+
+@pytest.mark.filterwarnings("ignore:.*stays in Python|.*runs eagerly")
+def test_a_function_that_runs_eagerly_was_not_compiled(capsys):
+    @torch.compile
+    def shown(x):
+        print("shown")
+        return x
+
+    shown(torch.ones(2))
+    found = torch.explain(shown, "compiled")
+    assert found.cause == "not-compiled" and "the step prints" in found.text
+    assert found.file == __file__ and found.line == line_with("    def shown(x):") - 1

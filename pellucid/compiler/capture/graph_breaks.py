@@ -238,6 +238,7 @@ class GraphBreaks:
         self.called = Callees(called)
         self.body = body_of(function)
         self.lines: set[int] = set()  # that keep running in Python
+        self.sites: list[Any] = []  # where what was refused happened, perhaps in what they call
         # what `compiled` made of the runs of the present form, by their lines and variables
         self.made: dict[Any, Any] = {}
         self.runs: dict[Any, Callable[..., Any]] = {}  # how those are called

@@ -87,9 +87,16 @@ def explain(
         return what_it_holds(x, written)
     function = compiled_of(x) if question in ("compiled", "gradient") else None
     if question == "compiled" or function is not None and function is x:
+        if function is None and getattr(x, "_orig_mod", None) is not None:
+            return Explanation(
+                "not-compiled",
+                f"{written or 'the module'} runs operation by operation: its backend compiles nothing",
+                'leave out backend="eager" or "aot_eager" of torch.compile',
+            )
         if function is None:
             raise ArgumentTypeError(
-                f"explain(): expected what torch.compile returned, got {type(x).__name__}"
+                f"explain(): expected what torch.compile returned, got {type(x).__name__}",
+                hint='with backend="eager" torch.compile returns a function as it was, and nothing is compiled',
             )
         return about_compiled(function, written or "the function", current())
     if isinstance(x, Tensor):

@@ -200,23 +200,34 @@ def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation
             f"{name} runs operation by operation while these are recorded, so nothing was compiled",
             "ask with --question compiled, or without debug.watch()",
         )
-    code = getattr(function.function, "__code__", None)
+    module = getattr(function.function, "__self__", None)
+    body = getattr(type(module), "forward", None) or function.function
+    code = getattr(body, "__code__", None)
     evidence = [*traces[:8]] + [f"... {len(traces) - 8} more"] * (len(traces) > 8)
-    if function.graph_breaks is not None:
-        evidence.append(function.graph_breaks.text)
-    if len(traces) > 1:
-        where = _call_of(code.co_name, [code.co_filename]) if code is not None else None
-        reason = traces[-1].partition("because ")[2]
-        text = f"{name} was compiled {len(traces)} times: the last time because {reason}"
+    breaks = function.graph_breaks
+    if breaks is not None:
+        evidence.append(breaks.text)
+    # what the first call changed has become an input: no later call is traced for that
+    again = [entry for entry in traces if not entry.startswith("traced again at the next call")]
+    if len(again) > 1:
+        word = name.rpartition(".")[2] if code is None or module is not None else code.co_name
+        where = None if code is None else _call_of(word, [code.co_filename])
+        reason = again[-1].partition("because ")[2]
+        text = f"{name} was compiled {len(again)} times: the last time because {reason}"
         fix = "give numbers that change as tensors (torch.tensor(x)), keep shapes and modes the same from call to call, or dynamic=True"
         return Explanation("retraced", text, fix, where, evidence)
-    if function.graph_breaks is not None:
-        lines = sorted(function.graph_breaks.lines)
-        first = [*lines, 0 if code is None else code.co_firstlineno][0]
-        where = None if code is None else line_of(code.co_filename, first, "")
-        why = next((entry for entry in function.history if entry.startswith("is compiled ")), "")
-        text = f"{name} is compiled in parts: some lines stay in Python"
-        text += f": {reason}" if (reason := why.partition(": ")[2]) else ""
+    refused = [entry for entry in function.history if entry.startswith(("is compiled ", "runs "))]
+    why = refused[0].partition(": ")[2] if refused else ""
+    if breaks is not None:
+        where = next((site for site in breaks.sites if site is not None), None)
+        if where is None and code is not None:
+            where = line_of(code.co_filename, min([*breaks.lines, code.co_firstlineno]), "")
+        text = f"{name} is compiled in parts: some lines stay in Python" + (why and f": {why}")
         fix = "move what must run in Python, such as reading or printing a value, behind the call"
         return Explanation("graph-break", text, fix, where, evidence)
+    if not function.versions and refused:
+        where = None if code is None else line_of(code.co_filename, code.co_firstlineno, "")
+        fix = "move what must run in Python out of the function, or compile what it calls"
+        text = f"{name} is not compiled, it runs operation by operation" + (why and f": {why}")
+        return Explanation("not-compiled", text, fix, where, evidence)
     return Explanation("none", f"{name} was compiled once, as a whole", "", None, evidence)
