@@ -228,20 +228,21 @@ class CompiledFunction:
         # of the reasons to be slow
         followed = local.blocks + (thread.stack.autocast is not None) if state.slow else 0
         quiet = state.slow <= followed and not local.inference and not observe.observers
-        if quiet and not kwargs and STANCE[0] == "default" and self.versions:
+        if quiet and STANCE[0] == "default" and self.versions:
             version = self.versions[0]
-            if version.fast:
-                result = version.quick(args)
+            given: Any = (args, kwargs) if kwargs else args
+            if version.named if kwargs else version.fast:
+                result = version.quick(given)
                 if result is not OTHER_CALL:
                     return result
-            elif not version.code.decides and version.admission.admits(args):
+            elif not kwargs and not version.code.decides and version.admission.admits(args):
                 result = version(list(args), version.admission.structure)
                 if type(result) is not Declined:
                     return result
             following = version.following
             # steps that take turns, arguments that grow
-            if following is not None and following.fast:
-                result = following.quick(args)
+            if following is not None and (following.named if kwargs else following.fast):
+                result = following.quick(given)
                 if result is not OTHER_CALL:
                     self._to_front(following)
                     return result

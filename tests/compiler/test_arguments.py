@@ -328,3 +328,72 @@ def test_a_view_of_a_parameter_is_a_view_of_a_leaf():
             compiled().mul_(2)
         (compiled() * 2).sum().backward()
     assert module.weight.grad.tolist() == [[6, 6, 6]] * 3
+
+
+# ---- named arguments -----------------------------------------------------------------------------
+def test_calls_with_named_arguments_are_everyday_calls():
+    @torch.compile(recompile_limit=64)
+    def f(x, y=None, *, scale=1.0, **more):
+        return (x if y is None else x - y) * scale + sum(v.sum() for v in more.values())
+
+    def same(*args, **kwargs):
+        got, wanted = f(*args, **kwargs), f.function(*args, **kwargs)
+        assert torch.equal(got, wanted), (args, kwargs)
+
+    x, y, z = torch.arange(3.0), torch.ones(3), torch.full((3,), 5.0)
+    for _ in range(3):
+        same(x=x, y=y)
+    version = f.versions[0]
+    hits = version.hits
+    assert version.named and not version.fast
+    same(x=y, y=x)
+    assert version.hits == hits + 1
+    for _ in range(2):  # names in another order, others, positions, numbers that change
+        for n in range(4):
+            same(y=y, x=x)
+            same(x, y=z)
+            same(x, y)
+            same(x)
+            same(x=x)
+            same(x, scale=n + 0.5)
+            same(x, y, scale=float(n), more=z, else_=y)
+            same(x, y, scale=float(n), else_=y, more=z)
+            same(x=torch.ones(2, 3) * n, y=y)
+            same(x=x.double(), y=y)
+            same(x=x, y=x)
+    assert any(v.named for v in f.versions) and any(v.fast for v in f.versions)
+
+
+def test_a_pair_of_a_tuple_and_a_dictionary_is_no_named_argument():
+    @torch.compile
+    def f(*args, **kwargs):
+        return (args[0][0] if kwargs == {} else args[0] * 2) + len(args)
+
+    x = torch.ones(2)
+    for _ in range(4):
+        assert f(x, y=x).tolist() == [3.0, 3.0]
+        assert f((x,), {"y": x}).tolist() == [3.0, 3.0]
+        assert f((x * 3,), {"y": x}).tolist() == [5.0, 5.0]
+
+
+def test_named_arguments_of_modules_are_written_to_and_differentiated():
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor([2.0]))
+
+        def forward(self, ids, mask=None, add=0):
+            ids.mul_(1.0)
+            return (ids * self.weight).masked_fill(mask, 0.0) + add
+
+    model = Scaled()
+    compiled = torch.compile(model)
+    mask = torch.tensor([True, False])
+    for n in range(6):
+        batch = {"ids": torch.tensor([1.0, n]), "mask": mask}
+        before = batch["ids"]._version
+        out = compiled(**batch, add=n)
+        assert out.tolist() == [n, 2.0 * n + n] and batch["ids"]._version == before + 1
+        model.weight.grad = None
+        out.sum().backward()
+        assert model.weight.grad.tolist() == [n]

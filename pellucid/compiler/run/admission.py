@@ -87,8 +87,9 @@ class Admission:
     # ---- how that is compared
     # from the tensors to their arrays; None for a call that is not served
     check: Callable[[tuple[Any, ...]], Any] | None = None
-    # from positional arguments to their tensors and numbers
+    # from positional arguments, or from these and the named ones, to their tensors and numbers
     unpack: Callable[[tuple[Any, ...]], Any] | None = None
+    named: bool = False  # whether there are named arguments
     bare: bool = False  # whether the arguments are those tensors
     checked: bool = False  # whether `check` tells everything
     culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last

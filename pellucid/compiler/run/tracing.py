@@ -460,7 +460,9 @@ class _Tracing(Leaving):
             and all(isinstance(x, Tensor) for x in self.args)
             and len(self.args) == self.count
         )
-        a.unpack = None if self.kwargs or a.bare else unpacker(flatten(self.args, []), self.lift)
+        given = (self.args, self.kwargs) if self.kwargs else self.args
+        a.unpack = None if a.bare else unpacker(flatten(given, []), self.lift)
+        a.named = bool(self.kwargs)
         a.check = checker(a, self.tensors)
         needed = [who for who, g in a.grads if g is not None]
         of_arguments = any(type(who) is int for who in (*needed, *[w for w, _ in self.gradients]))

@@ -145,6 +145,7 @@ class Version:
         "fast",
         "following",
         "hits",
+        "named",
         "results",
     )
 
@@ -161,7 +162,9 @@ class Version:
         self.effects = effects
         self.code = code
         self.direct = direct  # how outputs leave everyday calls
-        self.fast = direct is not None
+        # whether `quick` may serve calls without, and with named arguments
+        self.fast = direct is not None and not admission.named
+        self.named = direct is not None and admission.named
         self.hits = 0
         # the version that served the call after the last one of this
         self.following: Version | None = None
@@ -178,7 +181,9 @@ class Version:
 
     # ---- everyday calls --------------------------------------------------------------------------------
     def quick(self, args: tuple[Any, ...]) -> Any:
-        """The result of an everyday call; OTHER_CALL when another version, or eager, must answer."""
+        """The result of an everyday call; OTHER_CALL when another version, or eager, must answer.
+        `args` are the positional arguments, with named ones a pair of these and those.
+        """
         admission, direct = self.admission, self.direct
         given: Any = ()
         unpack, check = admission.unpack, admission.check
