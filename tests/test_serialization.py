@@ -17,6 +17,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import serialization
+from pellucid.sharded.checkpoint import metadata
 
 
 def round_trip(obj, **options):
@@ -373,3 +374,17 @@ def test_another_module_takes_functions_apart(zipped):
     file.seek(0)
     read = torch.load(file, weights_only=False)
     assert read["f"](1) == 3 and read["w"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+def test_distributed_checkpoints_are_read_in_every_protocol(tmp_path, protocol):
+    """PyTorch writes `.metadata` in Python's own protocol, not in that of `torch.save`."""
+    dcp = torch.distributed.checkpoint
+    dcp.save({"a": torch.arange(6.0), "n": 3}, checkpoint_id=tmp_path, no_dist=True)
+    path = tmp_path / ".metadata"
+    file = io.BytesIO()
+    metadata.Writer(file, protocol).dump(metadata.read(path.read_bytes()))
+    path.write_bytes(file.getvalue())
+    made = {"a": torch.zeros(6), "n": 0}
+    dcp.load(made, checkpoint_id=tmp_path, no_dist=True)
+    assert made["a"].tolist() == [0, 1, 2, 3, 4, 5] and made["n"] == 3

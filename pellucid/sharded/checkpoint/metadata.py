@@ -18,6 +18,7 @@ from typing import Any
 
 from ... import dtypes
 from ...devices import Size
+from ...serialization._pickle import Unpickler
 from ...serialization._restricted import SafeUnpickler, UnpicklingError, key
 from ...serialization._write import Pickler
 
@@ -277,6 +278,22 @@ class Reader(SafeUnpickler):
         self._dict("SETITEM")[name if isinstance(name, MetadataIndex) else key(name)] = value
 
     dispatch = type(SafeUnpickler.dispatch)(SafeUnpickler.dispatch)
+    # PyTorch writes these files in Python's own protocol, not in that of `torch.save`
+    for _operation in (
+        pickle.PROTO,
+        pickle.FRAME,
+        pickle.MEMOIZE,
+        pickle.STACK_GLOBAL,
+        pickle.SHORT_BINUNICODE,
+        pickle.BINUNICODE8,
+        pickle.BINBYTES,
+        pickle.SHORT_BINBYTES,
+        pickle.BINBYTES8,
+        pickle.LONG4,
+        pickle.POP,
+        pickle.POP_MARK,
+    ):
+        dispatch[_operation[0]] = Unpickler.dispatch[_operation[0]]
     for _operation, _handler in (
         (pickle.REDUCE, load_reduce),
         (pickle.NEWOBJ, load_newobj),
