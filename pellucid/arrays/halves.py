@@ -69,7 +69,7 @@ def converted(x: Any, kind: Any) -> Any:
         few = _WIDER.get(source) if kind is _F32 else _NARROWER[kind] if source is _F32 else None
         if few is None or not x.flags.carray or not config.kernels:
             return x.astype(kind)
-        return (few.get(x.shape) or few.of(x.shape))(x)
+        return few[x.shape](x)
     source = x.dtype
     if plain and 0 in x.strides and x.size:
         x = _filled(x)

@@ -327,9 +327,9 @@ def _in_wider(
         if not single:
             made = computed(x.astype(wide), *params)
         else:
-            made = computed((widen.get(x.shape) or widen.of(x.shape))(x), *params)
+            made = computed(widen[x.shape](x), *params)
         if single and type(made) is np.ndarray and made.dtype is wide and made.flags.carray:
-            return (narrow.get(made.shape) or narrow.of(made.shape))(made)
+            return narrow[made.shape](made)
         if type(made) is tuple:
             return tuple([a.astype(kind) if a.dtype is wide else a for a in made])
         return made if made is None else made.astype(kind)
@@ -345,7 +345,7 @@ class Conversions(dict[Any, Any]):
     def __init__(self, source: np.dtype[Any], wanted: np.dtype[Any]) -> None:
         self.source, self.wanted = source, wanted
 
-    def of(self, shape: tuple[int, ...]) -> Any:
+    def __missing__(self, shape: tuple[int, ...]) -> Any:
         """The one for a shape, made now where there is code: NumPy's where there is none."""
         by_numpy = operator.methodcaller("astype", self.wanted)
         if sparing[0] or not native_code_runs() or not config.kernels:

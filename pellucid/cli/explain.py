@@ -27,6 +27,7 @@ from ..debug.questions.explain import QUESTIONS, explain
 from ..debug.questions.naming import members
 from ..debug.questions.result import Explanation
 from ..debug.questions.standing import not_held, stands_still, trains_others
+from ..errors import facts_of
 from ..interop.children import as_torch_too
 from . import run
 from .command_line import (
@@ -467,10 +468,11 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
             else:
                 found = explain(value, question, name=name)
         except (TypeError, ValueError) as error:
-            hint = getattr(getattr(error, "facts", None), "hint", None)
+            facts = facts_of(error)
             return _cannot(
                 f"{name} cannot be explained: {error.args[0]}",
-                hint or "ask for a tensor, a module, an optimizer or an exception",
+                (facts and facts.hint)
+                or "ask for a tensor, a module, an optimizer or an exception",
             )
         if found.cause == "non-leaf" and finished.error is not None:
             ended = about_error(finished.error, _notes())

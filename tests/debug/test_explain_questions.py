@@ -353,6 +353,9 @@ def test_a_module_compiled_in_parts_has_the_line_of_its_helper(capsys):
     found = torch.explain(model, "compiled")
     assert found.cause == "graph-break" and found.file == __file__
     assert found.line == line_with("# the line that stays")
+    compiled = next(f for f in vars(model).values() if hasattr(f, "graph_breaks"))
+    compiled.graph_breaks.sites.clear()  # nothing says where it happened: the line of the call stays
+    assert torch.explain(model, "compiled").line == line_with("self.layer(self.told(x))")
 
 
 def test_what_the_first_call_changed_is_no_reason():
@@ -376,6 +379,9 @@ def test_backends_that_compile_nothing_are_named():
     model(torch.ones(1, 2))
     found = torch.explain(model, "compiled")
     assert found.cause == "not-compiled" and "its backend compiles nothing" in found.text
+    for uncalled in (nn.Linear(2, 2), nn.ReLU()):  # of which nothing is known yet
+        with pytest.raises(TypeError, match="expected what torch.compile returned"):
+            torch.explain(torch.compile(uncalled), "compiled")
     with pytest.raises(TypeError, match="expected what torch.compile returned") as raised:
         torch.explain(torch.compile(lambda x: x, backend="aot_eager"), "compiled")
     assert 'backend="eager"' in raised.value.facts.hint

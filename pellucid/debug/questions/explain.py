@@ -87,7 +87,8 @@ def explain(
         return what_it_holds(x, written)
     function = compiled_of(x) if question in ("compiled", "gradient") else None
     if question == "compiled" or function is not None and function is x:
-        if function is None and getattr(x, "_orig_mod", None) is not None:
+        options = getattr(x, "__dict__", {}).get("_options")
+        if function is None and options == {}:  # of a module whose backend is "eager"
             return Explanation(
                 "not-compiled",
                 f"{written or 'the module'} runs operation by operation: its backend compiles nothing",

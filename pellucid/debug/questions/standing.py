@@ -221,7 +221,7 @@ def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation
     if breaks is not None:
         where = next((site for site in breaks.sites if site is not None), None)
         if where is None and code is not None:
-            where = line_of(code.co_filename, min([*breaks.lines, code.co_firstlineno]), "")
+            where = line_of(code.co_filename, min(breaks.lines, default=code.co_firstlineno), "")
         text = f"{name} is compiled in parts: some lines stay in Python" + (why and f": {why}")
         fix = "move what must run in Python, such as reading or printing a value, behind the call"
         return Explanation("graph-break", text, fix, where, evidence)
