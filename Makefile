@@ -1,19 +1,19 @@
 # Everything here needs make and Python 3.11 or newer, nothing else. Each target sets up the environment it needs.
 #
 #   make demo        install, then train a classifier on handwritten digits with an unmodified PyTorch script
-#   make test        the test suite, but for what several ranks take long for
+#   make test        the test suite, without the long tests of several ranks
 #   make lint        formatting, style and types
-#   make docs-check  links and examples of the documents, and the generated stub
+#   make docs-check  check links and examples of the documents, and the generated stubs
 #   make docs        the documentation as a site, in build/docs
-#   make notebooks   run the tutorials and store what they show
+#   make notebooks   run the tutorials and store their outputs
 #   make oracle      the comparison with PyTorch, in an environment of its own
-#   make distributed several ranks: every collective on 2, 3 and 4, faults, and PyTorch's gloo beside it
+#   make distributed every collective on 2, 3 and 4 ranks, failures, and a comparison with PyTorch's gloo
 #   make torchsuite  PyTorch's own unit tests, where they are in the folder TORCHSUITE=...
 #   make tours       libraries written for PyTorch, with PyTorch and with Pellucid in its place
 #   make fuzz        random operations, programs and files for SECONDS=60 each, from SEED=...
 #   make bench       the benchmarks, side by side with PyTorch
-#   make stub        write the generated stub anew
-#   make clean       remove the environments and what tools left behind
+#   make stub        regenerate the type stubs
+#   make clean       remove the environments and everything that tools created
 #
 # PYTHON=... chooses the interpreter, PYTEST_ARGS=... adds arguments to pytest.
 
