@@ -15,7 +15,8 @@ float32 sums in registers. A result is rounded once, after its bias. Sums of mor
 terms lie in float32 memory between the passes. The instruction takes denormal numbers for zero, as
 it does in every library that uses it.
 
-AMX tiles, and BFMMLA of ARM processors, are not used: there was no such processor to test them on.
+Where the processor has AMX, `tiles` has the micro-kernels, several times as fast. BFMMLA of ARM
+processors is not used: there was no such processor to test it on.
 Where the instruction is not there, `available()` is false and callers multiply in float32.
 """
 
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -30,22 +32,32 @@ import numpy as np
 
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, vector
-from . import call
+from . import call, tiles
 from .call import BLOCK, DEPTH
-from .micro import BIAS, RELU
-from .pack import exchanged
+from .micro import BIAS
+from .words import (
+    ADDED,
+    COLUMNS,
+    FINISH,
+    FIRST,
+    LANES,
+    LAST,
+    MICRO,
+    SUMS,
+    VECTORS,
+    WORDS,
+    emit_finish,
+    emit_pack_copy,
+    emit_pack_transpose,
+    finish_tile,
+    narrowed,
+    widened,
+)
 
 __all__ = ["added", "available", "gemm_address", "linear", "multiply", "ready"]
 
-ROWS, VECTORS, LANES = 14, 2, 16  # the tile of sums: 28 of the 32 registers
-COLUMNS = VECTORS * LANES
-# Flags of a pass over k: sums begin here; they are rounded and stored here; before that, what lies
-# there is added.
-FIRST, LAST, ADDED = 8, 16, 32
-FINISH = "pellucid_pairs_finish"
-TABLE = "pellucid_pairs"
+ROWS = 14  # of the tile of sums, with two registers each: 28 of 32
 _BF16 = np.dtype(ml_dtypes.bfloat16)
-_SUMS, _PAIRS = vector("float", LANES), vector("bfloat", 2 * LANES)
 
 
 @functools.cache
@@ -57,10 +69,6 @@ def available() -> bool:
 
 
 # ---- micro-kernels ----------------------------------------------------------------------------------
-_MICRO_PARAMS = {
-    **dict.fromkeys(("a", "b", "out", "bias", "sums", "ahead"), "ptr"),
-    **dict.fromkeys(("units", "pitch", "between", "valid", "flags", "ahead_step"), "i64"),
-}
 
 
 def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
@@ -71,8 +79,8 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
     and BIAS or not, the sums are rounded and stored; else the function FINISH puts them where they
     belong: `sums` holds those of earlier passes, rows `between` floats apart.
     """
-    f = module.function(name, **_MICRO_PARAMS)
-    sums = [[f.var(_SUMS, 0.0) for _ in range(vectors)] for _ in range(rows)]
+    f = module.function(name, **MICRO)
+    sums = [[f.var(SUMS, 0.0) for _ in range(vectors)] for _ in range(rows)]
     a, b, ahead = f.var("ptr", f.a), f.var("ptr", f.b), f.var("ptr", f.ahead)
     apart = LANES // vectors
     with f.loop(0, f.units) as k:
@@ -80,14 +88,14 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
         f.prefetch(here, rows * 8)
         f.prefetch(coming, 0, near=2)
         f.prefetch(f.at(f.out, (k >> 4) * f.pitch + (k & 15) / apart * LANES, "i16"), 0, write=True)
-        wide = [f.bitcast(f.load(_SUMS, there, v * LANES), _PAIRS) for v in range(vectors)]
+        wide = [f.bitcast(f.load(SUMS, there, v * LANES), WORDS) for v in range(vectors)]
         for i in range(rows):
-            factor = f.bitcast(f.splat(f.load("float", here, i), _SUMS), _PAIRS)
+            factor = f.bitcast(f.splat(f.load("float", here, i), SUMS), WORDS)
             for v in range(vectors):
                 sums[i][v].set(
                     f.intrinsic(
                         "x86.avx512bf16.dpbf16ps",
-                        _SUMS,
+                        SUMS,
                         sums[i][v].get(),
                         factor,
                         wide[v],
@@ -101,16 +109,16 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
 
     def straight() -> None:
         # Negative zero is what leaves every number as it is.
-        bias = [f.var(_SUMS, -0.0) for _ in range(vectors)]
+        bias = [f.var(SUMS, -0.0) for _ in range(vectors)]
         with f.when((f.flags & BIAS).compare("ne", 0)):
             for v in range(vectors):
                 bias[v].set(
-                    _widened(f, f.load(vector("i16", LANES), f.bias, v * LANES, mask=masks[v]))
+                    widened(f, f.load(vector("i16", LANES), f.bias, v * LANES, mask=masks[v]))
                 )
         for i in range(rows):
             for v in range(vectors):
                 f.store(
-                    _narrowed(f, sums[i][v].get() + bias[v].get()),
+                    narrowed(f, sums[i][v].get() + bias[v].get()),
                     f.out,
                     f.pitch * i + v * LANES,
                     mask=masks[v],
@@ -121,94 +129,88 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
         for i in range(rows):
             for v in range(vectors):
                 f.store(sums[i][v].get(), tile, (i * vectors + v) * LANES)
-        module.declarations.add(
-            f"declare void @{FINISH}(ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i64)"
-        )
-        sizes = (f.const(rows, "i64"), f.const(vectors * LANES, "i64"))
-        f.call(FINISH, tile, f.out, f.bias, f.sums, f.pitch, f.between, f.valid, f.flags, *sizes)
+        finish_tile(f, tile, rows, vectors * LANES)
 
     f.branch((f.flags & ~BIAS).compare("eq", FIRST | LAST), straight, otherwise)
     f.ret()
 
 
-def _widened(f: Function, x: SSAValue) -> SSAValue:
-    return f.bitcast(f._convert("zext", x, vector("i32", LANES)) << 16, _SUMS)
+# ---- the two methods --------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Method:
+    """How panels are multiplied: by VDPBF16PS ("pairs") or by AMX ("tiles").
 
-
-def _narrowed(f: Function, x: SSAValue) -> SSAValue:
-    return f.bitcast(f._convert("fptrunc", x, vector("bfloat", LANES)), vector("i16", LANES))
-
-
-def _emit_finish(module: Module) -> None:
-    """A tile of sums, `width` floats a row: added to those of earlier passes, with the bias and
-    relu, or with what the result held before, rounded.
+    A panel of A has up to `rows` rows, and a micro-kernel serves each height that is a multiple of
+    `group`. `step` is what the units of k are rounded up to.
     """
-    numbers = dict.fromkeys(("pitch", "between", "valid", "flags", "rows", "width"), "i64")
-    f = module.function(FINISH, tile="ptr", out="ptr", bias="ptr", sums="ptr", **numbers)
-    first, last, biased, rectified, added = (
-        (f.flags & flag).compare("ne", 0) for flag in (FIRST, LAST, BIAS, RELU, ADDED)
-    )
-    total, bias = f.var(_SUMS), f.var(_SUMS)
-    with f.loop(0, f.valid, LANES) as j:
-        mask = f.tail_mask(f.valid - j, LANES)
-        with f.when(biased & last):
-            bias.set(_widened(f, f.load(vector("i16", LANES), f.bias, j, mask=mask)))
-        with f.loop(0, f.rows) as i:
-            total.set(f.load(_SUMS, f.tile, i * f.width + j))
-            between = i * f.between + j
-            with f.when(first.compare("eq", False)):
-                total.set(total.get() + f.load(_SUMS, f.sums, between, mask=mask))
 
-            def done(i: SSAValue = i, j: SSAValue = j, mask: SSAValue = mask) -> None:
-                with f.when(biased):
-                    total.set(total.get() + bias.get())
-                with f.when(added):
-                    here = f.load(vector("i16", LANES), f.out, i * f.pitch + j, mask=mask)
-                    total.set(total.get() + _widened(f, here))
-                with f.when(rectified):
-                    total.set(f.select(total.get().compare("olt", 0.0), 0.0, total.get()))
-                f.store(_narrowed(f, total.get()), f.out, i * f.pitch + j, mask=mask)
+    name: str
+    rows: int
+    group: int
+    step: int
 
-            def later(between: SSAValue = between, mask: SSAValue = mask) -> None:
-                f.store(total.get(), f.sums, between, mask=mask)
+    @property
+    def table(self) -> str:
+        """The name of the table of micro-kernels."""
+        return f"pellucid_{self.name}"
 
-            f.branch(last, done, later)
-    f.ret()
+    @property
+    def heights(self) -> int:
+        """How many heights there are."""
+        return self.rows // self.group
+
+    def units(self, depth: SSAValue) -> SSAValue:
+        """Units of k in panels of `depth` steps."""
+        return ((depth + (2 * self.step - 1)) / (2 * self.step)) * self.step
+
+    def height(self, f: Function, m: SSAValue) -> SSAValue:
+        """How high the panels of A are that `m` rows are cut into, all but the last."""
+        if self is PAIRS:  # all of nearly the same height
+            count = (m + (ROWS - 1)) / ROWS
+            return (m + count - 1) / count
+        return f.smaller((m + (self.group - 1)) / self.group * self.group, self.rows)
+
+
+PAIRS = Method("pairs", ROWS, 1, 1)
+TILES = Method("tiles", 2 * tiles.SIDE, tiles.SIDE, tiles.SIDE)
 
 
 @functools.cache
-def _table() -> ctypes.Array[ctypes.c_int64]:
+def method() -> Method:
+    """The method for this processor."""
+    return TILES if tiles.available() else PAIRS
+
+
+@functools.cache
+def _table(method: Method) -> ctypes.Array[ctypes.c_int64]:
     """The addresses of the micro-kernels, by width and height."""
-    return (ctypes.c_int64 * (VECTORS * ROWS))()
-
-
-def _place(rows: int, vectors: int) -> int:
-    return (vectors - 1) * ROWS + rows - 1
+    return (ctypes.c_int64 * (VECTORS * method.heights))()
 
 
 @functools.cache
-def _micro(rows: int, vectors: int) -> bool:
-    """See that a micro-kernel is in the table; whether it is."""
-    natives = _natives()
+def _micro(method: Method, height: int, vectors: int) -> bool:
+    """See that a micro-kernel is in the table; whether it is. `height` counts groups of rows."""
+    natives = _natives(method)
     if natives is None:
         return False
-    name = f"pairs.{rows}.{vectors}"
+    name = f"{method.name}.{height}.{vectors}"
 
     def build() -> str:
         module = Module()
-        _emit_micro(module, name, rows, vectors)
+        emit = _emit_micro if method is PAIRS else tiles.emit_micro
+        emit(module, name, height, vectors)
         return module.text()
 
     jit.define(FINISH, natives[FINISH])
     made = jit.compile_source(build, {name: None}, f"matmul {name}")
     if made is None:
         return False
-    _table()[_place(rows, vectors)] = made[name]
+    _table(method)[(vectors - 1) * method.heights + height - 1] = made[name]
     return True
 
 
 def height_of(m: int) -> int:
-    """How high the panels of A are that `m` rows are cut into, all but the last."""
+    """How high the panels of A are for VDPBF16PS, all but the last, as `Method.height`."""
     return -(-m // -(-m // ROWS))
 
 
@@ -218,107 +220,16 @@ def ready(m: int, n: int) -> bool:
 
     Whoever calls the native function must have asked.
     """
-    high = height_of(m)
-    heights = {min(high, m), m % high or high}
+    how = method()
+    high = height_of(m) if how is PAIRS else how.rows
+    heights = {-(-rows // how.group) for rows in (min(high, m), m % high or high)}
     widths = {VECTORS} if n >= COLUMNS else set()
     if n % COLUMNS:
         widths.add(-(-(n % COLUMNS) // LANES))
-    return available() and all(_micro(h, w) for h in heights for w in widths)
+    return available() and all(_micro(how, h, w) for h in heights for w in widths)
 
 
 # ---- packing ----------------------------------------------------------------------------------------
-_PACK = dict.fromkeys(("pitch", "depth", "count", "stride"), "i64")
-
-
-def _emit_pack_copy(module: Module) -> None:
-    """From memory where the elements of a step lie side by side, steps `pitch` apart: two steps
-    become one of pairs.
-    """
-    f = module.function("pairs.copy", internal=True, src="ptr", dst="ptr", **_PACK)
-    f.noinline = True
-    words, units = vector("i16", LANES), vector("i32", LANES)
-
-    def unit(
-        k: SSAValue, at: SSAValue | int, mask: SSAValue | None, room: SSAValue | None, both: bool
-    ) -> None:
-        src = f.at(f.src, k * f.pitch, "i16")
-        low = f._convert("zext", f.load(words, src, at, mask=mask), units)
-        if both:
-            low = (
-                low
-                | f._convert("zext", f.load(words, f.at(src, f.pitch, "i16"), at, mask=mask), units)
-                << 16
-            )
-        f.store(low, f.dst, (k >> 1) * f.stride + at, mask=room)
-
-    even = f.depth & ~1
-
-    def whole() -> None:
-        with f.loop(0, even, 2) as k:
-            f.prefetch(f.src, (k + 16) * f.pitch, "i16")
-            f.prefetch(f.src, (k + 17) * f.pitch, "i16")
-            for v in range(VECTORS):
-                unit(k, v * LANES, None, None, True)
-        with f.loop(even, f.depth) as k:
-            for v in range(VECTORS):
-                unit(k, v * LANES, None, None, False)
-
-    def narrow() -> None:
-        with f.loop(0, f.count, LANES) as at:
-            mask, room = f.tail_mask(f.count - at, LANES), f.tail_mask(f.stride - at, LANES)
-            with f.loop(0, even, 2) as k:
-                f.prefetch(f.src, (k + 16) * f.pitch, "i16")
-                f.prefetch(f.src, (k + 17) * f.pitch, "i16")
-                unit(k, at, mask, room, True)
-            with f.loop(even, f.depth) as k:
-                unit(k, at, mask, room, False)
-
-    f.branch(f.count.compare("eq", COLUMNS), whole, narrow)
-    f.ret()
-
-
-def _emit_pack_transpose(module: Module) -> None:
-    """From memory where the steps lie side by side, the elements of a step `pitch` apart: a
-    transpose of pairs as they lie there.
-    """
-    f = module.function("pairs.transpose", internal=True, src="ptr", dst="ptr", **_PACK)
-    f.noinline = True
-    n, near = LANES, 4
-    words = vector("i16", 2 * n)
-    square, nowhere = f.buffer("float", n * n), f.buffer("float", n)
-    units = (f.depth + 1) >> 1
-    with f.loop(0, f.count, n) as first:
-        room = f.tail_mask(f.stride - first, n)
-        last = (f.smaller(f.count - first, n) - 1) * f.pitch
-        with f.loop(0, units, n) as k:
-            end = (units - k) * f.stride
-            here, dst = (
-                f.at(f.src, first * f.pitch + k * 2, "i16"),
-                f.at(f.dst, k * f.stride + first),
-            )
-            reach = f.tail_mask(f.depth - k * 2, 2 * n)
-            with f.loop(0, n, near) as top:
-                starts = [
-                    f.at(here, f.smaller(top * f.pitch + f.pitch * i, last), "i16")
-                    for i in range(near)
-                ]
-                for start in starts:
-                    f.prefetch(start, 4 * n, "i16")
-                rows = [f.bitcast(f.load(words, start, mask=reach), _SUMS) for start in starts]
-                for i, row in enumerate(exchanged(f, rows)):
-                    f.store(row, square, top * n + i * n)
-            with f.loop(0, near) as j:
-                rows = [f.load(_SUMS, square, j * n + i * n) for i in range(0, n, near)]
-                for i, column in enumerate(exchanged(f, rows, near)):
-                    step = j * f.stride + f.stride * (i * near)
-                    f.store(
-                        column,
-                        f.select(step.compare("slt", end), f.at(dst, step), nowhere),
-                        mask=room,
-                    )
-    f.ret()
-
-
 def _pack(
     f: Function,
     src: SSAValue,
@@ -328,18 +239,23 @@ def _pack(
     depth: SSAValue,
     count: SSAValue,
     stride: SSAValue,
+    units: SSAValue,
+    kind: str = "pairs",
 ) -> None:
     """Pack elements `across` apart within a step and `step` apart between steps; one of the two is
     1.
     """
 
-    def copy() -> None:
-        f.call("pairs.copy", src, dst, step, depth, count, stride)
+    by_step, by_row = ("copy", "transpose") if kind == "pairs" else ("transpose", "copy")
+    sizes = (depth, count, stride, units)
 
-    def transpose() -> None:
-        f.call("pairs.transpose", src, dst, across, depth, count, stride)
+    def steps() -> None:
+        f.call(f"{kind}.{by_step}", src, dst, step, *sizes)
 
-    f.branch(across.compare("eq", 1), copy, transpose)
+    def rows() -> None:
+        f.call(f"{kind}.{by_row}", src, dst, across, *sizes)
+
+    f.branch(across.compare("eq", 1), steps, rows)
 
 
 # ---- the loops around them --------------------------------------------------------------------------
@@ -372,7 +288,7 @@ def _task(module: Module, name: str) -> tuple[Function, dict[str, SSAValue]]:
 
 
 def _pack_rows(
-    f: Function, job: dict[str, SSAValue], p: SSAValue, dst: SSAValue
+    how: Method, f: Function, job: dict[str, SSAValue], p: SSAValue, dst: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
     """Pack panel p of A; its first row and height."""
     top = p * job["height"]
@@ -385,20 +301,26 @@ def _pack_rows(
         dst,
         job["depth"],
         height,
-        height,
+        (height + (how.group - 1)) / how.group * how.group,
+        how.units(job["depth"]),
+        how.name,
     )
     return top, height
 
 
-def _pack_columns(f: Function, job: dict[str, SSAValue], j: SSAValue, dst: SSAValue) -> None:
+def _pack_columns(
+    how: Method, f: Function, job: dict[str, SSAValue], j: SSAValue, dst: SSAValue
+) -> None:
     """Pack panel j of B."""
     first = j * COLUMNS
     valid = f.smaller(job["n"] - first, COLUMNS)
     b = f.at(job["b"], first * job["b_column"], "i16")
-    _pack(f, b, job["b_step"], job["b_column"], dst, job["depth"], valid, f.const(COLUMNS, "i64"))
+    depth, columns = job["depth"], f.const(COLUMNS, "i64")
+    _pack(f, b, job["b_step"], job["b_column"], dst, depth, valid, columns, how.units(depth))
 
 
 def _multiply(
+    how: Method,
     f: Function,
     job: dict[str, SSAValue],
     a: SSAValue,
@@ -411,16 +333,16 @@ def _multiply(
     """A packed panel of A times a packed panel of B."""
     first = j * COLUMNS
     valid = f.smaller(job["n"] - first, COLUMNS)
-    which = ((valid + (LANES - 1)) / LANES - 1) * ROWS + height - 1
-    slot = f.emit(f"getelementptr ptr, ptr @{TABLE}, i64 {which.name}", "ptr")
+    which = ((valid + (LANES - 1)) / LANES - 1) * how.heights
+    which = which + (height + (how.group - 1)) / how.group - 1
+    slot = f.emit(f"getelementptr ptr, ptr @{how.table}, i64 {which.name}", "ptr")
     micro = f.load("ptr", slot)
     out = f.at(job["out"], top * job["pitch"] + first, "i16")
     sums = f.at(job["sums"], top * job["between"] + first)
     pointers = (a, b, out, f.at(job["bias"], first, "i16"), sums, ahead[0])
-    numbers = ((job["depth"] + 1) >> 1, job["pitch"], job["between"], valid, job["flags"], ahead[1])
-    f.line(
-        f"call void {micro.name}({', '.join(f'{v.ctype} {v.name}' for v in (*pointers, *numbers))})"
-    )
+    numbers = (how.units(job["depth"]), job["pitch"], job["between"], height, valid, job["flags"])
+    passed = (*pointers, *numbers, ahead[1])
+    f.line(f"call void {micro.name}({', '.join(f'{v.ctype} {v.name}' for v in passed)})")
 
 
 def _ahead(
@@ -446,21 +368,23 @@ def _ahead(
     return f.select(fetch, f.at(source, start, "i16"), other), f.select(fetch, apart, 0)
 
 
-def _emit_tasks(module: Module) -> None:
+def _emit_tasks(module: Module, how: Method) -> None:
     for name, packing in (("pairs.pack_a", _pack_rows), ("pairs.pack_b", _pack_columns)):
         f, job = _task(module, name)
         width = job["height"] if packing is _pack_rows else COLUMNS
         with f.loop(f.begin, f.end) as p:
-            packing(f, job, p, f.at(job["packed"], p * ((job["depth"] + 1) >> 1) * width))
+            packing(how, f, job, p, f.at(job["packed"], p * how.units(job["depth"]) * width))
         f.ret()
 
     # Panels of B, each packed here, times a block of A.
     f, job = _task(module, "pairs.columns")
-    units = (job["depth"] + 1) >> 1
+    units = how.units(job["depth"])
     buffer = f.buffer("float", DEPTH * COLUMNS)
+    if how is TILES:
+        tiles.begin(f)
     panels = (job["m"] + job["height"] - 1) / job["height"]
     with f.loop(f.begin, f.end) as j:
-        _pack_columns(f, job, j, buffer)
+        _pack_columns(how, f, job, j, buffer)
         more = ((j + 1) * COLUMNS).compare("slt", job["n"])
         coming = f.at(job["b"], (j + 1) * COLUMNS * job["b_column"], "i16")
         with f.loop(0, panels) as p:
@@ -468,26 +392,32 @@ def _emit_tasks(module: Module) -> None:
             height = f.smaller(job["m"] - top, job["height"])
             a = f.at(job["packed"], top * units)
             ahead = _ahead(f, coming, job["b_column"], job["b_step"], more, p, panels, COLUMNS, a)
-            _multiply(f, job, a, top, height, buffer, j, ahead)
+            _multiply(how, f, job, a, top, height, buffer, j, ahead)
+    if how is TILES:
+        tiles.end(f)
     f.ret()
 
     # Panels of A, each packed here, times a block of B.
     f, job = _task(module, "pairs.rows")
-    units = (job["depth"] + 1) >> 1
-    buffer = f.buffer("float", DEPTH * ROWS)
+    units = how.units(job["depth"])
+    buffer = f.buffer("float", DEPTH * how.rows)
+    if how is TILES:
+        tiles.begin(f)
     panels = (job["n"] + (COLUMNS - 1)) / COLUMNS
     with f.loop(f.begin, f.end) as p:
-        top, height = _pack_rows(f, job, p, buffer)
+        top, height = _pack_rows(how, f, job, p, buffer)
         more = (top + height).compare("slt", job["m"])
         coming = f.at(job["a"], (top + height) * job["a_row"], "i16")
         with f.loop(0, panels) as j:
             b = f.at(job["packed"], j * units * COLUMNS)
             ahead = _ahead(f, coming, job["a_row"], job["a_step"], more, j, panels, ROWS, b)
-            _multiply(f, job, buffer, top, height, b, j, ahead)
+            _multiply(how, f, job, buffer, top, height, b, j, ahead)
+    if how is TILES:
+        tiles.end(f)
     f.ret()
 
 
-def _emit_gemm(module: Module) -> None:
+def _emit_gemm(module: Module, how: Method) -> None:
     """One product: out[m, n] = a[m, depth] @ b[depth, n]; the team shares the packing of an operand
     and the panels of the other one.
     """
@@ -497,11 +427,11 @@ def _emit_gemm(module: Module) -> None:
     f.driver = True
     job = _Job(f, f.buffer("i64", len(_JOB), align=8))
     passes = (f.depth + (2 * DEPTH - 1)) / (2 * DEPTH)
-    # an even number of steps but in the last pass
-    depth = ((f.depth + passes - 1) / passes + 1) & ~1
+    # whole units, or tiles, but in the last pass
+    depth = how.units((f.depth + passes - 1) / passes) * 2
     several = passes.compare("sgt", 1)
-    count = (f.m + (ROWS - 1)) / ROWS
-    height = (f.m + count - 1) / count
+    count = (f.m + (how.rows - 1)) / how.rows
+    height = how.height(f, f.m)
     sums = f.var("ptr", f.out)
     f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
     with f.when(several):
@@ -516,7 +446,7 @@ def _emit_gemm(module: Module) -> None:
 
     with f.loop(0, f.depth, depth) as k:
         steps = f.smaller(f.depth - k, depth)
-        units = (steps + 1) >> 1
+        units = how.units(steps)
         begins = f.select(k.compare("eq", 0), f.const(FIRST, "i64"), 0)
         ends = f.select((k + depth).compare("sge", f.depth), f.const(LAST, "i64"), 0)
         job.set(depth=steps, flags=begins | ends | f.epilogue)
@@ -549,7 +479,7 @@ def _emit_gemm(module: Module) -> None:
                 columns = f.smaller(f.n - j, width)
                 place(0, f.m, j, columns)
                 start("pack_b", (columns + (COLUMNS - 1)) / COLUMNS, 1 << 15, units * COLUMNS)
-                start("rows", count, 1 << 20, units * columns * ROWS)
+                start("rows", count, 1 << 20, units * columns * how.rows)
 
         f.branch(f.m.compare("sgt", f.n), by_rows, by_columns)
     with f.when(several):
@@ -557,26 +487,27 @@ def _emit_gemm(module: Module) -> None:
     f.ret()
 
 
-def _build() -> str:
+def _build(how: Method) -> str:
     module = Module()
-    _emit_finish(module)
-    _emit_pack_copy(module)
-    _emit_pack_transpose(module)
-    _emit_tasks(module)
-    _emit_gemm(module)
+    emit_finish(module)
+    emit_pack_copy(module)
+    emit_pack_transpose(module)
+    if how is TILES:
+        tiles.emit_pack_rows(module)
+    _emit_tasks(module, how)
+    _emit_gemm(module, how)
     call.emit_loop(module, "pairs.loop", "pairs.gemm", 2)
-    return f"@{TABLE} = external global ptr\n" + module.text()
+    return f"@{how.table} = external global ptr\n" + module.text()
 
 
 @functools.cache
-def _natives() -> dict[str, int] | None:
+def _natives(how: Method) -> dict[str, int] | None:
     """The addresses of the driver's functions."""
-    if not available():
+    if not (tiles.available() if how is TILES else available()):
         return None
-    jit.define(TABLE, ctypes.addressof(_table()))
-    return jit.compile_source(
-        _build, dict.fromkeys(("pairs.loop", "pairs.gemm", FINISH)), "matmul of bfloat16"
-    )
+    jit.define(how.table, ctypes.addressof(_table(how)))
+    exports = dict.fromkeys(("pairs.loop", "pairs.gemm", FINISH))
+    return jit.compile_source(lambda: _build(how), exports, f"matmul of bfloat16, {how.name}")
 
 
 def gemm_address() -> int | None:
@@ -585,13 +516,13 @@ def gemm_address() -> int | None:
 
     As that of `call`, but strides count bfloat16 numbers. `ready(m, n)` must have been true.
     """
-    natives = _natives()
+    natives = _natives(method())
     return None if natives is None else natives["pairs.gemm"]
 
 
 @functools.cache
-def _gufuncs() -> dict[str, np.ufunc] | None:
-    natives = _natives()
+def _gufuncs(how: Method) -> dict[str, np.ufunc] | None:
+    natives = _natives(how)
     # The words of bfloat16 numbers, which NumPy knows as uint16.
     return None if natives is None else call.make_gufuncs(natives["pairs.loop"], 4, _EPILOGUES)
 
@@ -636,7 +567,7 @@ def multiply(a: Any, b: Any) -> Any:
     (m, k), n = a.shape[-2:], b.shape[-1]
     if not (available() and serves(m, k, n) and ready(m, n)):
         return None
-    made = _gufuncs()
+    made = _gufuncs(method())
     return None if made is None else made["matmul"](_words(a), _words(b)).view(_BF16)
 
 
@@ -660,7 +591,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     (m, k), n = x.shape, weight.shape[0]
     if bias.dtype != _BF16 or not (available() and serves(m, k, n) and ready(m, n)):
         return None
-    made = _gufuncs()
+    made = _gufuncs(method())
     if made is None:
         return None
     return made["linear"](
@@ -679,7 +610,7 @@ def added(c: Any, a: Any, b: Any) -> Any:
         return None
     if not (available() and serves(m, k, n) and ready(m, n)):
         return None
-    made = _gufuncs()
+    made = _gufuncs(method())
     if made is None:
         return None
     out = np.empty((m, n), np.uint16)

@@ -1,3 +1,4 @@
+import ctypes
 import subprocess
 import sys
 import textwrap
@@ -6,13 +7,23 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pellucid.kernels.matmul import pairs
+from pellucid.kernels.matmul import pairs, tiles
+from pellucid.llvm import target
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 SIZES = (1, 2, 3, 5, 8, 13, 14, 15, 16, 17, 29, 31, 32, 33, 65, 131)
 needs_instruction = pytest.mark.skipif(
     not pairs.available(), reason="a processor without VDPBF16PS"
 )
+
+METHODS = [pairs.PAIRS] + [pairs.TILES] * tiles.available()
+
+
+@pytest.fixture(params=METHODS, ids=lambda how: how.name)
+def how(request, monkeypatch):
+    """Each method that this processor has."""
+    monkeypatch.setattr(pairs, "method", lambda: request.param)
+    return request.param
 
 
 def matrix(rng, rows, columns, batch=()):
@@ -44,7 +55,7 @@ def check(got, a, b, bias=0.0):
 
 
 @needs_instruction
-def test_every_size_and_layout(monkeypatch, thread_count):
+def test_every_size_and_layout(monkeypatch, thread_count, how):
     monkeypatch.setattr(pairs, "serves", lambda m, k, n: True)
     rng = np.random.default_rng(thread_count)
     for _ in range(150):
@@ -62,7 +73,7 @@ def test_every_size_and_layout(monkeypatch, thread_count):
 
 
 @needs_instruction
-def test_the_number_of_threads_changes_no_bit():
+def test_the_number_of_threads_changes_no_bit(how):
     from pellucid.llvm import threads
 
     rng = np.random.default_rng(0)
@@ -85,7 +96,7 @@ def test_the_number_of_threads_changes_no_bit():
 
 
 @needs_instruction
-def test_nan_and_infinity_stay_in_their_rows_and_columns():
+def test_nan_and_infinity_stay_in_their_rows_and_columns(how):
     a, b = np.ones((20, 35), BF16), np.ones((35, 40), BF16)
     a[3, 34], a[7, 2], b[5, 9] = np.nan, np.inf, 0
     made = pairs.multiply(a, b).astype(np.float32)
@@ -113,7 +124,8 @@ def test_products_and_gradients_are_rounded_once():
 
 
 @needs_instruction
-def test_nothing_is_read_beyond_an_operand():
+@pytest.mark.parametrize("how", [how.name for how in METHODS])
+def test_nothing_is_read_beyond_an_operand(how):
     program = """
         import sys
         sys.path.insert(0, "tests/fuzz")
@@ -121,6 +133,7 @@ def test_nothing_is_read_beyond_an_operand():
         from pellucid.kernels.matmul import pairs
 
         pairs.serves = lambda m, k, n: True
+        pairs.method = lambda: getattr(pairs, HOW)
         for side in (guard.END, guard.FRONT):
             with guard.memory(side):
                 for m, k, n in ((1, 1, 1), (15, 33, 17), (3, 7, 65), (40, 31, 3), (13, 1537, 31)):
@@ -133,4 +146,34 @@ def test_nothing_is_read_beyond_an_operand():
                     del a, b
             assert guard.damaged() == 0
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True, timeout=300)
+    program = textwrap.dedent(program).replace("HOW", repr(how.upper()))
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+def test_tiles_are_used_where_the_system_permits_them_and_only_there(monkeypatch):
+    permitted = ctypes.c_uint64()
+    chosen = pairs.method.__wrapped__()
+    if sys.platform == "linux" and "+amx-tile" in target.host().features.split(","):
+        ctypes.CDLL(None).syscall(158, 0x1022, ctypes.byref(permitted))
+    assert (chosen is pairs.TILES) == bool(permitted.value >> 18 & 1)
+
+    class Refusing:
+        def syscall(self, *words):
+            return -1
+
+    monkeypatch.setattr(tiles.ctypes, "CDLL", lambda name: Refusing())
+    assert not tiles.available.__wrapped__()
+
+
+@needs_instruction
+def test_both_methods_give_the_same_numbers_but_for_the_order_of_sums(monkeypatch):
+    """Small integers: sums are exact, in any order."""
+    rng = np.random.default_rng(3)
+    for m, k, n in ((64, 96, 32), (33, 50, 47), (7, 1600, 90)):
+        a, b = (rng.integers(-2, 3, shape).astype(BF16) for shape in ((m, k), (k, n)))
+        found = []
+        for method in METHODS:
+            monkeypatch.setattr(pairs, "method", lambda method=method: method)
+            found.append(pairs.multiply(a, b))
+        want = (a.astype(np.float64) @ b.astype(np.float64)).astype(BF16)
+        assert all((x == want).all() for x in found)
