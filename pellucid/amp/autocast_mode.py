@@ -245,7 +245,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     is the usual way.
 
     Raises:
-        TypeError: no bool. RuntimeError: an unknown device type.
+        TypeError: not a bool. RuntimeError: an unknown device type.
 
     >>> import pellucid as torch
     >>> torch.set_autocast_enabled("cpu", True)

@@ -191,8 +191,7 @@ def to_sparse(
     """The tensor in a sparse layout, in which its zeros are not stored.
 
     Args:
-        sparse_dim: how many of the first dimensions are sparse, all when left out; only with
-            coordinates.
+        sparse_dim: how many of the first dimensions are sparse, for the COO layout. Default: all.
         layout: `torch.sparse_coo` (default), `sparse_csr`, `sparse_csc`, `sparse_bsr` or
             `sparse_bsc`.
         blocksize: rows and columns of a block, for the layouts with blocks.
@@ -215,7 +214,7 @@ def to_sparse(
 
 @method()
 def to_sparse_coo(self: Tensor) -> Tensor:
-    """The tensor in coordinates, `to_sparse()`.
+    """Convert to a sparse COO tensor; same as `to_sparse()`.
 
     >>> import pellucid as torch
     >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_coo().indices()
@@ -227,7 +226,8 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 
 @method()
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed rows; the first of more than two sparse dimensions are a batch.
+    """Convert to a sparse CSR tensor (compressed rows). If there are more than two sparse
+    dimensions, the first ones are batch dimensions.
 
     >>> import pellucid as torch
     >>> torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse_csr()
@@ -240,7 +240,7 @@ def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @method()
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed columns; see `to_sparse_csr`.
+    """Convert to a sparse CSC tensor (compressed columns); see `to_sparse_csr`.
 
     >>> import pellucid as torch
     >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc().row_indices()
@@ -251,7 +251,8 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
 
 @method()
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed rows of blocks; `blocksize` has a block's rows and columns.
+    """Convert to a sparse BSR tensor (compressed rows of blocks). `blocksize` is the number of rows
+    and columns of a block.
 
     >>> import pellucid as torch
     >>> torch.eye(4).to_sparse_bsr((2, 2)).values().shape
@@ -262,7 +263,8 @@ def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) ->
 
 @method()
 def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-    """The tensor with compressed columns of blocks; `blocksize` has a block's rows and columns.
+    """Convert to a sparse BSC tensor (compressed columns of blocks). `blocksize` is the number of
+    rows and columns of a block.
 
     >>> import pellucid as torch
     >>> torch.eye(4).to_sparse_bsc((2, 2)).values().shape
@@ -273,7 +275,8 @@ def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) ->
 
 @method()
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """The elements at the places that a sparse tensor stores, as a sparse tensor of its layout.
+    """The elements of this tensor at the positions that the sparse tensor `mask` stores, as a
+    sparse tensor of the same layout.
 
     Raises:
         RuntimeError: another shape. NotImplementedError: `mask` is dense.

@@ -61,8 +61,9 @@ def change(**settings: Any) -> None:
 # ---- determinism, precision, threads ---------------------------------------------------------
 @public()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for deterministic algorithms. All of this library's are; new memory without values
-    (`torch.empty`, `resize_`) is filled with nan or the largest value, so that its use is seen.
+    """Ask for deterministic algorithms. All algorithms of this library are deterministic. In this
+    mode, new uninitialized memory (`torch.empty`, `resize_`) is also filled with NaN, or with the
+    largest integer, so that you notice if it is read.
 
     >>> import pellucid as torch
     >>> torch.use_deterministic_algorithms(True)
@@ -79,7 +80,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def set_fill_uninitialized_memory(mode: bool) -> None:
-    """Whether deterministic algorithms fill new memory."""
+    """Whether new uninitialized memory is filled while deterministic algorithms are requested."""
     if not isinstance(mode, bool):
         raise OperationError(f"expected a bool, but got {type_name(mode)}")
     change(fill_uninitialized_memory=mode)
@@ -112,7 +113,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """0 or "default", 1 or "warn", 2 or "error".
 
     Raises:
-        TypeError: no int or str. RuntimeError: another value.
+        TypeError: not an int or a str. RuntimeError: another value.
 
     >>> import pellucid as torch
     >>> torch.set_deterministic_debug_mode("error")
@@ -149,7 +150,7 @@ def get_deterministic_debug_mode() -> int:
 def set_float32_matmul_precision(precision: str) -> None:
     """Accepted; products of float32 are always computed in float32, the "highest" precision.
 
-    A word that is none of "highest", "high" and "medium" is warned of and has no effect.
+    Any value other than "highest", "high" and "medium" causes a warning and has no effect.
 
     >>> import pellucid as torch
     >>> torch.set_float32_matmul_precision("highest")
@@ -181,7 +182,7 @@ def set_num_threads(num: int) -> None:
     """The number of threads that generated kernels and BLAS use.
 
     Raises:
-        RuntimeError: not positive, or no int.
+        RuntimeError: not a positive int.
 
     >>> import pellucid as torch
     >>> before = torch.get_num_threads()
@@ -259,7 +260,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 @public()
 def set_warn_always(b: bool) -> None:
-    """Give warnings that otherwise come once per process each time.
+    """Show warnings every time that are normally shown once per process.
 
     >>> import pellucid as torch
     >>> torch.set_warn_always(True)
@@ -332,8 +333,8 @@ def compiled_with_cxx11_abi() -> bool:
 
 @public()
 def get_device_module(device: Any = None) -> Any:
-    """The module of a device, as `torch.cpu`, which is also the one of the current accelerator,
-    since there is none.
+    """The module of a device, such as `torch.cpu`. Without an argument it is `torch.cpu`, because
+    there is no accelerator.
 
     Raises:
         RuntimeError: there is no such device, or it has no module.

@@ -181,7 +181,7 @@ def cond(
     false_fn: Callable[..., Any],
     operands: Sequence[Any] = (),
 ) -> Any:
-    """The result of one of two functions, called at once.
+    """Call one of two functions, depending on `pred`, and return its result.
 
     Args:
         pred: a bool or a tensor of one element.
@@ -209,8 +209,8 @@ def cond(
 def while_loop(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Sequence[Any]
 ) -> Any:
-    """Call `body_fn` on its own results, first on `carried_inputs`, as long as `cond_fn` of them is
-    true; the last results.
+    """Call `body_fn` on `carried_inputs`, then again and again on its own results, as long as
+    `cond_fn` returns true for them. Returns the last results.
 
     Raises:
         RuntimeError: an argument is not a function, or `carried_inputs` is not a tuple or list; the body returns

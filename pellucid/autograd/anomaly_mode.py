@@ -13,8 +13,8 @@ class detect_anomaly(ContextDecorator):  # noqa: N801 (PyTorch's name)
     """Context manager: backward raises at the first gradient that holds NaN, and names the forward
     operation and its line.
 
-    Operations recorded inside keep their call stack. An infinite gradient, which PyTorch passes
-    over, gives a warning with the line, once.
+    Operations recorded inside the block keep their call stack. The first infinite gradient, which
+    PyTorch ignores, causes a warning with its line.
 
     >>> import pellucid as torch, warnings
     >>> warnings.simplefilter("ignore")  # making the context manager warns that it costs time
@@ -86,7 +86,7 @@ def is_anomaly_enabled() -> bool:
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """True when anomaly mode looks at the values.
+    """True if anomaly mode checks gradients for NaN.
 
     >>> import pellucid as torch
     >>> with torch.autograd.detect_anomaly(check_nan=False):

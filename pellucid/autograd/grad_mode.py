@@ -21,7 +21,7 @@ _threads = [True]
 
 
 def is_multithreading_enabled() -> bool:
-    """What `set_multithreading_enabled` was told last."""
+    """The value last given to `set_multithreading_enabled`."""
     return _threads[0]
 
 

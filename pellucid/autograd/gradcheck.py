@@ -153,7 +153,7 @@ def gradgradcheck(
     Args:
         grad_outputs: the vectors of the first backward pass; by default drawn from the default
             generator, between -1 and 1.
-        gen_non_contig_grad_outputs: these have gaps in memory.
+        gen_non_contig_grad_outputs: make these vectors non-contiguous.
         check_fwd_over_rev: check forward mode through the first backward pass.
         check_rev_over_rev: check a backward pass through it.
 

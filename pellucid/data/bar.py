@@ -81,7 +81,7 @@ class Progress(Generic[T]):
         self.close()
 
     def update(self, n: int = 1) -> None:
-        """`n` more are done."""
+        """Count `n` more items as done."""
         if not self._open:
             self._begin()
         self.n += n

@@ -20,7 +20,7 @@ class DistributedSampler(Sampler[int]):
         dataset: what is sampled; its length counts.
         num_replicas, rank: how many processes there are, and which one this is; default: those of
             the process group.
-        shuffle: a new random order in each epoch; say which epoch it is with `set_epoch`.
+        shuffle: a new random order in each epoch; call `set_epoch` before each one.
         seed: the same in all processes.
         drop_last: leave out the samples that do not fill a round of all processes, instead of
             repeating some.
@@ -80,5 +80,6 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes, so that all processes shuffle alike and each epoch differently."""
+        """Set the number of the epoch. All processes then shuffle in the same order, and each epoch
+        in another one."""
         self.epoch = epoch

@@ -290,7 +290,7 @@ def summary(
         time: also measure the time.
 
     Raises:
-        TypeError: `model` is no Module.
+        TypeError: `model` is not a Module.
         ValueError: both or contradictory inputs are given.
 
     >>> from pellucid import debug, nn

@@ -647,7 +647,7 @@ def watch(on: bool = True, *, limit: int = 100_000, notes: Watch | None = None) 
     switch: `watch()`, `watch(False)`.
 
     Operations are slower while it is on; there is no overhead while it is off. The last `limit`
-    steps are kept. `notes` are notes of another kind to start.
+    steps are kept. `notes` is the recording to start, instead of a new one.
 
     >>> import pellucid as torch
     >>> from pellucid import debug

@@ -104,7 +104,7 @@ class PackedSequence(_Packed):
         return self._converted("byte")
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """Refused: there is no GPU.
+        """Not supported: there is no GPU.
 
         Raises:
             AssertionError: always, in PyTorch's words.

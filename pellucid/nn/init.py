@@ -166,7 +166,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Any = None,
 ) -> Tensor:
-    """Fill with normal random numbers, those outside [a, b] drawn again.
+    """Fill a tensor in place with normal random numbers; numbers outside [a, b] are drawn again.
 
     Where most of the distribution lies inside, whole tensors of normal numbers are drawn until
     every element had one inside; otherwise uniform candidates are accepted with the probability of
@@ -396,8 +396,10 @@ def kaiming_normal_(
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Fill with a matrix (rows: the first dimension) whose rows or columns, the fewer, are
-    orthogonal, times `gain`.
+    """Fill a tensor in place with a (semi-)orthogonal matrix, times `gain`.
+
+    The rows are the first dimension, the columns all others. If there are fewer rows than columns,
+    the rows are orthonormal, otherwise the columns.
 
     Source: Saxe, McClelland, Ganguli, "Exact solutions to the nonlinear dynamics of learning in
     deep linear neural networks", 2013; signs after Mezzadri, "How to generate random matrices from

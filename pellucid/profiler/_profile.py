@@ -198,7 +198,7 @@ class profile:  # noqa: N801
     """Record which operations ran, how long each took, and on which shapes.
 
     Args:
-        activities: taken for PyTorch's sake; only the CPU has anything to record.
+        activities: accepted as in PyTorch; only CPU activity can be recorded.
         schedule: what to do in each step, see `schedule`; without it everything is recorded.
         on_trace_ready: called with the profiler after each recorded cycle, and at the end.
         record_shapes: note the shapes of the inputs.

@@ -50,13 +50,14 @@ __all__ = [
 
 @_native("_sparse.mm")
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
-    """The matrix product of two matrices; the gradient of a sparse one has its places alone.
+    """The matrix product of two matrices, sparse or dense. The gradient of a sparse matrix is
+    sparse, too, with entries only where the matrix stores elements.
 
     Args:
         mat1: `(n, k)`, sparse or dense.
         mat2: `(k, m)`. The product is sparse where both are.
-        reduce: "sum", "mean", "amax" or "amin" of the products of a row, for `mat1` in compressed
-            rows and a dense `mat2`.
+        reduce: how the products of a row are combined: "sum", "mean", "amax" or "amin". For a CSR
+            `mat1` and a dense `mat2`.
 
     Raises:
         RuntimeError: shapes, dtypes or layouts that do not go together.
@@ -75,7 +76,8 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Any:
 
 @_native("_sparse.addmm")
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Any:
-    """`beta * mat + alpha * mat1 @ mat2` of a sparse `mat1`, whose gradient has its places alone.
+    """`beta * mat + alpha * mat1 @ mat2` for a sparse `mat1`, whose gradient is sparse with the
+    same positions.
 
     >>> import pellucid as torch
     >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.tensor([[1.0], [2.0]]), beta=2)
@@ -89,8 +91,8 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: 
 def sampled_addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0
 ) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` at the places of `input` alone, which is in compressed
-    rows.
+    """`beta * input + alpha * mat1 @ mat2`, computed only where `input`, a CSR tensor, stores
+    elements.
 
     >>> import pellucid as torch
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).to_dense()
@@ -102,7 +104,7 @@ def sampled_addmm(
 
 @_native("_sparse.sum")
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
-    """The sum of a tensor in coordinates: of all elements, or over dimensions.
+    """The sum of a COO tensor: of all elements, or over dimensions.
 
     Args:
         dim: a dimension or several. The result is sparse unless no sparse dimension is left.
@@ -116,8 +118,7 @@ def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Any:
-    """Softmax of a tensor in coordinates, over the elements that are stored: the others count as
-    minus infinity.
+    """Softmax of a COO tensor over its stored elements. All others count as minus infinity.
 
     >>> import pellucid as torch
     >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).to_dense()

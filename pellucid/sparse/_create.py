@@ -26,12 +26,11 @@ NAMES = {
 
 
 class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
-    """Whether indices are looked at when a sparse tensor is made: a context manager, a decorator,
-    and two functions.
+    """Validate the indices of sparse tensors when they are created. Use it as a context manager or
+    a decorator, or call `enable` and `disable`.
 
-    Without it they are looked at when they are first used: no operation reads or writes outside of
-    an array. What it adds is that mistakes are found early, and that compressed indices are asked
-    to be in order.
+    Otherwise, indices are validated before their first use, so no operation reads or writes out of
+    bounds. With this check, you see mistakes earlier, and compressed indices must be sorted.
 
     >>> import pellucid as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
@@ -46,17 +45,17 @@ class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
 
     @staticmethod
     def is_enabled() -> bool:
-        """Whether indices are looked at."""
+        """Whether indices are validated at creation."""
         return bool(check_sparse_tensor_invariants._enabled)
 
     @staticmethod
     def enable() -> None:
-        """Look at indices from now on."""
+        """Validate indices at creation from now on."""
         check_sparse_tensor_invariants._enabled = True
 
     @staticmethod
     def disable() -> None:
-        """Look at indices only when they are used."""
+        """Validate indices only before their first use."""
         check_sparse_tensor_invariants._enabled = False
 
     def __init__(self, enable: bool = True) -> None:
@@ -145,20 +144,21 @@ def sparse_coo_tensor(
     check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> Any:
-    """A sparse tensor of values and their coordinates; values in the same place count as their sum.
+    """Create a sparse COO tensor from values and their coordinates. Values at the same position are
+    added.
 
     Args:
         indices: integers `(sparse dims, nnz)`.
         values: `(nnz, *dense dims)`; gradients flow through a tensor.
         size: the shape; as small as the indices allow when left out. Given alone, an empty tensor
             of this shape is made.
-        check_invariants: whether the indices are looked at now, as
-            `torch.sparse.check_sparse_tensor_invariants` says when left out.
-        is_coalesced: says that the indices are in order and each there once.
+        check_invariants: whether to validate the indices now. Default: as set by
+            `torch.sparse.check_sparse_tensor_invariants`.
+        is_coalesced: promise that the indices are sorted and unique.
 
     Raises:
-        RuntimeError: shapes that do not fit together, or indices outside of the shape (when they
-            are looked at).
+        RuntimeError: shapes that do not fit together, or indices outside of the shape (if they
+            are validated).
 
     >>> import pellucid as torch
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -367,10 +367,11 @@ _COMPRESSED_DOC = """A sparse tensor with compressed {lines}{blocks}.
         {second}_indices: `(*batch, nnz)`: the {other} of each {value}.
         values: `(*batch, nnz, {shape}*dense dims)`; gradients flow through a tensor.
         size: the shape; as small as the indices allow when left out.
-        check_invariants: whether the indices are looked at now, as `torch.sparse.check_sparse_tensor_invariants` says when left out.
+        check_invariants: whether to validate the indices now. Default: as set by
+            `torch.sparse.check_sparse_tensor_invariants`.
 
     Raises:
-        RuntimeError: shapes that do not fit together, or indices outside of the shape (when they are looked at).
+        RuntimeError: shapes that do not fit together, or indices outside of the shape (if they are validated).
 
     >>> import pellucid as torch
     >>> {example}
@@ -456,8 +457,8 @@ def sparse_compressed_tensor(
     requires_grad: bool = False,
     check_invariants: bool | None = None,
 ) -> Any:
-    """A sparse tensor in the compressed layout that `layout` names; see `sparse_csr_tensor` and its
-    kin.
+    """Create a sparse tensor in the compressed layout `layout`; see `sparse_csr_tensor` and the
+    similar functions.
 
     Raises:
         RuntimeError: as there, and for a layout that is not compressed.
@@ -530,8 +531,8 @@ def empty(shape: tuple[int, ...], layout: str, dtype: Any, block: Any = None) ->
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Any:
-    """A sparse matrix whose diagonals are rows of `diagonals`, as SciPy's function of this name
-    makes it.
+    """Create a sparse matrix whose diagonals are the rows of `diagonals`, like SciPy's function of
+    this name.
 
     Args:
         diagonals: `(k, n)` or `(n,)`; element j of a row stands in column j.
@@ -539,7 +540,8 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         shape: (rows, columns). layout: `sparse_coo` (default), `sparse_csc` or `sparse_csr`.
 
     Raises:
-        RuntimeError: another number of offsets, or one twice, or another layout.
+        RuntimeError: the number of offsets differs from the number of diagonals, an offset occurs
+            twice, or the layout is another one.
 
     >>> import pellucid as torch
     >>> torch.sparse.spdiags(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([0, 1]), (2, 2)).to_dense()

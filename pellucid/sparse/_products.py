@@ -405,11 +405,11 @@ def reduced_mm(a: Any, b: Any, how: str) -> Any:
 
 
 def hspmm(mat1: Any, mat2: Any) -> Any:
-    """The product of a sparse and a dense matrix, of which only the rows are stored in which the
-    sparse one has something.
+    """The product of a sparse and a dense matrix. Only rows in which the sparse matrix stores
+    elements are stored.
 
     Returns:
-        `(n, m)` in coordinates, with one sparse dimension.
+        `(n, m)` as a COO tensor with one sparse dimension.
 
     >>> import pellucid as torch
     >>> torch.hspmm(torch.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse(), torch.eye(2)).values()
@@ -427,7 +427,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
 
 
 def smm(input: Any, mat: Any) -> Any:
-    """The product of a sparse and a dense matrix, in coordinates.
+    """The product of a sparse and a dense matrix, as a COO tensor.
 
     >>> import pellucid as torch
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
@@ -482,8 +482,8 @@ def as_zeros(a: Any, b: Any) -> SparseArray:
 
 
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * input + alpha * mat1 @ mat2` of a sparse `input`, a sparse and a dense matrix, in
-    coordinates; not differentiable.
+    """`beta * input + alpha * mat1 @ mat2` for sparse `input` and `mat1` and a dense `mat2`, as a
+    COO tensor. Not differentiable.
 
     >>> import pellucid as torch
     >>> s = torch.eye(2).to_sparse()

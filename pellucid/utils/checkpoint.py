@@ -169,8 +169,8 @@ def checkpoint(
 
     Args:
         use_reentrant: False (recommended) records the graph and recomputes saved tensors; True runs
-            without a graph and calls backward inside backward. Neither takes keyword arguments of
-            the function with True.
+            without a graph and calls backward inside backward. With True, keyword arguments for the
+            function are not supported.
         preserve_rng_state: (keyword, default True) the second run draws the same random numbers.
         context_fn: makes two contexts, for the first and for the second run.
         determinism_check: "default" compares shapes and types of what both runs saved, "none" does

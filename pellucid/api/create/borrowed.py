@@ -85,8 +85,8 @@ def asarray(
     """Convert an object to a tensor, sharing its memory where dtype and device allow it.
 
     Args:
-        obj: a tensor, a NumPy array, what supports DLPack or Python's buffer protocol (its bytes
-            read as `dtype`), a number or nested sequences.
+        obj: a tensor, a NumPy array, an object that supports DLPack or Python's buffer protocol
+            (its bytes are read as `dtype`), a number, or nested sequences of numbers.
         copy: True always copies, False refuses to. Default: copy where needed.
         requires_grad: whether the result records gradients. Default: as `obj`.
 

@@ -51,7 +51,7 @@ class TrainingPlots:
         activations: also record the layers' outputs.
 
     Raises:
-        TypeError: `model` is no Module.
+        TypeError: `model` is not a Module.
         ValueError: `every` is less than 1.
 
     >>> import pellucid as torch

@@ -52,21 +52,24 @@ QUESTIONS = ("gradient", "depends", "alive", "memory", "compiled")
 def explain(
     x: Any, question: str = "gradient", *, loss: Tensor | None = None, name: str | None = None
 ) -> Explanation:
-    """Answer a question on a tensor, a parameter, a module, an optimizer, a compiled function or an exception.
+    """Answer a question about a tensor, a parameter, a module, an optimizer, a compiled function or
+    an exception.
 
     Args:
-        x: a tensor, parameter, module, optimizer, or an exception.
-        question: "gradient": why there is none, or a zero, huge or non-finite one, which parameters
-            have trouble, what an error means. "depends": what a value was computed from: the way to
-            each leaf, with local derivatives. "alive": what keeps its graph in memory. "memory":
-            what memory it holds.
-        loss: the value whose backward is in question; with its graph not yet freed, more can be
-            said. Nothing is changed by it.
-        name: what to call the tensor in the text; the argument as written in the call if left out.
+        x: a tensor, parameter, module, optimizer, compiled function, or an exception.
+        question: "gradient": why the gradient is None, zero, huge or not finite, which parameters
+            of a module are affected, or what an exception means. "depends": what the value was
+            computed from, with the path to each leaf and its local derivatives. "alive": what keeps
+            its graph in memory. "memory": how much memory it holds. "compiled": how often a
+            compiled function was traced, and why.
+        loss: the value whose backward you ask about. While its graph is not freed, `explain` can
+            find more causes. No `.grad` changes.
+        name: what to call the tensor in the text. Default: the argument as you wrote it in the
+            call.
 
     Raises:
         TypeError: `x` is something else.
-        ValueError: the question is another one.
+        ValueError: an unknown question.
 
     >>> import pellucid as torch
     >>> w = torch.tensor([2.0], requires_grad=True)

@@ -33,7 +33,7 @@ def sdpa_kernel(
     """Accept a choice of kernels for the block; the results are the same whatever is chosen.
 
     Raises:
-        AssertionError: no choice of `SDPBackend`.
+        AssertionError: something that is not an `SDPBackend`.
 
     >>> import pellucid as torch
     >>> from pellucid.nn.attention import SDPBackend, sdpa_kernel

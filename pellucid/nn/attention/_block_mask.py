@@ -163,8 +163,8 @@ _TENSORS = (
 
 
 class BlockMask:
-    """For each block of queries, the blocks of keys that it sees: partly (where `mask_mod` decides)
-    or fully.
+    """A block-sparse attention mask: for each block of queries, the blocks of keys that it sees,
+    either in full or in part (then `mask_mod` decides for each pair).
 
     Args:
         seq_lengths: numbers of queries and keys.
@@ -279,7 +279,7 @@ class BlockMask:
         return (*self.kv_indices._array.shape[:-2], *self.seq_lengths)
 
     def numel(self) -> int:
-        """How many entries the mask stands for, seen or not."""
+        """The number of entries of the mask, visible or not."""
         return int(np.prod(self.shape))
 
     def __getitem__(self, index: Any) -> BlockMask:
@@ -362,7 +362,7 @@ class BlockMask:
         return make_tensor(self.seen().astype(np.int32))
 
     def sparsity(self) -> float:
-        """The percentage of the entries that lie in blocks that need not be computed."""
+        """The percentage of entries in blocks that need not be computed."""
         computed = int(self.kv_num_blocks._array.sum())
         if self.full_kv_num_blocks is not None:
             computed += int(self.full_kv_num_blocks._array.sum())

@@ -100,7 +100,7 @@ def flex_attention(
         query: `(B, Hq, L, E)`. key: `(B, Hkv, S, E)`. value: `(B, Hkv, S, Ev)`.
         score_mod: `score_mod(score, b, h, q_idx, kv_idx)`, a new score from a score and its four
             indices, all without dimensions.
-        block_mask: from :func:`create_block_mask`; keys in blocks that are not listed take no part.
+        block_mask: from :func:`create_block_mask`; keys in blocks that are not listed are ignored.
         scale: 1 / sqrt(E) when left out.
         enable_gqa: fewer heads of keys than of queries; each serves a group of them.
         return_lse: return `(output, lse)`; `return_aux=AuxRequest(lse=True)` is the newer form.

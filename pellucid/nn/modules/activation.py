@@ -647,7 +647,7 @@ class Softplus(Module):
 
     Args:
         beta: the larger, the closer to ReLU. Default: 1.
-        threshold: where `beta * x` is above it, the result is x itself. Default: 20.
+        threshold: where `beta * x` is larger, the result is x itself. Default: 20.
 
     Shape:
         input: any shape; the result has the same one.

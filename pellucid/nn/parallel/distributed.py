@@ -252,8 +252,8 @@ class DistributedDataParallel(Module, Joinable):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """A block whose forwards are followed by backwards that add up gradients on this rank
-        alone.
+        """Context manager for gradient accumulation: backward adds to this rank's gradients without
+        reducing them.
 
         The first forward and backward after it reduce the sum.
         """
@@ -264,8 +264,8 @@ class DistributedDataParallel(Module, Joinable):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Have `hook(state, bucket)` reduce the buckets; it returns a future of the reduced buffer
-        (the mean is its business, too).
+        """Let `hook(state, bucket)` reduce the buckets. It returns a future of the reduced buffer,
+        and must compute the mean itself.
 
         Raises:
             TypeError: it cannot be called. RuntimeError: there is one already.
@@ -320,8 +320,8 @@ class DistributedDataParallel(Module, Joinable):
         enable: bool = True,
         throw_on_early_termination: bool = False,
     ) -> Join:
-        """A block in which ranks may run out of data at different times: who has, takes part in the
-        others' reductions with zeros.
+        """Context manager in which ranks may run out of data at different times. A rank without
+        data contributes zeros to the reductions of the others.
 
         Args:
             divide_by_initial_world_size: the mean is over all ranks, not over those that still have
@@ -329,7 +329,7 @@ class DistributedDataParallel(Module, Joinable):
             enable: False: an ordinary block.
             throw_on_early_termination: raise on all ranks when the first one runs out.
 
-        In the end all ranks have the parameters of one that had data to the last.
+        At the end, all ranks get the parameters of a rank that had data until the end.
         """
         return Join(
             [self],

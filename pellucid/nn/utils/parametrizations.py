@@ -221,13 +221,13 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> Module:
-    """Keep a weight (matrix, or stack of them) orthogonal: its rows or columns, the fewer, are
-    orthonormal.
+    """Keep a weight (a matrix, or a stack of matrices) orthogonal: its rows are orthonormal, or its
+    columns if there are fewer columns than rows.
 
     Args:
         orthogonal_map: "matrix_exp" (the default of square and complex weights), "cayley" or
             "householder" (that of others).
-        use_trivialization: the weight as it is becomes a fixed factor, so that learning starts from
+        use_trivialization: keep the present weight as a fixed factor, so that training starts from
             it.
 
     Source: Lezcano-Casado, "Trivializations for gradient-based optimization on manifolds", 2019.

@@ -96,7 +96,8 @@ def grid_sample(
         input: `(N, C, H, W)` or `(N, C, D, H, W)`.
         grid: `(N, H_out, W_out, 2)` with (x, y), or `(N, D_out, H_out, W_out, 3)` with (x, y, z).
         mode: "bilinear", "nearest" or "bicubic" (4-d only).
-        padding_mode: "zeros", "border" or "reflection" for positions outside. With "zeros",
+        padding_mode: "zeros", "border" or "reflection" for positions outside of the image. With
+            "zeros",
             "bilinear" and "bicubic" give NaN in a plane at a position that is NaN or infinite; in a
             volume such a position is outside.
 

@@ -167,12 +167,17 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Triplet loss: max(0, d(anchor, positive) - d(anchor, negative) + margin) with p-norm
-    distances.
+    """Triplet loss: `max(0, d(anchor, positive) - d(anchor, negative) + margin)`, where d is the
+    p-norm distance.
 
     Args:
-        swap: use the smaller of d(anchor, negative) and d(positive, negative). Source: Balntas et
-            al., 2016.
+        anchor, positive, negative: `(N, D)` or `(D,)`.
+        margin: how much farther the negative should be, above 0. Default: 1.
+        p: order of the norm. Default: 2.
+        eps: added to the differences. Default: 1e-6.
+        swap: use the smaller of d(anchor, negative) and d(positive, negative) (Balntas et al.,
+            2016). Default: False.
+        reduction: "mean", "sum" or "none". Default: "mean". Older forms: `size_average`, `reduce`.
 
     >>> import pellucid as torch
     >>> anchor, near, far = torch.tensor([[0.0]]), torch.tensor([[0.5]]), torch.tensor([[1.0]])

@@ -31,11 +31,15 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Kullback-Leibler divergence: target * (log target - input), input given as log-probabilities.
+    """Kullback-Leibler divergence: `target * (log(target) - input)`, where the input holds
+    log-probabilities.
 
     Args:
-        reduction: "batchmean" divides the sum by the first dimension, which is the divergence's
-            definition; "mean" divides by all.
+        input: log-probabilities, any shape.
+        target: probabilities in the same shape.
+        reduction: "batchmean" divides the sum by the size of the first dimension, as the definition
+            of the divergence does; "mean" divides it by the number of elements; also "sum" and
+            "none". Default: "mean".
         log_target: the target is given as log-probabilities too.
 
     >>> import pellucid as torch

@@ -85,7 +85,9 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     """`input * Phi(input)` with the normal distribution function Phi.
 
     Args:
-        approximate: "tanh" uses 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+        input: floating point, any shape.
+        approximate: "none", or "tanh" for `0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`.
+            Default: "none".
 
     Source: Hendrycks, Gimpel, "Gaussian Error Linear Units", 2016.
 
