@@ -82,6 +82,9 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
             raise RuntimeError(
                 f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts)
             )
+    for value in tensors.values():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{value} is not an instance of torch.Tensor")
     given = {k: v for k, v in tensors.items() if k in places}
     others = {k: v for k, v in tensors.items() if k not in places}  # attributes for the call
     if tie:
@@ -108,7 +111,14 @@ def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> I
         for k, value in others.items():
             path, _, name = k.rpartition(".")
             owner = module.get_submodule(path)
-            added.append((owner, name, vars(owner).get(name, added)))
+            original = getattr(
+                owner, name, added
+            )  # of a parametrized module, what a property makes
+            if not (original is added or original is None or isinstance(original, Tensor)):
+                raise TypeError(
+                    f"attribute `{name}`: {original} is not an instance of torch.Tensor"
+                )
+            added.append((owner, name, original))
             setattr(owner, name, value)
         yield
     finally:

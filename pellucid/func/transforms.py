@@ -22,6 +22,7 @@ from ..core.tracing import constant
 from ..core.transforms import forward_mode
 from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
 from ..errors import GraphError
+from ..ops._rules import past_autocast
 from .vmap import vmap
 
 ArgNums = int | tuple[int, ...]
@@ -418,6 +419,7 @@ def _refuse_complex(name: str, tensors: list[Any], what: str) -> None:
             )
 
 
+@past_autocast
 def _basis(tensors: list[Tensor]) -> tuple[list[Tensor], list[int]]:
     """The standard basis of the space of several tensors together, split by tensor: (total, *shape)
     each; and their sizes.

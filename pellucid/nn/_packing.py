@@ -18,6 +18,7 @@ from ..errors import (
     OperationError,
     no_pinned,
 )
+from ..ops._rules import past_autocast
 from ._functions import T
 
 
@@ -319,6 +320,7 @@ def _padded(parts: list[Tensor], batch_first: bool, value: float, side: str) -> 
     return made if batch_first else make_tensor(np.ascontiguousarray(out.swapaxes(0, 1)))
 
 
+@past_autocast
 def pad_sequence(
     sequences: Iterable[Tensor],
     batch_first: bool = False,

@@ -279,6 +279,22 @@ def low_precision_alone(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
+def past_autocast(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorator for what PyTorch computes as one operator, or writes into a result, and autocast does
+    not know: what it is made of here (a `cat`) is not asked.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if thread.stack.autocast is None:
+            return function(*args, **kwargs)
+        with playing("autocast", None):
+            return function(*args, **kwargs)
+
+    forwards(wrapper)
+    return wrapper
+
+
 _INT = frozenset((int,))
 
 

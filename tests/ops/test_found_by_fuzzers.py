@@ -628,3 +628,101 @@ def test_autocast_leaves_the_bias_of_samples_as_it_is():
     with torch.autocast("cpu"):
         for shape in ((3, 4), (3, 5, 4), (0, 4)):
             assert torch.vmap(layer)(torch.ones(shape)).dtype is torch.float32
+
+
+HALF = torch.arange(12.0).reshape(3, 4).half()
+REFUSED = "Unexpected floating ScalarType"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.roll(1),
+        lambda x: x.roll(1, 0),
+        lambda x: torch.fft.fftshift(x),
+        lambda x: torch.combinations(x[0]),
+        lambda x: torch.cat([x, x]),
+    ],
+)
+def test_autocast_refuses_other_halves_where_parts_are_joined(call):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with pytest.raises(RuntimeError, match=REFUSED):
+            call(HALF)
+        assert call(HALF.bfloat16()).dtype is torch.bfloat16
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert call(HALF).dtype is torch.float16
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.block_diag(x, x),
+        lambda x: torch.cross(x[:, :3], x[:, 1:], dim=1),
+        lambda x: torch.nn.utils.rnn.pad_sequence([x, x[:2]]),
+        torch.func.jacrev(lambda t: t * 2),
+        torch.func.jacfwd(lambda t: t * 2),
+        torch.func.hessian(lambda t: (t * t).sum()),
+    ],
+)
+def test_what_is_joined_within_a_function_is_no_business_of_autocast(call):
+    wanted = call(HALF)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = call(HALF)
+    assert found.dtype is wanted.dtype is torch.float16
+    assert torch.equal(found, wanted)
+
+
+def test_attention_under_vmap_and_autocast_stays_in_its_type():
+    q = torch.ones(2, 3, 4)
+    with torch.autocast("cpu"):
+        alone = F.scaled_dot_product_attention(q, q, q)
+        mapped = torch.func.vmap(lambda t: F.scaled_dot_product_attention(t, t, t))(q)
+    assert (alone.dtype, mapped.dtype) == (torch.bfloat16, torch.float32)
+
+
+def test_functional_call_gives_a_parametrized_module_its_weight():
+    module = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
+    before = {name: held.clone() for name, held in module.state_dict().items()}
+    x, call = torch.ones(1, 2), torch.func.functional_call
+    found = call(module, {"weight": torch.ones(2, 2), "bias": torch.zeros(2)}, (x,))
+    torch.testing.assert_close(found, torch.full((1, 2), 2.0))
+    torch.testing.assert_close(dict(module.state_dict()), before)
+    module.name = "a"
+    with pytest.raises(TypeError, match="attribute `name`: a is not an instance of torch.Tensor"):
+        call(module, {"name": x}, (x,))
+    with pytest.raises(TypeError, match="3 is not an instance of torch.Tensor"):
+        call(module, {"bias": 3}, (x,))
+
+
+@pytest.mark.parametrize(
+    "size, steps", [((2, 2, 2), (0, 2, 1)), ((3, 2), (1, 1)), ((7, 2), (0, 1))]
+)
+@pytest.mark.parametrize("wrap", [False, True])
+def test_a_diagonal_is_filled_where_memory_overlaps(size, steps, wrap):
+    def step(t):
+        t.fill_diagonal_(-3.0, wrap)
+        return t * 1
+
+    wanted = torch.arange(16.0)
+    rows, count = min(size), 16 if wrap and len(size) == 2 else 0
+    for k in range(rows):
+        wanted[k * sum(steps)] = -3.0
+    first = steps[0] * (size[1] + 1)
+    for k in range(-(-size[0] * size[1] // (size[1] + 1)) - rows if count else 0):
+        wanted[first + k * sum(steps)] = -3.0
+    compiled = torch.compile(step)
+    for f in (step,) if wrap else (step, compiled, compiled, compiled):
+        memory = torch.arange(16.0)
+        found = f(memory.as_strided(size, steps))
+        assert torch.equal(memory, wanted)
+        assert torch.equal(found, wanted.as_strided(size, steps))
+
+
+def test_linear_refuses_bools_as_products_do():
+    a = torch.tensor([[True, False]])
+    for args in ((a, a), (a, a, a[0, :1]), (a[None], a)):
+        with pytest.raises(NotImplementedError, match="addmm_impl_cpu_"):
+            F.linear(*args)
+        with pytest.raises(NotImplementedError, match="addmm_impl_cpu_"):
+            torch.compile(F.linear)(*args)
+    assert F.linear(a[:0], a).shape == (0, 1)

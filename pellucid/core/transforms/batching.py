@@ -23,6 +23,7 @@ from ..bind import _check_types, _promote
 from ..display import refusals
 from ..function import Function
 from ..inplace import overwrite
+from ..interpret import playing
 from ..modes import local
 from ..primitive import TENSORS as F
 from ..primitive import Primitive
@@ -422,9 +423,10 @@ def one_by_one(
                 **params,
             )
         )
-    if isinstance(rows[0], tuple):
-        return tuple(F.stack(*column, dim=0) for column in zip(*rows, strict=True))
-    return F.stack(*rows, dim=0)
+    with playing("autocast", None):  # the samples have the types that the operation gave them
+        if isinstance(rows[0], tuple):
+            return tuple(F.stack(*column, dim=0) for column in zip(*rows, strict=True))
+        return F.stack(*rows, dim=0)
 
 
 def write(below: Any, t: Tensor, result: Tensor, name: str) -> Tensor:

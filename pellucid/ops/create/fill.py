@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays import numpy_fast
-from ...arrays.numpy_cpu import overlaps_itself
+from ...arrays.numpy_cpu import apart, overlaps_itself
 from ...core.bind import NUMBERS
 from ...core.inplace import bump, check_writable, is_written_directly, overwrite, write
-from ...core.modes import local, state
+from ...core.modes import local
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, method, public
@@ -177,9 +177,16 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     # what is written is a view of the diagonal, and PyTorch speaks of that
     check_writable(self[:0] if self._rg and local.grad else self, "fill_diagonal_")
     a = self._array
-    if type(a) is np.ndarray and not (self._rg or state.slow) and overlaps_itself(a):
-        np.copyto(a, _fill_value(self, fill_value)._array, where=mask, casting="unsafe")
-        bump(self, "fill_diagonal_")
+    if mask.size and not apart(a):
+        # the whole cannot be written, but the diagonal may lie in memory once
+        line, rows = self, min(shape)
+        while line.ndim > 1:
+            line = line.diagonal(0, 0, -1)
+        line.fill_(fill_value)
+        if last > rows * step:  # of the rows that follow, as far as such steps reach
+            place = self.storage_offset() + self.stride(0) * (shape[1] + 1)
+            rest = -(-last // step) - rows
+            self.as_strided((rest,), line.stride(), place).fill_(fill_value)
         return self
     return overwrite(
         self,

@@ -38,6 +38,7 @@ from .._rules import (
     full_precision,
     is_direct,
     library,
+    past_autocast,
     require_tensor,
     values,
 )
@@ -268,6 +269,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 
 
 # ---- cross products ---------------------------------------------------------------------------
+@past_autocast
 def _cross(a: Any, b: Any, dim: int) -> Any:
     x1, x2, x3 = (a.narrow(dim, k, 1) for k in range(3))
     y1, y2, y3 = (b.narrow(dim, k, 1) for k in range(3))

@@ -13,7 +13,6 @@ from ...arrays.halves import HALVES, in_float32
 from ...arrays.native import kernels
 from ...core.bind import wrap
 from ...core.display.packing import hooked
-from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import public
@@ -25,7 +24,7 @@ from ...core.transforms.whole import one_node
 from ...errors import OperationError
 from ...shapes import normalize_dim
 from .._format import in_order_of
-from .._rules import require_tensor
+from .._rules import low_precision_alone, require_tensor
 from .._samples import Sample
 from .dropout import check_probability, dropout
 
@@ -248,6 +247,7 @@ def _times(x: Tensor, number: float) -> Tensor:
 
 
 @public(namespace="nn.functional")
+@low_precision_alone
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -289,9 +289,6 @@ def scaled_dot_product_attention(
         if not isinstance(t, Tensor):
             require_tensor(t, "scaled_dot_product_attention", ("query", "key", "value")[i], i + 1)
     q, k, v, bias = query, key, value, attn_mask
-    policy = thread.stack.autocast
-    if policy is not None:
-        q, k, v, bias = (policy.narrow(t) for t in (q, k, v, bias))
     if not (q._array.dtype == k._array.dtype == v._array.dtype):
         raise OperationError(
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {q.dtype.c_name} key.dtype: {k.dtype.c_name} and "
@@ -341,7 +338,7 @@ def scaled_dot_product_attention(
         out = attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
         if out.ndim != 4 or q._array.shape != out._array.shape:
             return out
-        if k is not key and policy is None:  # heads that were repeated
+        if k is not key:  # heads that were repeated
             out = titled(out, "ScaledDotProductFlashAttentionForCpu", of=(query, key, value))
         return in_order_of(out, q)
     return _by_products(

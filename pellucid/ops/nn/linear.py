@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from numpy import ndarray
+from numpy import dtype, ndarray
 
 from ... import shapes
 from ...core.display.packing import only_saves
@@ -20,12 +20,14 @@ from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, moved_before, node_before
 from ...core.transforms.batching import Batched
 from ...core.transforms.whole import one_node
-from ...errors import DtypeError, OperationError, ShapeError, facts_of
+from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError, facts_of
 from .._rules import require_tensor
 from .._samples import cases
 from ..linalg._by_aten import matmul_by_aten
 from ..linalg.matmul import batched_matmul
 from ..shape.view import viewable
+
+_BOOL = dtype(bool)
 
 
 def _linear_vjp(
@@ -275,6 +277,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         and bias._array.dtype != kind
     ):
         input, weight, bias = _of_one_dtype(input, weight, bias)
+    if kind is _BOOL and a.size and w.size:
+        raise UnsupportedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     return linear_op.call(input, weight, bias)
 
 

@@ -73,6 +73,7 @@ roll_op = defop(
     },
     jvp="linear",
     traits="passes",
+    autocast="promote",
     onnx=_onnx_roll,
     samples=cases(
         (((3, 4),), {"shifts": (1, -2), "dims": (0, 1)}),

@@ -13,6 +13,7 @@ from ...arrays.native import kernels, straight
 from ...core.bind import common_dtype, finish, wrap
 from ...core.callers import make_recorder
 from ...core.display.streamed import streamed
+from ...core.interpret import thread
 from ...core.modes import local, state
 from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
@@ -23,7 +24,7 @@ from ...core.tracing import constant
 from ...core.transforms.arranging import by_steps
 from ...errors import ArgumentTypeError, OperationError, ShapeError, type_name, warn_once
 from .._format import has_channels_last
-from .._rules import checked_tensors, keyword, require_tensor
+from .._rules import checked_tensors, keyword, past_autocast, require_tensor
 from .._samples import cases
 from .broadcast import expand
 from .view import reshape
@@ -339,6 +340,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 @public()
+@past_autocast
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a matrix that is 0 elsewhere.
 
@@ -485,4 +487,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         grids = meshgrid([x] * r, indexing="ij")
         return stack([part.masked_select(chosen) for part in grids], 1)
 
+    if thread.stack.autocast is not None:  # which has its say about the last of them
+        return steps(input)
     return by_steps("StackBackward0", short, steps, input)
