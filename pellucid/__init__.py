@@ -22,6 +22,7 @@ from .arrays.sparse import array as _sparse_arrays
 from .core import modes as _modes
 from .core.display import words as _words
 from .core.tensor import Tensor as Tensor
+from .core.transforms import capturing as _capturing
 from .errors import warn as _warn
 
 _attach.publish(globals(), "torch")
@@ -372,6 +373,7 @@ _attach.LENT["foreach"] = lambda name: getattr(
     _importlib.import_module(f"{_HOME}._foreach"), name, None
 )
 _words.LENT.append(lambda: _importlib.import_module(f"{__name__}.aten.schema"))
+_capturing.NAMED.append(lambda: _importlib.import_module(f"{__name__}.aten.overload").in_place())
 _attach.LENT["operators"] = lambda: _importlib.import_module(f"{__name__}.aten.level")
 _attach.LENT["recurrent"] = lambda name: _importlib.import_module(
     f"{__name__}.nn._recurrent"

@@ -17,6 +17,7 @@ from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
 from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
+from ..core.transforms.capturing import check_own
 from ..errors import ArgumentTypeError, GraphError, OperationError, type_name, warn_once
 from ..ops.shape.view import alias_op
 from .edges import at_edges, listed, seeds
@@ -159,6 +160,7 @@ def detach_(input: Tensor) -> Tensor:
     """
     if local.inference:
         return input  # as in PyTorch, whose graphs are out of reach there
+    check_own(input, values=False)
     if input._view is not None:
         raise GraphError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
@@ -216,9 +218,9 @@ def retain_grad(self: Tensor) -> None:
     >>> y.grad
     tensor(2.)
     """
-    _refuse_in_transforms("retain_grad")
     if not self._rg:
         raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
+    _refuse_in_transforms("retain_grad")
     node = self._node
     if node is None or type(node) is Outdated and node.made is None or self.extra().get("retains"):
         return

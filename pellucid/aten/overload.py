@@ -11,14 +11,17 @@ tensor([2., 2.])
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
 from enum import Enum
+from types import FrameType
 from typing import Any
 
 from ..api.attach import LENT
 from ..core.tensor import Tensor
+from ..ops._overloads import IN_PLACE, called
 from . import dispatch, kernels
 from .schema import LETTERS, FunctionSchema, SchemaType, aten, parse
 
@@ -540,3 +543,47 @@ def _same(default: Any, value: Any) -> bool:
     if default is None or value is None:
         return default is value
     return type(default) is type(value) and not isinstance(value, Tensor) and bool(default == value)
+
+
+# ---- what is running -------------------------------------------------------------------------
+# Python's operators in place that are methods under other names; `&=` and its like have their own.
+_OPERATORS = {
+    f"__i{sign}__": f"{name}_"
+    for sign, name in zip(
+        "add sub mul truediv div floordiv mod pow".split(),
+        "add sub mul div div floor_divide remainder pow".split(),
+        strict=True,
+    )
+}
+
+
+def in_place() -> str:
+    """The operator in place that the library runs, as `aten::add_.Tensor`: that of the innermost
+    public function whose name says that it writes.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        run = called(frame)
+        if run is not None:
+            name, args, kwargs = run.path.rpartition(".")[2], run.args, run.kwargs
+        elif frame.f_code is IN_PLACE:
+            found = frame.f_locals
+            name, args, kwargs = found["name"], (found["self"], *found["args"]), found["kwargs"]
+        else:
+            name = ""
+        name = _OPERATORS.get(name, name)
+        if name.endswith("_") and name in aten():
+            return _named(name, args, kwargs)
+        frame = frame.f_back
+    return "aten::copy_"
+
+
+def _named(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    packet = getattr(ops.aten, name)
+    if name in ("add_", "sub_"):  # a number is a tensor to them, and may come first
+        return f"aten::{name}.Tensor"
+    try:
+        overload = packet._resolve(args, kwargs)
+    except RuntimeError:
+        overload = getattr(packet, packet.overloads()[0])
+    return str(overload._name)

@@ -168,7 +168,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 t._array = r
                 t._node = t._grad = t._ver = t._view = t._x = None
                 t._rg = False
-                return t
+                return t if state.born is None else state.born(t)
         if operator and not (isinstance(x, operands) and isinstance(y, operands)):
             return other_type(op.name, x, y)
         return general(op, (x, y), {})

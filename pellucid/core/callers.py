@@ -59,6 +59,8 @@ _RESULTS = """
         if kinds[k].kind in "biu":
             t._node = None
             t._rg = False
+            if state.born is not None:
+                state.born(t)
         else:
             t._node = s = new(OutputSlot)
             s.node = n
@@ -137,6 +139,7 @@ def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
     )
     scope: dict[str, Any] = {
         "new": _new,
+        "state": state,
         "kind": node_type(op),
         "op": op,
         "plan": plan,
@@ -167,7 +170,7 @@ def wrap(r: Any) -> Tensor:
     t._array = r
     t._node = t._grad = t._ver = t._view = t._x = None
     t._rg = False
-    return t
+    return t if state.born is None else state.born(t)
 
 
 def tensor_of(value: Any) -> Tensor:
@@ -236,7 +239,7 @@ _WRAPPED = """
         _t._array = _r
         _t._node = _t._grad = _t._ver = _t._view = _t._x = None
         _t._rg = False
-        return _t"""
+        return _t if _state.born is None else _state.born(_t)"""
 
 
 def fixed_names(op: Primitive) -> tuple[str, ...] | None:

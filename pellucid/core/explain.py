@@ -30,11 +30,10 @@ from .tensor import Tensor
 
 def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
     fixed = len(op.args) - op.variadic
-    names = [
-        op.args[i] if i < fixed else f"{op.args[-1]}[{i - fixed}]" for i in range(len(tensors))
-    ]
     return [
-        operand(name, x) for name, x in zip(names, tensors, strict=True) if isinstance(x, Tensor)
+        operand(op.args[i] if i < fixed else f"{op.args[-1]}[{i - fixed}]", x)
+        for i, x in enumerate(tensors)
+        if isinstance(x, Tensor)
     ]
 
 

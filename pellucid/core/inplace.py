@@ -49,6 +49,7 @@ from .tensor import (
     version_of,
     views_of,
 )
+from .transforms.capturing import check_own
 
 Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
 
@@ -144,6 +145,7 @@ def check_writable(t: Tensor, name: str, was: str = "is being") -> None:
     """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet, but by a
     custom Function (`was`).
     """
+    check_own(t)
     view = t._view if t._view is not None and t._view.kind != "bits" else None
     if local.grad and (t._rg or view is not None and view.base._rg):
         if view is not None:
@@ -174,6 +176,7 @@ def is_written_directly(t: Any) -> bool:
     return (
         type(t) in FAST_TYPES
         and not state.slow
+        and state.born is None
         and t._view is None is t._x
         and (t._ver is None or t._ver.borrowers is None)
         and type(a := t._array) is np.ndarray

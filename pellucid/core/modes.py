@@ -21,14 +21,15 @@ class _State:
     It is only a hint: the general path looks at the thread's own stack. `structure` counts changes
     of modules (an attribute set, a parameter or hook registered) and settings, so that compiled
     code knows when to look again. `fill_unset`: new memory is filled with nan, for deterministic
-    algorithms.
+    algorithms. `born`, while a function is differentiated by `torch.func`, notes when a new tensor was
+    made (`core.transforms.capturing`).
     """
 
-    __slots__ = ("fill_unset", "slow", "structure")
+    __slots__ = ("born", "fill_unset", "slow", "structure")
 
     def __init__(self) -> None:
-        self.slow = 0
-        self.structure = 0
+        self.slow = self.structure = 0
+        self.born: Any = None
         self.fill_unset = False
 
 
@@ -38,13 +39,12 @@ class _ThreadModes(threading.local):
     device: Any = None  # set by `with torch.device(...)`
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
-    # functions of functions (`func.grad`) that run, which may differentiate what they call any
-    # number of times
-    transforms = 0
+    inside: Any = None  # the innermost transform that differentiates
     run: Any = None  # the innermost backward that is under way (`core.reverse.BackwardPass`)
     # how much of `state.slow` is this thread's inference mode; blocks in which tensor types, or
-    # types and modes, do not take over functions
-    blocks = function_off = function_all_off = 0
+    # types and modes, do not take over functions; and functions of functions (`func.grad`) that run,
+    # which may differentiate what they call any number of times
+    blocks = function_off = function_all_off = transforms = 0
 
     def __init__(self) -> None:
         # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off

@@ -94,8 +94,7 @@ def _raised_at() -> Line | None:
     """The user's line that led to an error being made in the library; None for an error that the
     user's own code makes.
     """
-    inside = is_library(sys._getframe(2).f_code.co_filename)
-    return describe(capture(3)) if inside else None
+    return describe(capture(3)) if is_library(sys._getframe(2).f_code.co_filename) else None
 
 
 errors.locate = _raised_at

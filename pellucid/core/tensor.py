@@ -33,6 +33,7 @@ class VersionCounter:
     # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False  # `data` or the storage was taken: writes may pass the counter
+    born: float = 0  # of a tensor made in a transform: when, in the count of nodes
 
 
 class ExposedVersion(VersionCounter):
@@ -154,8 +155,9 @@ class Tensor(metaclass=TensorMeta):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        wanted = "only Tensors of floating point and complex dtype"
-        set_requires_grad(self, checked_flag(value), wanted)
+        set_requires_grad(
+            self, checked_flag(value), "only Tensors of floating point and complex dtype"
+        )
 
     @property
     def is_leaf(self) -> bool:
@@ -173,8 +175,7 @@ class Tensor(metaclass=TensorMeta):
     @property
     def output_nr(self) -> int:
         """Which result of `grad_fn` this tensor is."""
-        node = self._node
-        return node.index if type(node) is OutputSlot else 0
+        return self._node.index if type(self._node) is OutputSlot else 0
 
     @property
     def grad(self) -> Tensor | None:
@@ -209,6 +210,7 @@ class Tensor(metaclass=TensorMeta):
             hand_out_copies(version_of(self), past_the_counter=True)
         result: Tensor = alias(self)
         result._ver = ExposedVersion()
+        result._ver.born = version_of(self).born
         if state.slow:
             observe.notify("data_taken", self, result)
         return result
@@ -302,7 +304,7 @@ def make_tensor(array: Any, cls: Any = Tensor) -> Any:
     if state.slow and local.inference:
         self._ver = InferenceVersion()
         self._x = {"inference": True}
-    return self
+    return self if state.born is None else state.born(self)
 
 
 def alias(source: Tensor, cls: Any = Tensor) -> Any:
@@ -312,7 +314,7 @@ def alias(source: Tensor, cls: Any = Tensor) -> Any:
         version_of(source),
         {"inference": True} if source.is_inference() else None,
     )
-    return result
+    return result if state.born is None else state.born(result, source)
 
 
 def collects(leaf: Tensor) -> bool:

@@ -39,6 +39,7 @@ class VersionCounter:
     restricted: list[Any] | None = None
     borrowers: list[weakref.ref[Any]] | None = None
     exposed = False
+    born: float = 0
 
 class ExposedVersion(VersionCounter):
     exposed = True

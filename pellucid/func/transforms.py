@@ -19,7 +19,7 @@ from ..core.primitive import TENSORS as F
 from ..core.tape import walk
 from ..core.tensor import Tensor, set_requires_grad
 from ..core.tracing import constant
-from ..core.transforms import forward_mode
+from ..core.transforms import capturing, forward_mode
 from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
 from ..errors import GraphError
 from ..ops._rules import past_autocast
@@ -198,7 +198,8 @@ def grad_and_value(
         leaves, spec = tree_flatten(_chosen(args, numbers))
         fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
         with _recorded():
-            output = func(*_replaced(args, numbers, tree_unflatten(fresh, spec)), **kwargs)
+            with capturing.running(fresh, leaves=True):
+                output = func(*_replaced(args, numbers, tree_unflatten(fresh, spec)), **kwargs)
             aux = None
             if has_aux:
                 output, aux = _parted("grad_and_value(f)(*args)", output)
@@ -259,7 +260,7 @@ def _vjp(
     leaves, spec = tree_flatten(chosen)
     fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
     new = tree_unflatten(fresh, spec)
-    with _recorded():
+    with _recorded(), capturing.running(fresh, leaves=True):
         output = func(
             *(new if argnums is None else _replaced(args, _check_argnums(argnums, len(args)), new))
         )
@@ -365,7 +366,8 @@ def _jvp(
     try:
         duals = [forward_mode.make_dual(x, v, level) for x, v in zip(xs, vs, strict=True)]
         new = tree_unflatten(duals, spec)
-        output = func(*(new if argnums is None else _replaced(primals, argnums, new)))
+        with capturing.running(duals, leaves=False):
+            output = func(*(new if argnums is None else _replaced(primals, argnums, new)))
         aux = None
         if has_aux:
             output, aux = _parted(name, output)

@@ -13,7 +13,9 @@ from ...core.public import METHODS, method
 from ...core.streams import distributions as random_distributions
 from ...core.streams import fill as random_fill
 from ...core.streams import integers as random_integers
+from ...core.streams.generator import draw_guards
 from ...core.tensor import Tensor
+from ...core.transforms.capturing import innermost_maps
 from ...errors import ArgumentTypeError, facts_of
 from ...shapes import expand
 from .._rules import require_tensor, zero_gradient
@@ -44,6 +46,9 @@ refill = defop(
 
 
 def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tensor:
+    if draw_guards and innermost_maps():  # who is asked before the function around it
+        for guard in draw_guards:
+            guard()
     try:
         return write(self, name, refill, (), {"fill": fill})
     except Exception as error:

@@ -203,7 +203,7 @@ index_put_op = defop(
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`."""
     own, kind = type(self), type(value)
-    if (own is Tensor or own is Parameter) and not state.slow and self._x is None:
+    if (own is Tensor or own is Parameter) and not (state.slow or state.born) and self._x is None:
         if self._ver is not None and self._ver.borrowers is not None:
             return _set_slowly(self, index, value)
         plain = kind is Tensor or kind is Parameter

@@ -21,6 +21,7 @@ from ...core.primitive import PRIMITIVES, defop
 from ...core.public import FUNCTIONS, METHODS, method, public, tensor_property
 from ...core.tape import joined, make_tensor
 from ...core.tensor import Tensor, hand_out_copies, version_of
+from ...core.transforms.capturing import check_own
 from ...errors import ArgumentTypeError, OperationError, ShapeError, UnsupportedError, type_name
 from .._rules import as_index, require_tensor
 from .._samples import cases
@@ -522,6 +523,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     >>> torch.tensor([[1, 2], [3, 4]]).resize_(3)
     tensor([1, 2, 3])
     """
+    check_own(self, values=False)
     if self._rg and not local.inference:
         raise OperationError("cannot resize variables that require grad")
     shape = sizes_of(sizes, "resize_")
@@ -603,6 +605,7 @@ def set_(
     >>> x.set_(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
+    check_own(self, values=False)
     if self._rg and self._node is None and self._view is None:
         check_writable(self, "set_")
     recorded = local.grad and (self._rg or isinstance(source, Tensor) and source._rg)
