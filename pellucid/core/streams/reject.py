@@ -181,6 +181,10 @@ def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     if not np.isfinite(wide).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be finite")
+    with generator.lock:
+        made = generator.serial("poissons", wide.size, np.ascontiguousarray(wide))
+    if made is not None:
+        return round_to(made.reshape(rates.shape), rates.dtype)
     with _Draws(generator, int(min(wide.clip(2, 11).sum() * 1.2, 1e6))) as draws:
         out = [_poisson(rate, draws) for rate in wide.reshape(-1).tolist()]
     return round_to(np.array(out, np.float64).reshape(rates.shape), rates.dtype)
@@ -231,6 +235,7 @@ _TAILS = [
     0.00925546218271273,
     0.00833056343336287,
 ]
+_TAIL_ARRAY = np.array(_TAILS)
 
 
 @repeatable
@@ -251,7 +256,20 @@ def binomial(generator: Generator, count: np.ndarray, prob: np.ndarray) -> np.nd
     trials, chances = np.broadcast_arrays(count, prob)
     if np.isnan(trials).any():
         raise RuntimeError("binomial expects count to be a number, but found NaN")
-    out = np.empty(trials.shape, count.dtype)
+    shape = trials.shape
+    trials, chances = np.ascontiguousarray(trials), np.ascontiguousarray(chances)
+    with generator.lock:
+        made = generator.serial(
+            "binomials32" if count.dtype == np.float32 else "binomials64",
+            trials.size,
+            trials,
+            chances,
+            _logs_of_misses(chances),
+            _TAIL_ARRAY,
+        )
+    if made is not None:
+        return made.reshape(shape).astype(count.dtype)
+    out = np.empty(shape, count.dtype)
     flat = out.reshape(-1)
     with _Draws(generator, 6 * flat.size) as draws:
         # scalars: arithmetic keeps their dtype
@@ -259,6 +277,13 @@ def binomial(generator: Generator, count: np.ndarray, prob: np.ndarray) -> np.nd
         for place, (n, p) in enumerate(pairs):
             flat[place] = _binomial(n, p, draws)
     return out
+
+
+def _logs_of_misses(chances: np.ndarray) -> np.ndarray:
+    """log(1 - p) of each chance, or of its complement where that is smaller, made in their type."""
+    other = (1.0 - chances.astype(np.float64)).astype(chances.dtype)
+    with np.errstate(all="ignore"):
+        return np.log1p(-np.where(chances > 0.5, other, chances)).astype(np.float64)
 
 
 def _binomial(n: Any, p: Any, draws: _Draws) -> Any:
