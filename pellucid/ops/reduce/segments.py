@@ -7,16 +7,105 @@ from typing import Any
 
 import numpy as np
 
+from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
 from ...core.transforms.whole import one_node
 from ...errors import OperationError, UnsupportedError
-from .._rules import require_tensor
+from .._rules import require_tensor, values
+from .._samples import Sample
 from ..pointwise import compare
 
 # What a segment without elements gives.
 _EMPTY = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
+
+
+_FOLDS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _fold_rule(xp: Any, x: np.ndarray, *, counts: Any, reduce: str, initial: Any) -> np.ndarray:
+    """The product or an extreme of each segment; `x` holds the segments one after the other."""
+    start = _EMPTY[reduce] if initial is None else initial
+    out = np.full((counts.size, *x.shape[1:]), start, x.dtype)
+    there = counts > 0
+    if there.any():
+        firsts = (np.cumsum(counts) - counts)[there]
+        if initial is not None:  # a product is rounded in this order
+            x = x.copy()
+            x[firsts] = _FOLDS[reduce](x.dtype.type(initial), x[firsts])
+        out[there] = _FOLDS[reduce].reduceat(x, firsts, axis=0)
+    return out
+
+
+def _fold_grad(
+    F: Any,
+    g: Any,
+    input: Any,
+    out: Any,
+    counts: Any,
+    reduce: str,
+    initial: Any,
+    input_shape: Any,
+    input_dtype: Any,
+) -> Any:
+    """As PyTorch: equal extremes share the gradient, and each NaN counts as one of them; the
+    gradient of a zero or a NaN in a product is the product of the others.
+    """
+    owner = np.repeat(np.arange(counts.size), counts)
+    owner = owner if F.raw else make_tensor(owner)
+
+    def spread(rows: Any) -> Any:
+        return F.index_select(rows, owner, dim=0)
+
+    if reduce == "prod":
+        odd = (input == 0) | (input != input)
+        ordinary = spread(g * out) / F.where(
+            odd, F.full(shape=(), value=1, dtype=input_dtype), input
+        )
+        if not np.asarray(values(F, odd)).any():
+            return ordinary
+        return F.where(odd, spread(g) * _others(F, input, counts, initial, input_dtype), ordinary)
+    hit = F.cast((input == spread(out)) | (input != input), dtype=input_dtype)
+    zeros = F.full(shape=(counts.size, *input_shape[1:]), value=0, dtype=input_dtype)
+    many = F.index_add(zeros, owner, hit, dim=0, alpha=1)
+    return hit * spread(g / F.where(many == 0, F.full(shape=(), value=1, dtype=input_dtype), many))
+
+
+def _others(F: Any, x: Any, counts: Any, initial: Any, dtype: Any) -> Any:
+    """For each element the product of the other elements of its segment, and of `initial`."""
+    n = int(counts.sum())
+    places = np.arange(n)
+    ends = np.repeat(np.cumsum(counts), counts)
+    starts = ends - np.repeat(counts, counts)
+    made = F.full(shape=x.shape, value=1 if initial is None else initial, dtype=dtype)
+    one = F.full(shape=(), value=1, dtype=dtype)
+    for step in range(int(counts.max(initial=0))):
+        # the element `step` places into the own segment, where there is one and it is another
+        at = starts + step
+        use = (at < ends) & (at != places)
+        at = np.where(use, at, 0)
+        use = use.reshape(-1, *[1] * (len(x.shape) - 1))
+        at, use = (at, use) if F.raw else (make_tensor(at), make_tensor(use))
+        made = made * F.where(use, F.index_select(x, at, dim=0), one)
+    return made
+
+
+segment_fold = defop(
+    "segment_fold",
+    "input",
+    forward=_fold_rule,
+    aval=lambda x, counts, reduce, initial: ((counts.size, *x[0][1:]), x[1]),
+    vjp={"input": _fold_grad},
+    host=True,
+    samples=lambda rng: [
+        Sample(
+            (rng.random((5, 2)) + 0.5,),
+            {"counts": np.array([2, 0, 3]), "reduce": how, "initial": initial},
+        )
+        for how, initial in (("prod", None), ("prod", 2.0), ("amax", 0.0), ("amin", 0.7))
+    ],
+)
 
 
 @public(out=True)
@@ -89,15 +178,7 @@ def segment_reduce(
         if name == "mean":
             made = made / many
     else:
-        if name != "prod":
-            # a value of its own that no extreme equals: gradients are shared among equals
-            made = made + _EMPTY[name]
-        made = made.index_reduce(0, segment, elements, name, include_self=False)
-        if name == "prod":
-            made = made * (1.0 if initial is None else initial)
-        elif initial is not None:
-            first = made >= initial if name == "amax" else made <= initial
-            made = compare.where(first | (made != made), made, made.new_full((), initial))
+        made = segment_fold.call(elements, counts=flat, reduce=name, initial=initial)
     made = compare.where(
         many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made
     )
