@@ -98,9 +98,7 @@ def _add_elements(out: ndarray, rows: ndarray, values: ndarray, wide: int) -> No
         raise ValueError("add_rows needs an array whose rows follow each other")
     places = rows if wide == 1 else (rows[:, None] * wide + np.arange(wide)).reshape(-1)
     amounts = values.reshape(-1)
-    if flat.dtype.kind == "f" and flat.itemsize >= 4 and places.size * 4 >= flat.size:
-        flat += np.bincount(places, amounts, minlength=flat.size).astype(flat.dtype, copy=False)
-    elif flat.dtype.kind == "b":
+    if flat.dtype.kind == "b":
         np.logical_or.at(flat, places, amounts)
     else:
         np.add.at(flat, places, amounts.astype(flat.dtype, copy=False))

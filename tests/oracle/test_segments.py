@@ -70,3 +70,21 @@ def test_nothing_to_reduce():
             -np.inf,
             -np.inf,
         ]
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
+@pytest.mark.parametrize("initial", [None, 2.0])
+def test_nan_and_zeros_have_the_gradients_of_pytorch(reduce, initial):
+    found = []
+    for root in (torch, pellucid):
+        x = root.tensor([1.0, float("nan"), 3.0, 0.0, 5.0, 5.0, 0.0], requires_grad=True)
+        out = root.segment_reduce(x, reduce, lengths=root.tensor([1, 2, 0, 4]), initial=initial)
+        out.sum().backward()
+        found.append((out.tolist(), x.grad.tolist()))
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(b, a)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_of_another_function():
+    pellucid.segment_reduce(pellucid.ones(3), "max", lengths=pellucid.tensor([1, 2]))

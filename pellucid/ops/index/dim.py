@@ -20,7 +20,14 @@ from ...core.display.packing import packed_as
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.tensor import Tensor
-from ...errors import DtypeError, IndexOutOfRangeError, OperationError, ShapeError, warn_once
+from ...errors import (
+    DtypeError,
+    IndexOutOfRangeError,
+    OperationError,
+    ShapeError,
+    UnsupportedError,
+    warn_once,
+)
 from .._rules import filling, is_direct, is_plain, require_tensor, values
 from .._samples import Sample
 from ..shape.broadcast import broadcast_to
@@ -487,6 +494,17 @@ both_forms("index_fill", index_fill_op, _prepare_index_fill, out=False)
 
 
 # ---- index_reduce ----------------------------------------------------------------------------
+def _refusing(reduce: str, include_self: bool, ndim: int, kind: str) -> str | None:
+    """The kernel of PyTorch that refuses complex numbers and bools, or None if they can be reduced."""
+    if not include_self:
+        return "index_reduce_func_exclude_input_init"
+    if ndim <= 1:
+        return "index_func_"
+    if kind == "b":
+        return "div_floor_cpu" if reduce == "mean" else None
+    return {"amax": "maximum_cpu", "amin": "minimum_cpu"}.get(reduce)
+
+
 def _prepare_index_reduce(
     input: Tensor,
     dim: int,
@@ -515,6 +533,8 @@ def _prepare_index_reduce(
     a, b = input._array, require_tensor(source, "index_reduce", "source", 4)._array
     dim = shapes.normalize_dim(dim, a.ndim)
     picks = _vector(index, "index_reduce")._array
+    if a.dtype.kind in "cb" and (kernel := _refusing(reduce, include_self, a.ndim, a.dtype.kind)):
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if a.dtype != b.dtype:
         raise DtypeError(
             f"index_reduce_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same "

@@ -20,7 +20,7 @@ from ...core.primitive import Primitive, defop
 from ...core.public import METHODS, public
 from ...core.tape import titled
 from ...core.tensor import Tensor
-from ...errors import DtypeError, OperationError, ShapeError, warn_once
+from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError, warn_once
 from .._numbers import number_array
 from .._rules import is_direct, is_plain, require_tensor
 from .._samples import Sample
@@ -528,6 +528,14 @@ def _prepare_scatter_reduce(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     dim, index = index_of(input, dim, index, "scatter_reduce")
+    if (
+        input._array.dtype.kind == "c"
+        and reduce in ("amax", "amin")
+        or (input._array.dtype.kind == "b" and reduce == "mean")
+    ):
+        raise UnsupportedError(
+            f"\"scatter_gather_tensor_cpu_reduce_{reduce}\" not implemented for '{input.dtype.scalar_type_name}'"
+        )
     source = _source(input, index, require_tensor(src, "scatter_reduce", "src", 4), dim)
     return (index, source), {"dim": dim, "reduce": reduce, "include_self": include_self}
 
