@@ -29,6 +29,7 @@ from .errors import (
     DtypeError,
     MissingAttributeError,
     type_name,
+    warn,
 )
 
 
@@ -469,6 +470,24 @@ SCALAR_TENSOR: Final = 1
 NUMBER: Final = 2
 
 _RESULT: dict[tuple[tuple[dtype, int], ...], dtype] = {}
+
+
+def as_python_number(value: Any) -> Any:
+    """A NumPy scalar as the Python number that PyTorch takes it for; other values unchanged.
+
+    Only classes that inherit from `complex` are complex, so `numpy.complex64` loses its imaginary
+    part, with NumPy's warning. `numpy.bool` is neither a bool nor an integer, so it is a float.
+
+    >>> as_python_number(np.float32(0.5)), as_python_number(np.bool_(True))
+    (0.5, 1.0)
+    """
+    if not isinstance(value, np.generic):
+        return value
+    if isinstance(value, np.complexfloating) and not isinstance(value, complex):
+        text = "Casting complex values to real discards the imaginary part"
+        warn(text, np.exceptions.ComplexWarning)
+        return float(value.real)
+    return float(value) if isinstance(value, np.bool_) else value.item()
 
 
 def number_dtype(value: complex) -> dtype:

@@ -635,7 +635,7 @@ def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
         if isinstance(x, Tensor) or x is None and i:
             out.append(x)
         elif isinstance(x, NUMBERS) and op.promote is not None and len(op.args) > 1:
-            out.append(x.item() if isinstance(x, (np.number, np.bool_)) else x)
+            out.append(dtypes.as_python_number(x))
         else:
             name = op.args[i] if i < len(op.args) else op.args[-1]
             raise ArgumentTypeError(

@@ -48,7 +48,7 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
         return value  # as nearly all are
     if type(value) is int and kind in _EXACT and abs(value) < 1 << 24:
         return float(value)
-    value = value.item() if isinstance(value, np.generic) else value
+    value = dtypes.as_python_number(value)
     if type(value) is int and not -(1 << 63) <= value < 1 << 64:
         raise OverflowError(
             "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
@@ -82,7 +82,7 @@ def as_number(value: Any, function: str, name: str) -> Any:
         if value._array.ndim or value._rg:
             raise ArgumentTypeError(f"{function}(): argument '{name}' must be Number, not Tensor")
         return value.item()
-    return value
+    return dtypes.as_python_number(value)
 
 
 def _fits(value: float, kind: dtypes.dtype) -> bool:

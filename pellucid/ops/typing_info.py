@@ -24,7 +24,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
     for value in (tensor1, tensor2):
         if not isinstance(value, (Tensor, *NUMBERS)):
             raise mismatch("result_type", tensor1, tensor2)
-    return common_dtype([tensor1, tensor2])
+    return common_dtype([dtypes.as_python_number(x) for x in (tensor1, tensor2)])
 
 
 _TYPES = {

@@ -192,7 +192,7 @@ def _number(value: Any, name: str) -> Any:
             )
         return value.item()
     if isinstance(value, (np.number, np.bool_)):
-        return value.item()
+        return dtypes.as_python_number(value)
     if not isinstance(value, (bool, int, float, complex)):
         raise ArgumentTypeError(
             f"{name}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}"

@@ -39,7 +39,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
     if isinstance(value, Tensor):
         return value.item()
     if isinstance(value, (np.number, np.bool_)):
-        return value.item()
+        return dtypes.as_python_number(value)
     raise ArgumentTypeError(
         f"{name}(): argument '{argument}' (position {position}) must be Number, not {type_name(value)}"
     )

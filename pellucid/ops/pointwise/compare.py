@@ -575,6 +575,7 @@ def where(
             "Use a boolean condition instead."
         )
         condition = condition != 0
+    input, other = dtypes.as_python_number(input), dtypes.as_python_number(other)
     return where_op.call(condition, input, other)
 
 

@@ -230,8 +230,9 @@ def _clamp_any(name: str, input: Tensor, min: Any, max: Any) -> Tensor:
                 raise ArgumentTypeError(
                     f"{name}(): argument '{word}' must be Number, not {type_name(value)}"
                 )
+        min, max = dtypes.as_python_number(min), dtypes.as_python_number(max)
         if isinstance(min, complex) or isinstance(max, complex):
-            if name != "clamp":
+            if name != "clamp" or not input.dtype.is_floating_point:
                 raise UnsupportedError("clamp is not supported for complex types")
             raise OperationError("value cannot be converted to type double without overflow")
         if not input.dtype.is_floating_point:
