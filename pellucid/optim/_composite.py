@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core import tracing
 from ..errors import ArgumentTypeError, ArgumentValueError, OperationError, warn
-from ._schedule import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values
+from ._schedule import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -118,7 +118,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warn(EPOCH_WARNING, UserWarning)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

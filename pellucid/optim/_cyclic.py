@@ -127,11 +127,18 @@ class CyclicLR(LRScheduler):
 
     def scale_fn(self, x: float) -> float:
         """The height of a cycle, as a share of the first one's."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
-        return {"triangular": 1.0, "triangular2": 1 / (2.0 ** (x - 1))}.get(
-            self.mode, self.gamma**x
-        )
+        custom = self._scale_fn_custom
+        return custom(x) if custom is not None else self._scale_fn_ref(x)
+
+    @property
+    def _scale_fn_ref(self) -> Callable[[float], float]:
+        """The function of the height that belongs to `mode`."""
+        gamma = self.gamma
+        if self.mode == "triangular":
+            return lambda x: 1.0
+        if self.mode == "triangular2":
+            return lambda x: 1 / (2.0 ** (x - 1))
+        return lambda x: gamma**x
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()

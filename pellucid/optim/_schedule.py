@@ -13,7 +13,7 @@ from ..core.tensor import Tensor
 from ..errors import ArgumentTypeError, ArgumentValueError, MissingKeyError, warn
 from .optimizer import Optimizer, to_number
 
-EPOCH_WARNING = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` "
     "to step the scheduler. During the deprecation, if epoch is different from None, the closed form is used instead of the new "
     "chainable form, where available. Please open an issue if you are unable to replicate your use case: "
@@ -142,7 +142,7 @@ class LRScheduler:
                 )
         self._step_count += 1
         if epoch is not None:
-            warn(EPOCH_WARNING, UserWarning)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:

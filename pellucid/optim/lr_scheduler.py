@@ -17,6 +17,7 @@ from ._composite import SequentialLR as SequentialLR
 from ._cyclic import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
 from ._cyclic import CyclicLR as CyclicLR
 from ._cyclic import OneCycleLR as OneCycleLR
+from ._schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from ._schedule import LRScheduler as LRScheduler
 from ._schedule import _LRScheduler as _LRScheduler
 
