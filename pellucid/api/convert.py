@@ -579,6 +579,8 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         )
     if self._ver is not None and self._ver.borrowers is not None:
         hand_out_copies(self._ver)
+    if force and self.is_meta:
+        raise UnsupportedError("Cannot copy out of meta tensor; no data!")
     array = _read(self, "numpy")
     if array.dtype not in _NATIVE:
         raise ArgumentTypeError(f"Got unsupported ScalarType {self.dtype.scalar_type_name}")

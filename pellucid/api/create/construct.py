@@ -32,6 +32,7 @@ from ...errors import (
 from ...llvm import threads
 from ...ops.create._factory import check_device, check_memory, want_gradient
 from ...ops.shape.storages import TypedStorage
+from .sequences import dtype_of, numbers_in, shape_of
 
 _CPU = dtypes.device("cpu")
 _INTS, _FLOATS = {int}, {float}
@@ -62,167 +63,11 @@ def _numbers_only(data: Any) -> bool:
     )
 
 
-def _depth(data: Any) -> int:
-    """How many dimensions nested sequences have, as far as their first elements tell; a tensor that
-    stands first is a number.
-    """
-    depth = 0
-    while isinstance(data, (list, tuple)):
-        depth += 1
-        if not data:
-            break
-        data = data[0]
-    return depth
-
-
-def _plain(data: Any, depth: int) -> Any:
-    """Nested sequences with tensors in them as nested sequences of numbers."""
-    if isinstance(data, Tensor):
-        if depth and data._array.ndim:
-            return [_plain(x, depth - 1) for x in data]
-        kind = data._array.dtype.kind
-        if data._array.size != 1:
-            hint = "to join tensors, use torch.stack(list) for a new dimension, or torch.cat(list) along an existing one"
-            if kind in "iu":
-                text = "only integer tensors of a single element can be converted to an index"
-                raise ArgumentTypeError(text, hint=hint)
-            text = "only one element tensors can be converted to Python scalars"
-            raise ArgumentValueError(text, hint=hint)
-        return float(data) if kind == "f" else data.item()
-    if isinstance(data, (list, tuple)):
-        return [_plain(x, depth - 1) for x in data]
-    return data
-
-
-def _inferred(data: Any) -> dtypes.dtype:
-    """The dtype that holds all numbers of nested sequences with tensors, arrays or NumPy's numbers
-    in them.
-    """
-    if isinstance(data, Tensor):
-        return data.dtype
-    if isinstance(data, (list, tuple)):
-        return (
-            reduce(dtypes.promote_types, map(_inferred, data))
-            if data
-            else dtypes.get_default_dtype()
-        )
-    return _held_by(data.dtype if isinstance(data, np.ndarray) else type(data))
-
-
-def _held_by(kind: Any) -> dtypes.dtype:
-    """The dtype of numbers of a type, or of arrays with a NumPy dtype."""
-    if isinstance(kind, np.dtype) or issubclass(kind, np.generic):
-        return dtypes.from_numpy(np.dtype(kind))
-    default = dtypes.get_default_dtype()
-    if kind is bool or kind is int:
-        return dtypes.bool_ if kind is bool else dtypes.int64
-    return default.to_complex() if issubclass(kind, complex) else default
-
-
-def _check_lengths(data: Any, kind: dtypes.dtype, depth: int = 0) -> None:
-    """PyTorch's error for a ragged nested list."""
-    if not isinstance(data, (list, tuple)) or not data:
-        return
-    lengths = [len(x) if isinstance(x, (list, tuple, np.ndarray)) else None for x in data]
-    first = lengths[0]
-    for k, n in enumerate(lengths):
-        if n != first:
-            if first is None:
-                name = type(data[k]).__name__
-                raise ArgumentTypeError(
-                    f"'{name}' object cannot be interpreted as an integer"
-                    if kind.is_integral
-                    else f"must be real number, not {name}"
-                )
-            if n is None:
-                raise ArgumentTypeError("not a sequence")
-            raise ArgumentValueError(
-                f"expected sequence of length {first} at dim {depth + 1} (got {n})",
-                hint="the rows have different lengths; pad them to a rectangle: "
-                "nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True)",
-            )
-    for x in data:
-        _check_lengths(x, kind, depth + 1)
-
-
-def _check_arrays(data: Any) -> None:
-    """Refuse arrays without dimensions in a list, and warn of a list of arrays."""
-    for x in data:
-        if isinstance(x, np.ndarray) and not x.ndim:
-            raise ArgumentTypeError("len() of unsized object")
-    if isinstance(data[0], np.ndarray):
-        warn_once(
-            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-            "numpy.ndarray with numpy.array() before converting to a tensor.",
-            UserWarning,
-        )
-
-
-def _check_kinds(kinds: set[Any], wanted: dtypes.dtype) -> None:
-    """Refuse NumPy's numbers of types that PyTorch does not convert one by one: to whole numbers
-    those that are none, and times.
-    """
-    whole = wanted.is_integral and wanted is not dtypes.bool_
-    for kind in kinds - _TEXTS:
-        if not issubclass(kind, np.generic):
-            continue
-        if whole and not issubclass(kind, (np.integer, float)):
-            raise ArgumentTypeError(f"'{named(kind)}' object cannot be interpreted as an integer")
-        if issubclass(kind, (np.datetime64, np.timedelta64)):
-            name = "datetime.date" if kind is np.datetime64 else "datetime.timedelta"
-            raise ArgumentTypeError(
-                f"float() argument must be a string or a real number, not '{name}'"
-            )
-
-
 def named(kind: type) -> str:
     """A type's name in messages of interpreters: NumPy's have the module before it."""
     if kind.__module__ == dtypes.dtype.__module__ and kind is not Tensor:  # written in C there
         return f"torch.{'_C.' * (kind.__name__ == 'Generator')}{kind.__name__}"
     return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
-
-
-def _no_number(value: Any, typed: bool) -> Exception:
-    """PyTorch's error for what stands where a number should, to be raised; `typed`: the dtype was
-    given.
-    """
-    name = named(type(value))
-    if isinstance(value, (str, bytes)) and not typed:
-        return ArgumentTypeError(f"new(): invalid data type '{name}'")
-    return (
-        ArgumentTypeError(f"must be real number, not {name}")
-        if typed
-        else OperationError(f"Could not infer dtype of {name}")
-    )
-
-
-def _check_elements(data: Any, dtype: dtypes.dtype | None) -> None:
-    """Refuse nested lists in PyTorch's order: text that stands first, then what is not a number,
-    then lengths that differ.
-    """
-    first = _scan(data)
-    if isinstance(first, (str, bytes)) and first is not data:
-        raise ArgumentValueError(f"too many dimensions '{type(first).__name__.removesuffix('_')}'")
-    typed = dtype is not None
-    if dtype is not None:
-        _check_lengths(data, dtype)
-    waiting = [data]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, (list, tuple)):
-            waiting += reversed(value)
-        elif not isinstance(value, (bool, int, float, complex, np.generic, np.ndarray)):
-            raise _no_number(value, typed)
-    _check_lengths(data, _mixed(data) if dtype is None else dtype)
-
-
-def _scan(data: Any) -> Any:
-    """The first number in nested sequences."""
-    while isinstance(data, (list, tuple)):
-        if not data:
-            return None
-        data = data[0]
-    return data
 
 
 def check_strides(array: np.ndarray) -> None:
@@ -239,6 +84,33 @@ def check_strides(array: np.ndarray) -> None:
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
             "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
         )
+
+
+def _of_arrays(
+    data: Any, sizes: list[int], kinds: set[Any], dtype: dtypes.dtype | None
+) -> np.ndarray | None:
+    """The array of nested lists that hold arrays of one shape and nothing else, or None."""
+    if not kinds or not all(isinstance(k, np.dtype) and k.kind in "biufc" for k in kinds):
+        return None
+    kind = reduce(dtypes.promote_types, map(dtypes.from_numpy, kinds))
+    if dtype not in (None, kind) and not dtype.is_floating_point or kind.is_complex:
+        return None  # numbers are converted, or refused, one by one
+    with contextlib.suppress(ValueError):
+        array = np.array(data, kind.numpy)
+        if list(array.shape) == sizes:
+            return array if dtype is None else converted(array, dtype.numpy)
+    return None
+
+
+def _of_python_numbers(data: Any, kinds: set[Any]) -> np.ndarray | None:
+    """NumPy's array of nested lists that hold Python numbers alone, or None where they are uneven
+    or too large.
+    """
+    if kinds <= _PLAIN:
+        with contextlib.suppress(ValueError):
+            array = np.array(data)
+            return None if array.dtype.kind == "O" else array
+    return None
 
 
 def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
@@ -259,50 +131,32 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
         return converted(data.view(np.ndarray), (own if dtype is None else dtype).numpy)
     if isinstance(data, (np.number, np.bool_)):
         return np.array(data, (dtype or dtypes.from_numpy(data.dtype)).numpy)
-    if isinstance(data, (list, tuple)):
-        kinds = _kinds(data)
-        scalars = {kind for kind in kinds if isinstance(kind, type)} - _PLAIN
-        if any(issubclass(kind, Tensor) for kind in scalars):
-            dtype = _inferred(data) if dtype is None else dtype
-            data = _plain(data, _depth(data))
-        elif any(
-            isinstance(kind, np.dtype) or issubclass(kind, np.generic) for kind in kinds - _TEXTS
-        ):
-            if kinds - scalars - _PLAIN:
-                _check_arrays(data)
-            if not all(issubclass(kind, _NUMBERS) for kind in scalars):
-                _check_elements(data, dtype)
-            wanted = dtype or reduce(dtypes.promote_types, map(_held_by, kinds))
-            _check_kinds(scalars, wanted)
-            if dtype is None:
-                return _array(data, None, wanted.numpy)
-    elif not isinstance(data, (bool, int, float, complex)):
-        if not isinstance(data, (str, bytes)) and (
-            hasattr(data, "__array__") or hasattr(data, "__array_interface__")
-        ):
-            return to_array(np.asarray(data), dtype)
-        if (
-            hasattr(data, "__len__")
-            and hasattr(data, "__getitem__")
-            and not isinstance(data, (str, bytes, dict))
-        ):
-            try:
-                items = [data[i] for i in range(len(data))]
-            except Exception:
-                name = type(data).__name__
-                raise ArgumentValueError(
-                    f"could not determine the shape of object type '{name}'"
-                ) from None
-            return to_array(items, dtype)
-        raise _no_number(data, dtype is not None and not isinstance(data, (str, bytes)))
-    array = _array(data, dtype)
-    if array.dtype.kind in "OUS":
-        _check_elements(data, dtype)
-        wanted = dtype if dtype is not None else _mixed(data)
-        if not wanted.is_integral:  # whole numbers of any size stand for the nearest float
-            wide = np.array(data, np.complex128 if wanted.is_complex else np.float64)
-            return converted(wide, wanted.numpy)
-        raise ArgumentValueError("Overflow when unpacking long long")
+    if not isinstance(data, (list, tuple, bool, int, float, complex, str, bytes)) and (
+        hasattr(data, "__array__") or hasattr(data, "__array_interface__")
+    ):
+        return to_array(np.asarray(data), dtype)
+    sizes = shape_of(data)
+    if isinstance(data, list) and data and isinstance(data[0], np.ndarray):
+        warn_once(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+            "numpy.ndarray with numpy.array() before converting to a tensor.",
+        )
+    kinds = _kinds(data) if isinstance(data, (list, tuple)) else {type(data)}
+    array = _of_arrays(data, sizes, kinds, dtype)
+    if array is not None:
+        return array
+    array = _of_python_numbers(data, kinds)
+    if array is None:
+        if dtype is None:
+            dtype = dtype_of(data)
+        numbers = numbers_in(data, sizes, dtype)
+        array = np.array(numbers) if numbers else np.empty(sizes, dtype.numpy)
+        if array.dtype.kind == "O":
+            if dtype.is_integral:
+                raise ArgumentValueError("Overflow when unpacking long long")
+            # whole numbers of any size stand for the nearest float
+            array = np.array(numbers, np.complex128 if dtype.is_complex else np.float64)
+        array = array.reshape(sizes)
     if dtype is not None:
         if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
             what = (
@@ -315,7 +169,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             _check_integers(array, dtype)
         return converted(array, dtype.numpy)
     kind = array.dtype.kind
-    if array.size == 0 and kind == "f" or kind == "f":
+    if kind == "f":
         return array.astype(dtypes.get_default_dtype().numpy)
     if kind == "c":
         return array.astype(dtypes.get_default_dtype().to_complex().numpy)
@@ -324,28 +178,6 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             raise ArgumentValueError("Overflow when unpacking long long")
         return array.astype(np.int64)
     return array
-
-
-def _array(data: Any, dtype: dtypes.dtype | None, kind: np.dtype | None = None) -> np.ndarray:
-    """NumPy's array of the data, or PyTorch's error for ragged lists."""
-    try:
-        return np.array(data, kind)
-    except ValueError as error:
-        ragged = error
-    # after the handler, so that NumPy's error is not shown above ours
-    _check_elements(data, dtype)
-    raise ragged
-
-
-def _mixed(data: Any) -> dtypes.dtype:
-    """The dtype of nested sequences of numbers as they stand, also of uneven ones, or where one is
-    too large for int64.
-    """
-    if isinstance(data, (list, tuple)):
-        return reduce(dtypes.promote_types, map(_mixed, data), dtypes.bool_)
-    if isinstance(data, complex):
-        return dtypes.get_default_dtype().to_complex()
-    return dtypes.get_default_dtype() if isinstance(data, float) else dtypes.int64
 
 
 def _check_integers(array: np.ndarray, dtype: dtypes.dtype) -> None:

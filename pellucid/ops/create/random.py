@@ -529,7 +529,7 @@ def normal(
         made = make_tensor(values)
         given = [x for x in (mean, std) if isinstance(x, Tensor)]
         for parameter in given:
-            if parameter._rg:
+            if parameter._rg or state.slow:
                 made = sample_op.call(parameter, made)
         overload = 3 if len(given) == 2 else 1 if isinstance(mean, Tensor) else 2
         titled(made, f"NormalBackward{overload}", of=tuple(given))
@@ -657,16 +657,19 @@ sample_op = defop(
     "input values",
     forward=lambda xp, x, values: values,
     vjp={"input": zero_gradient, "values": lambda g: g},
+    jvp=lambda F, values_shape, values_dtype: F.full(
+        shape=values_shape, value=0, dtype=values_dtype
+    ),
     aval=lambda x, values: values,
     traits="steps",
 )
 
 
 def sampled(input: Tensor, values: np.ndarray, title: str) -> Tensor:
-    """Random values drawn from the parameters `input`: part of the graph, with a gradient of zero,
-    as in PyTorch.
+    """Random values drawn from the parameters `input`: part of the graph, with a gradient and a
+    tangent of zero, as in PyTorch.
     """
     made = make_tensor(np.asarray(values))
-    if not input._rg or made._array.shape != input._array.shape:
+    if not (input._rg or state.slow) or made._array.shape != input._array.shape:
         return made
     return titled(sample_op.call(input, made), title, of=(input,))
