@@ -56,7 +56,12 @@ from . import _nn as _nn
 from . import _special as _special
 from ._autograd import _current_autograd_node as _current_autograd_node
 from ._autograd import _current_graph_task_id as _current_graph_task_id
+from ._functorch import (
+    _debug_only_are_vmap_fallback_warnings_enabled as _debug_only_are_vmap_fallback_warnings_enabled,
+)
+from ._functorch import _set_vmap_fallback_warning_enabled
 
+_debug_only_display_vmap_fallback_warnings = _set_vmap_fallback_warning_enabled
 DisableTorchFunction = _overriding.DisableTorchFunction
 DisableTorchFunctionSubclass = _overriding.DisableTorchFunctionSubclass
 _disabled_torch_function_impl = _overriding.disabled

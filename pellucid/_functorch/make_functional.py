@@ -7,6 +7,7 @@ New programs call `torch.func.functional_call`.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from ..func import functional_call, stack_module_state
@@ -100,3 +101,56 @@ def combine_state_for_ensemble(models: Any) -> tuple[Any, Any, Any]:
     params, buffers = stack_module_state(list(models))
     function, _, _ = make_functional_with_buffers(models[0])
     return function, tuple(params.values()), tuple(buffers.values())
+
+
+def functional_init(
+    model_class: type[Module], ensemble_shape: Any = (), device: Any = "cpu"
+) -> Callable[..., tuple[Any, Any, Any]]:
+    """A function that makes modules of a class: their parameters, a function of parameters and of
+    the tuple of the module's arguments, and the parameters' names.
+
+    Args:
+        ensemble_shape: empty for one module; `(n,)` for the parameters of n modules, stacked.
+
+    Raises:
+        ValueError: a longer shape, or no modules.
+    """
+
+    def made(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        params, _, function, names, _ = _initialized(
+            model_class, ensemble_shape, device, args, kwargs
+        )
+        return params, lambda weights, data: function(weights, (), *data), names
+
+    return made
+
+
+def functional_init_with_buffers(
+    model_class: type[Module], ensemble_shape: Any = (), device: Any = "cpu"
+) -> Callable[..., tuple[Any, Any, Any, Any, Any]]:
+    """As `functional_init`: parameters, buffers, a function of both and of the tuple of the module's
+    arguments, and the names of both.
+    """
+
+    def made(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any, Any, Any]:
+        params, buffers, function, *names = _initialized(
+            model_class, ensemble_shape, device, args, kwargs
+        )
+        return params, buffers, lambda w, b, data: function(w, b, *data), names[0], names[1]
+
+    return made
+
+
+def _initialized(
+    model_class: type[Module], ensemble_shape: Any, device: Any, args: Any, kwargs: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    if len(ensemble_shape) >= 2:
+        raise ValueError("NYI: ensemble_shape with more than 1 element")
+    if ensemble_shape and ensemble_shape[0] <= 0:
+        raise ValueError(f"num_models {ensemble_shape[0]} should be > 0")
+    models = [model_class(*args, **kwargs).to(device) for _ in range(*ensemble_shape or (1,))]
+    function, params, buffers = make_functional_with_buffers(models[0])
+    if ensemble_shape:
+        stacked = stack_module_state(models)
+        params, buffers = (tuple(x.detach() for x in part.values()) for part in stacked)
+    return params, buffers, function, function.param_names, function.buffer_names

@@ -108,3 +108,43 @@ def _by_replaced_steps(
 
 
 CONTAINERS.append(_by_replaced_steps)
+
+
+def restore_vmap(
+    func: Callable[..., Any], in_dims: Any, batch_size: int, randomness: str
+) -> Callable[..., tuple[Any, Any]]:
+    """The function mapped over dimensions of its arguments, without the checks of `vmap`.
+
+    Returns:
+        A function that returns the results and, in the same structure, where the batch is in each
+        of them; None in what does not differ from sample to sample.
+    """
+
+    def mapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        leaves, spec = tree_flatten(args)
+        dims = _broadcast_to_and_flatten(in_dims, spec)
+        assert dims is not None
+        level = Level(batch_size, randomness)
+        with _running(level):
+            inputs = [
+                x if d is None else _add_batch_dim(x, d, level.number)
+                for x, d in zip(leaves, dims, strict=True)
+            ]
+            found = func(*tree_unflatten(inputs, spec), **kwargs)
+            outputs, out_spec = tree_flatten(found)
+            if not outputs:
+                return found, ()
+            # an argument returned as it came keeps its place of the batch
+            known = {id(i): (x, d) for i, x, d in zip(inputs, leaves, dims, strict=True)}
+            parts = [known.get(id(o)) or _parts(o, level) for o in outputs]
+        return (
+            tree_unflatten([value for value, _ in parts], out_spec),
+            tree_unflatten([dim for _, dim in parts], out_spec),
+        )
+
+    return mapped
+
+
+def _parts(x: Any, level: Level) -> tuple[Any, int | None]:
+    value, found = _batching.unwrap(x, level.number, level.size)
+    return value, 0 if found else None

@@ -15,6 +15,7 @@ import numpy as np
 from ..core import tracing
 from ..core.modes import state
 from ..core.tensor import Tensor, make_tensor
+from ..core.transforms.batching import all_samples
 from ..errors import ArgumentValueError
 from . import constraints as c
 
@@ -109,7 +110,7 @@ def holds(constraint: Any, value: Any, name: str | None = None, owner: Any = Non
             found = quick(constraint, array)
             if found is not None:
                 return found
-    return bool(constraint.check(value).all())
+    return bool(all_samples(constraint.check(value)).all())
 
 
 def described(owner: str, parameters: dict[str, Any]) -> str:
@@ -136,7 +137,7 @@ def _require(
     check.
     """
     value = make_tensor(array)
-    if not bool(constraint.check(value).all()):
+    if not bool(all_samples(constraint.check(value)).all()):
         if parameters is not None:
             shown = {n: make_tensor(a) for n, a in parameters}
             raise parameter_error(name, value, described(owner, shown), constraint)

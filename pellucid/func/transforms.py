@@ -20,7 +20,7 @@ from ..core.tape import walk
 from ..core.tensor import Tensor, set_requires_grad
 from ..core.tracing import constant
 from ..core.transforms import capturing, forward_mode
-from ..core.transforms.batching import batched, level_of, physical, wrap_in_all
+from ..core.transforms.batching import all_samples, batched, level_of, physical, wrap_in_all
 from ..errors import GraphError
 from ..ops._rules import past_autocast
 from .vmap import vmap
@@ -49,18 +49,12 @@ def _fresh(x: Any, outer: bool) -> Tensor:
 
 def _depends_on_others(outputs: list[Tensor], fresh: list[Tensor]) -> bool:
     """Whether the graph of the outputs reaches tensors other than the ones differentiated for."""
-    known = {id(_bottom(x)) for x in fresh}
-    roots = [b._node or (b if b._rg else None) for b in map(_bottom, outputs)]
+    known = {id(all_samples(x)) for x in fresh}
+    roots = [b._node or (b if b._rg else None) for b in map(all_samples, outputs)]
     return any(
         isinstance(edge, Tensor) and id(edge) not in known
         for edge in walk(r for r in roots if r is not None)
     )
-
-
-def _bottom(x: Tensor) -> Tensor:
-    while level_of(x):
-        x = physical(x)
-    return x
 
 
 def _outside(tree: Any, keep: bool) -> Any:

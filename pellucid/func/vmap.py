@@ -97,7 +97,10 @@ def vmap(
         moved = [x if d is None else to_front(x, d) for x, d in zip(leaves, dims, strict=True)]
         dims = [None if d is None else 0 for d in dims]
         parts, places = [], None
+        shared = random.default_generator.snapshot() if randomness == "same" else None
         for start in range(0, size, step):
+            if shared is not None:
+                random.Generator.set_state(random.default_generator, shared)
             count = min(step, size - start)
             chunk = [
                 x if d is None else F.slice(x, dim=0, start=start, end=start + count, step=1)

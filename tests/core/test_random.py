@@ -587,3 +587,10 @@ def test_few_numbers_are_the_same_with_and_without_native_code(monkeypatch, coun
 def test_binomial_draws_of_endless_trials_and_tiny_chances_end(trials, chance, drawn):
     n, p = (np.full(4, float(v)) for v in (trials, chance))
     assert str(binomial(Generator().manual_seed(1), n, p).tolist()) == drawn
+
+
+def test_weights_that_do_not_lie_row_by_row():
+    # from PyTorch 2.13: the numbers are drawn in the order of the weights in memory
+    weights = np.full((4, 3), 0.5, np.float32).T
+    drawn = multinomial(Generator().manual_seed(0), weights, 2)
+    assert drawn.tolist() == [[2, 3], [2, 3], [3, 0]]

@@ -214,3 +214,83 @@ def test_custom_functions_take_part():
 def test_writing_into_what_is_not_mapped_is_refused():
     with pytest.raises(RuntimeError, match=r"vmap: add_\(self, \*extra_args\) is not possible"):
         pellucid.func.vmap(lambda a: pellucid.ones(4).add_(a))(pellucid.ones(3, 4))
+
+
+DRAWS = {
+    "rand": lambda m, t: m.rand(4),
+    "randn": lambda m, t: m.randn(4, dtype=m.float64),
+    "randint": lambda m, t: m.randint(3, 90, (4,)),
+    "randperm": lambda m, t: m.randperm(6),
+    "normal of a size": lambda m, t: m.normal(0.0, 2.0, (4,)),
+    "rand_like": lambda m, t: m.rand_like(t),
+    "randn_like": lambda m, t: m.randn_like(t),
+    "randint_like": lambda m, t: m.randint_like(t, 3, 90),
+    "bernoulli": lambda m, t: m.bernoulli(t),
+    "bernoulli of a number": lambda m, t: t.bernoulli(0.5),
+    "normal": lambda m, t: m.normal(t, 2.0),
+    "normal of two": lambda m, t: m.normal(t, m.ones(4)),
+    "poisson": lambda m, t: m.poisson(t),
+    "binomial": lambda m, t: m.binomial(8 * t, t),
+    "multinomial": lambda m, t: m.multinomial(t, 2),
+    "multinomial of rows": lambda m, t: m.multinomial(t.view(2, 2), 2),
+    "gamma": lambda m, t: m._standard_gamma(t),
+    "dirichlet": lambda m, t: m._sample_dirichlet(t),
+    "dropout": lambda m, t: fn(m, "dropout")(t, 0.5),
+    "dropout1d": lambda m, t: fn(m, "dropout1d")(t.view(2, 2), 0.5),
+    "alpha_dropout": lambda m, t: fn(m, "alpha_dropout")(t, 0.5, True),
+    "feature_alpha_dropout": lambda m, t: fn(m, "feature_alpha_dropout")(
+        t.view(1, 2, 2), 0.5, True
+    ),
+    "native_dropout": lambda m, t: m.native_dropout(t, 0.5, True)[0],
+    "gumbel_softmax": lambda m, t: fn(m, "gumbel_softmax")(t),
+    "rrelu": lambda m, t: m.rrelu(t, training=True),
+    "out=": lambda m, t: m.randn(4, out=m.empty(4)),
+    "new_empty": lambda m, t: t.new_empty(4).normal_(),
+    "empty": lambda m, t: m.empty(4).normal_(),
+    "bernoulli_ of samples": lambda m, t: m.zeros(4).bernoulli_(t),
+    "sample": lambda m, t: m.distributions.Normal(t, 1.0).sample(),
+    "category": lambda m, t: m.distributions.Categorical(t, validate_args=False).sample(),
+} | {
+    name: lambda m, t, name=name, args=args: getattr(t.clone(), name)(*args)
+    for name, args in {
+        "random_": (50,),
+        "uniform_": (),
+        "normal_": (),
+        "exponential_": (),
+        "cauchy_": (),
+        "log_normal_": (),
+        "geometric_": (0.5,),
+        "bernoulli_": (0.3,),
+    }.items()
+}
+
+
+def drawn(m, func, draw, mode, dim):
+    """What a draw gives for samples and for a tensor that they share, or the error's text."""
+    x = m.full((3, 4), 0.5) if dim == 0 else m.full((4, 3), 0.5)
+    for function, args, dims in (
+        (lambda t: draw(m, t), (x,), dim),
+        (lambda t, _: draw(m, t), (m.full((4,), 0.5), m.zeros(3)), (None, 0)),
+    ):
+        m.manual_seed(0)
+        try:
+            made = func.vmap(function, in_dims=dims, randomness=mode)(*args)
+            yield str(made.dtype).partition(".")[2], made.tolist()
+        except Exception as error:
+            yield type(error).__name__, str(error).partition(". If said operator")[0]
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("mode", ["error", "same", "different"])
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_inside_of_vmap(name, mode, dim):
+    for theirs, ours in zip(
+        drawn(torch, torch.func, DRAWS[name], mode, dim),
+        drawn(pellucid, pellucid.func, DRAWS[name], mode, dim),
+        strict=True,
+    ):
+        assert ours[0] == theirs[0]
+        if isinstance(theirs[1], str):
+            assert ours[1] == theirs[1]
+        else:
+            np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-6)

@@ -119,11 +119,11 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 def _is_all_true(self: Tensor) -> Tensor:
-    return T.all(self)
+    return T._is_all_true(self)
 
 
 def _is_any_true(self: Tensor) -> Tensor:
-    return T.any(self)
+    return T._is_any_true(self)
 
 
 # ---- views and copies -----------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ... import config
 from ...arrays.halves import HALVES, widened
 from ...arrays.layout import axis_order
 from ...arrays.native import kernels, native_code_runs
+from ...arrays.numpy_cpu import overlaps_itself
 from ...dtypes import name_of
 from ..tracing import repeatable
 from . import mkl as random_mkl
@@ -335,7 +336,10 @@ def multinomial(
         return np.empty(shape, np.int64)
     if not replacement or num_samples == 1:
         wide, short = _compute(rows.dtype), rows.dtype
-        q = exponential(generator, weights.shape, 1.0, short).reshape(rows.shape)
+        # PyTorch fills a tensor like the weights: in the order in which they lie in memory
+        plain = weights.flags.c_contiguous or overlaps_itself(weights)
+        like: Any = weights.shape if plain else np.empty_like(weights)
+        q = exponential(generator, like, 1.0, short).reshape(rows.shape)
         with np.errstate(all="ignore"):
             if wide is short:
                 ratios = rows / q

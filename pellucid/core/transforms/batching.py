@@ -18,7 +18,7 @@ from typing import Any
 
 from ...arrays import numpy_cpu
 from ...arrays.meta import MetaArray
-from ...errors import OperationError
+from ...errors import OperationError, warn
 from ..bind import _check_types, _promote
 from ..display import refusals
 from ..function import Function
@@ -86,6 +86,16 @@ _numbers = itertools.count(1)
 levels = _Levels()
 
 
+class _Fallback:
+    """What is to happen where something has no batched form."""
+
+    allowed = True  # it runs sample by sample; else it is refused
+    warns = False
+
+
+fallback = _Fallback()
+
+
 class Batched(Tensor):
     """One sample of a batch of tensors; `_x["physical"]` holds them all."""
 
@@ -100,6 +110,11 @@ class Batched(Tensor):
     def requires_grad(self, value: bool) -> None:
         set_requires_grad(physical(self), value)
         self._rg = bool(value)
+
+    @property
+    def batch_size(self) -> int:
+        """How many samples there are."""
+        return int(physical(self)._array.shape[0])
 
     @property
     def is_leaf(self) -> bool:
@@ -173,6 +188,13 @@ def physical(t: Tensor) -> Tensor:
             "vmap: a batched tensor was given another array (an in-place transposition, `.data = `, ...)"
         )
     return t._x["physical"]
+
+
+def all_samples(t: Tensor) -> Tensor:
+    """All samples of all batches that a tensor belongs to."""
+    while type(t) is Batched:
+        t = physical(t)
+    return t
 
 
 def level_of(t: Any) -> int:
@@ -259,17 +281,18 @@ def wrap_in_all(t: Tensor) -> Tensor:
     """The tensor batched at every running level: each sample then has a gradient of its own."""
     for level in levels.stack:
         if not level.looping:
-            t = _ensure(t, level)
+            t = ensure(t, level)
     return t
 
 
-def _ensure(t: Tensor, level: Level) -> Tensor:
+def ensure(t: Tensor, level: Level) -> Tensor:
+    """The tensor batched at a level, repeated if it is not yet."""
     known = level_of(t)
     if known == level.number:
         return t
     if known > level.number:
         # Batched further in: the outer batch goes below it, in the physical tensor's own samples.
-        inner = _ensure(physical(t), level)
+        inner = ensure(physical(t), level)
         if level_of(inner) == level_of(physical(t)):
             return t
         return batched(inner, known)
@@ -412,6 +435,7 @@ def one_by_one(
     """The operation sample by sample, results stacked: always right."""
     if op.view or not size:
         raise NeedsLoop(f"vmap: {op.name} has no batched form")
+    fall_back(op.overload or op.name)
     rows = []
     for k in range(size):
         rows.append(
@@ -429,22 +453,42 @@ def one_by_one(
         return F.stack(*rows, dim=0)
 
 
+def fall_back(name: str) -> None:
+    """Something is about to run sample by sample.
+
+    Raises:
+        RuntimeError: this is switched off.
+    """
+    if not fallback.allowed:
+        raise OperationError(f"aten::{name} hit the vmap fallback which is currently disabled")
+    if fallback.warns:
+        warn(
+            f"There is a performance drop because we have not yet implemented the batching rule for aten::{name}. Please file us an "
+            "issue on GitHub so that we can prioritize its implementation."
+        )
+
+
 def write(below: Any, t: Tensor, result: Tensor, name: str) -> Tensor:
     """In-place operations: the samples take the result's values."""
     level = max(level_of(t), level_of(result))
     if level_of(t) != level:
-        raise OperationError(
-            f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-            "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over. Please try to "
-            "use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please "
-            "file a bug report instead.".replace("{name}", name)
-        )
+        raise larger(name)
     target, (value, is_batched) = physical(t), unwrap(result, level, physical(t)._array.shape[0])
     if not is_batched:
         value = spread(value, target._array.shape[0])
     overwrite(target, value, name)
     t._rg = target._rg
     return t
+
+
+def larger(name: str) -> Exception:
+    """What refuses to write the values of all samples into a tensor that they share."""
+    return OperationError(
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+        "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap. Please "
+        f"try to use out-of-place operators instead of {name}. If said operator is being called inside the PyTorch framework, please "
+        "file a bug report instead."
+    )
 
 
 def to_front(x: Any, dim: int) -> Any:
@@ -508,9 +552,14 @@ def draw_guard() -> None:
     """Called before random numbers are drawn: what the innermost running `vmap` says about it."""
     modes = {(level.randomness, level.looping) for level in levels.stack}
     if any(mode == "error" for mode, _ in modes):
-        raise OperationError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
-            "flags on vmap or perform the randomness operation out of vmap"
-        )
+        raise refused_draw()
     if ("different", False) in modes:
         raise NeedsLoop("vmap: each sample draws its own random numbers")
+
+
+def refused_draw() -> Exception:
+    """What a draw raises where the mode is "error"."""
+    return OperationError(
+        "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+        "flags on vmap or perform the randomness operation out of vmap"
+    )

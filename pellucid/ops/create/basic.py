@@ -18,6 +18,7 @@ from ...core.bind import as_subclass
 from ...core.modes import local
 from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor
+from ...core.transforms.batching import Batched, batched, level_of, physical
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name
 from .._numbers import fitting
 from .._rules import require_tensor
@@ -221,6 +222,11 @@ def make_like(
     otherwise.
     """
     a = require_tensor(input, name)._array
+    if type(input) is Batched:
+        whole = make_like(
+            physical(input), fill, dtype, layout, device, False, pin_memory, memory_format, name
+        )
+        return _for_each_sample(input, whole, requires_grad)
     if (
         dtype is layout is device is None
         and type(a) is np.ndarray
@@ -253,6 +259,14 @@ def make_like(
         held[...] = new
         result._array = held
     return want_gradient(result) if requires_grad else result
+
+
+def _for_each_sample(like: Tensor, whole: Tensor, requires_grad: bool) -> Tensor:
+    """What was made like a tensor of `vmap` differs from sample to sample, too: it may be written to
+    where that is.
+    """
+    made = batched(whole, level_of(like))
+    return want_gradient(made) if requires_grad else made
 
 
 def _like(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor]:
@@ -351,6 +365,10 @@ def _new(name: str, fill: Fill, doc: str) -> None:
             size = _only_size(size, kwargs, name)
         check_memory(layout, pin_memory)
         kind = dtypes.check_dtype(dtype, name) or self.dtype
+        if type(self) is Batched:
+            shape = (self.batch_size, *sizes(size, name))
+            whole = make(physical(self), shape, dtype=kind, device=device)
+            return _for_each_sample(self, whole, requires_grad)
         made = build(sizes(size, name), kind, device or self.device, requires_grad, fill)
         return made if type(self) is Tensor else as_subclass((self,), made)
 
@@ -391,8 +409,13 @@ def new_full(
     kind = dtypes.check_dtype(dtype, "new_full") or self.dtype
     if not isinstance(size, (tuple, list)):
         _refuse_size(size, "new_full")
+    shape = sizes((size,), "new_full")
+    if type(self) is Batched:
+        all_of_them = (self.batch_size, *shape)
+        whole = new_full(physical(self), all_of_them, fill_value, dtype=kind, device=device)
+        return _for_each_sample(self, whole, requires_grad)
     fill = _filler(_number(fill_value, "new_full"), kind)
-    return build(sizes((size,), "new_full"), kind, device or self.device, requires_grad, fill)
+    return build(shape, kind, device or self.device, requires_grad, fill)
 
 
 # ---- chosen strides ---------------------------------------------------------------------------
@@ -459,6 +482,12 @@ def new_empty_strided(
     >>> torch.tensor([1.0]).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
+    if type(self) is Batched:
+        # the samples one after the other
+        extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
+        sizes_of_all, steps = (self.batch_size, *size), (extent, *stride)
+        whole = new_empty_strided(physical(self), sizes_of_all, steps, dtype, device)
+        return _for_each_sample(self, whole, requires_grad)
     return empty_strided(
         size,
         stride,

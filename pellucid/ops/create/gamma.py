@@ -18,7 +18,9 @@ import numpy as np
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.streams import reject as random_reject
+from ...core.streams.generator import draw_guards
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms.drawing import from_parameters, running
 from ...errors import UnsupportedError
 from .._rules import require_tensor
 from .random import default_generator
@@ -272,6 +274,8 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     torch.Size([2])
     """
     alpha = require_tensor(input, "_standard_gamma")._array
+    if draw_guards and (level := running()) is not None:
+        return from_parameters(level, _standard_gamma, (input, generator), {})
     return standard_gamma.call(
         input, make_tensor(random_reject.standard_gamma(generator or default_generator, alpha))
     )
@@ -286,6 +290,8 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     tensor([1.0000])
     """
     alpha = require_tensor(input, "_sample_dirichlet")._array
+    if draw_guards and (level := running()) is not None:
+        return from_parameters(level, _sample_dirichlet, (input, generator), {})
     return sample_dirichlet.call(
         input, make_tensor(random_reject.dirichlet(generator or default_generator, alpha))
     )

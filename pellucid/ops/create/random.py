@@ -17,6 +17,7 @@ from ...core import observe
 from ...core.bind import wrap
 from ...core.inplace import into
 from ...core.modes import local, state
+from ...core.primitive import TENSORS as F
 from ...core.primitive import Primitive, defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.streams import distributions as random_distributions
@@ -24,8 +25,11 @@ from ...core.streams import fill as random_fill
 from ...core.streams import generator as random
 from ...core.streams import integers as random_integers
 from ...core.streams import reject as random_reject
+from ...core.streams.generator import draw_guards
 from ...core.tape import titled
 from ...core.tensor import Tensor, make_tensor
+from ...core.transforms import drawing
+from ...core.transforms.drawing import running
 from ...errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -63,11 +67,12 @@ class Generator(random.Generator):
         """The state as a uint8 tensor of 5056 bytes."""
         return make_tensor(super().get_state())
 
-    def set_state(self, new_state: Any) -> None:
-        """Continue from a state of `get_state`."""
+    def set_state(self, new_state: Any) -> Generator:  # type: ignore[override]
+        """Continue from a state of `get_state`; returns the generator."""
         if not isinstance(new_state, Tensor):
             raise ArgumentTypeError(f"expected a torch.ByteTensor, but got {type_name(new_state)}")
         super().set_state(new_state._array)
+        return self
 
     def clone_state(self) -> Generator:
         """A new generator that continues from this one's state on its own."""
@@ -168,6 +173,27 @@ def pick_generator(generator: Any) -> random.Generator:
 
 
 # ---- new random tensors -----------------------------------------------------------------------
+def _built(
+    name: str,
+    shape: tuple[int, ...],
+    kind: dtypes.dtype,
+    device: Any,
+    requires_grad: bool,
+    fill: Callable[[tuple[int, ...], Any], Any],
+    out: Tensor | None,
+    given: Any,
+) -> Tensor:
+    """The new tensor of a factory, or one for each sample of a `vmap`."""
+    level = running() if draw_guards else None
+    if level is None:
+        return deliver(build(shape, kind, device, requires_grad, fill), out, name, given)
+
+    def make(whole: tuple[int, ...]) -> Tensor:
+        return _built(name, whole, kind, device, requires_grad, fill, None, given)
+
+    return drawing.created(level, make, shape, out)
+
+
 def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
     def usual(shape: tuple[int, ...], kind: Any) -> np.ndarray:
         draw = fill if state.slow or len(NAMESPACES) > 1 else plain
@@ -196,6 +222,7 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             and generator is out is layout is device is local.device is None
             and (dtype is None or type(dtype) is dtypes.dtype)
             and not pin_memory
+            and not draw_guards
         ):
             made = fresh(usual, sizes(size, name), (dtype or dtypes.get_default_dtype()).numpy)
             return want_gradient(made) if requires_grad else made
@@ -209,14 +236,16 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         given = dtypes.check_dtype(dtype, name)
         kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
         source = pick_generator(generator)
-        result = build(
+        return _built(
+            name,
             sizes(size, name),
             kind,
             device,
             requires_grad,
             lambda shape, k: fill(source, shape, 0.0, 1.0, k),
+            out,
+            given,
         )
-        return deliver(result, out, name, given)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{doc}.
@@ -248,21 +277,22 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
             and memory_format is dtypes.preserve_format
             and type(input) is Tensor
             and not pin_memory
+            and not draw_guards
         ):
             a = input._array
             if type(a) is np.ndarray and a.flags.c_contiguous:  # the everyday call
                 made = make_tensor(fill(default_generator, a.shape, 0.0, 1.0, a.dtype))
                 return want_gradient(made) if requires_grad else made
-        result = empty_like(
+        options = {
+            "dtype": dtype,
+            "layout": layout,
+            "device": device,
+            "memory_format": memory_format,
+            "pin_memory": pin_memory,
+        }
+        return _like(
             input,
-            dtype=dtype,
-            layout=layout,
-            device=device,
-            memory_format=memory_format,
-            pin_memory=pin_memory,
-        )
-        return _new(
-            result,
+            options,
             pick_generator(generator),
             lambda g, a, k: fill(g, a, 0.0, 1.0, k),
             requires_grad,
@@ -284,7 +314,19 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
     public()(like)
 
 
-def _new(result: Tensor, generator: random.Generator, fill: Fill, requires_grad: bool) -> Tensor:
+def _like(
+    input: Tensor,
+    options: dict[str, Any],
+    generator: random.Generator,
+    fill: Fill,
+    requires_grad: bool,
+) -> Tensor:
+    level = running() if draw_guards else None
+    if level is not None:
+        return drawing.alike(
+            level, lambda x: _like(x, options, generator, fill, requires_grad), input
+        )
+    result = empty_like(input, **options)
     if type(result._array) is not MetaArray:
         fill(generator, result._array, result._array.dtype)
     return want_gradient(result) if requires_grad else result
@@ -366,6 +408,7 @@ def randint(
         and (dtype is None or type(dtype) is dtypes.dtype)
         and not requires_grad
         and not pin_memory
+        and not draw_guards
     ):
         low, high, size = (
             (0, *args) if len(args) == 2 else args if len(args) == 3 else (None, None, None)
@@ -387,15 +430,16 @@ def randint(
     given = dtypes.check_dtype(dtype, "randint")
     kind = given or (out.dtype if out is not None else dtypes.int64)
     source = pick_generator(generator)
-    shape = sizes((size,), "randint")
-    result = build(
-        shape,
+    return _built(
+        "randint",
+        sizes((size,), "randint"),
         kind,
         device,
         requires_grad,
         lambda s, k: random_integers.randint(source, s, low, high, k),
+        out,
+        given,
     )
-    return deliver(result, out, "randint", given)
 
 
 @public()
@@ -427,16 +471,16 @@ def randint_like(
     tensor([4., 9., 3., 0.])
     """
     low, high, _ = _bounds(args, kwargs, "randint_like", 0)
-    result = empty_like(
+    options = {
+        "dtype": dtype,
+        "layout": layout,
+        "device": device,
+        "memory_format": memory_format,
+        "pin_memory": pin_memory,
+    }
+    return _like(
         input,
-        dtype=dtype,
-        layout=layout,
-        device=device,
-        memory_format=memory_format,
-        pin_memory=pin_memory,
-    )
-    return _new(
-        result,
+        options,
         pick_generator(generator),
         lambda g, a, k: random_integers.randint(g, a, low, high),
         requires_grad,
@@ -472,6 +516,14 @@ def randperm(
     kind = given or (out.dtype if out is not None else dtypes.int64)
     source = pick_generator(generator)
     count = _whole(n, "randperm", "n")
+    level = running() if draw_guards else None
+    if level is not None:
+        options = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+        return drawing.one_by_one(
+            level,
+            lambda: randperm(count, generator=generator, requires_grad=requires_grad, **options),
+            out,
+        )
     if check_device(device).type == "meta":
         return build((count,), kind, device, requires_grad, np.empty)
     result = build(
@@ -524,6 +576,9 @@ def normal(
                 )
         elif isinstance(mean, Tensor) and isinstance(out, Tensor):
             broadcast_shapes(mean._array.shape, out._array.shape)
+        if draw_guards and (level := running()) is not None:
+            options = {"generator": generator, "out": out}
+            return drawing.from_parameters(level, normal, (mean, std), options)
         m, s = (x._array if isinstance(x, Tensor) else x for x in (mean, std))
         values = random_fill.normal_like(source, m, s, None if out is None else out.dtype.numpy)
         made = make_tensor(values)
@@ -544,8 +599,8 @@ def normal(
     def fill(shape: Any, k: Any) -> Any:
         return random_fill.normal(source, shape, m, s, k)
 
-    made = build(sizes((size,), "normal"), kind, device, requires_grad, fill)
-    return deliver(made, out, "normal", dtypes.check_dtype(dtype, "normal"))
+    shape, asked = sizes((size,), "normal"), dtypes.check_dtype(dtype, "normal")
+    return _built("normal", shape, kind, device, requires_grad, fill, out, asked)
 
 
 @public()
@@ -564,6 +619,9 @@ def bernoulli(
     tensor([0., 1.])
     """
     a = require_tensor(input, "bernoulli")._array
+    if draw_guards and (level := running()) is not None:
+        options = {"generator": generator, "out": out}
+        return drawing.from_parameters(level, bernoulli, (input, p), options)
     source = pick_generator(generator)
     if type(a) is MetaArray:
         return empty_like(input)
@@ -605,10 +663,22 @@ def multinomial(
         return build((*a.shape[:-1], num_samples), dtypes.int64, "meta", False, np.empty)
     if out is not None and out.dtype is not dtypes.int64:
         raise DtypeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
+    if draw_guards and (level := running()) is not None:
+        options = {"generator": generator, "out": out}
+        return drawing.from_parameters(level, _all_rows, (input, num_samples, replacement), options)
     result = make_tensor(
         random_distributions.multinomial(pick_generator(generator), a, num_samples, replacement)
     )
     return deliver(_drawn("multinomial", (input,), result), out, "multinomial")
+
+
+def _all_rows(input: Tensor, *args: Any, **options: Any) -> Tensor:
+    """`multinomial` for each row of several matrices."""
+    shape = tuple(input.shape)
+    if len(shape) < 3:
+        return multinomial(input, *args, **options)
+    flat = multinomial(F.reshape(input, shape=(-1, shape[-1])), *args, **options)
+    return F.reshape(flat, shape=(*shape[:-1], -1))
 
 
 def _drawn(name: str, inputs: tuple[Any, ...], result: Tensor) -> Tensor:
@@ -630,6 +700,8 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     tensor([0., 0.])
     """
     a = require_tensor(input, "poisson")._array
+    if draw_guards and (level := running()) is not None:
+        return drawing.from_parameters(level, poisson, (input, generator), {})
     return sampled(input, random_reject.poisson(pick_generator(generator), a), "Poisson")
 
 
@@ -649,6 +721,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
                 f"binomial only supports floating-point dtypes for {name}, got: {t.dtype.scalar_type_name}"
             )
     broadcast_shapes(a.shape, b.shape)
+    if draw_guards and (level := running()) is not None:
+        return drawing.from_parameters(level, binomial, (count, prob, generator), {})
     return sampled(count, random_reject.binomial(pick_generator(generator), a, b), "Binomial")
 
 

@@ -16,6 +16,7 @@ from ...core.streams import integers as random_integers
 from ...core.streams.generator import draw_guards
 from ...core.tensor import Tensor
 from ...core.transforms.capturing import innermost_maps
+from ...core.transforms.drawing import in_place, running
 from ...errors import ArgumentTypeError, facts_of
 from ...shapes import expand
 from .._rules import require_tensor, zero_gradient
@@ -70,6 +71,9 @@ def _inplace(
     needed = usual.count(...)
 
     def fill_in_place(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> Tensor:
+        if draw_guards and (level := running()) is not None:
+            options = {"generator": generator, **kwargs}
+            return in_place(level, name, lambda t, _: fill_in_place(t, *args, **options), self)
         if not kwargs and generator is None and is_written_directly(self):
             if not args and not needed:
                 plain(default_generator, self._array)
@@ -165,6 +169,9 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **kwargs: Any) -> T
     >>> bool((torch.empty(10).random_(3) < 3).all())
     True
     """
+    if draw_guards and (level := running()) is not None:
+        options = {"generator": generator, **kwargs}
+        return in_place(level, "random_", lambda t, _: random_(t, *args, **options), self)
     low, high = kwargs.pop("from", None), kwargs.pop("to", None)
     if kwargs or len(args) > 2:
         raise ArgumentTypeError("random_() received an invalid combination of arguments")
@@ -189,6 +196,10 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     >>> torch.empty(2).bernoulli_(1.0)
     tensor([1., 1.])
     """
+    if draw_guards and (level := running()) is not None:
+        return in_place(
+            level, "bernoulli_", lambda t, p: bernoulli_(t, p, generator=generator), self, p
+        )
     if type(p) is float and generator is None and is_written_directly(self):
         _bernoulli(default_generator, self._array, p)
         bump(self, "bernoulli_")

@@ -22,6 +22,7 @@ from ...core.streams import generator as random
 from ...core.streams.distributions import bernoulli
 from ...core.tensor import Tensor
 from ...core.tracing import constant
+from ...core.transforms import drawing
 from ...errors import ArgumentValueError, DtypeError, OperationError, UnsupportedError, warn
 from ...ir.formula import FORMULAS, Formula
 from .._rules import require_tensor
@@ -45,6 +46,7 @@ dropout_op = defop(
     forward=_apply_mask,
     vjp={"input": lambda F, g, keep, scale: F.dropout(g, keep=keep, scale=scale)},
     aval=lambda x, keep, scale: x,
+    batch="elementwise",  # samples that share a mask
     jvp="linear",
     grad_name="Mul",
     variant=lambda n: ("MulBackward0", (0, 1)),
@@ -71,12 +73,12 @@ def _check_p(p: float) -> None:
         raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _mask_of(a: Any, p: float, kind: Any) -> Any:
+def _mask_of(a: Any, p: float, kind: Any, lead: int) -> Any:
     """A number for each element, drawn in the order in which the elements lie in memory: so PyTorch
     fills a tensor like the input.
     """
-    # row by row, too, where one element stands for several
-    plain = type(a) is not np.ndarray or a.flags.c_contiguous or overlaps_itself(a)
+    # row by row, too, inside of `vmap` and where one element stands for several
+    plain = lead or type(a) is not np.ndarray or a.flags.c_contiguous or overlaps_itself(a)
     like: Any = a.shape if plain else np.empty_like(a, kind)
     return bernoulli(random.default_generator, like, 1.0 - p, kind)
 
@@ -94,9 +96,9 @@ def check_kind(x: Tensor, kind: dtypes.dtype | None = None) -> None:
         )
 
 
-def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor:
+def _drop(x: Tensor, p: float, training: bool, channels: bool = False, lead: int = 0) -> Tensor:
     """`x` with a share `p` of its elements (or of its channels) zeroed and the rest scaled by 1 /
-    (1 - p).
+    (1 - p). The first `lead` dimensions are those of `vmap`.
     """
     check_probability(p)
     if not training or p == 0.0 or x._array.size == 0:
@@ -106,19 +108,27 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False) -> Tensor
     if channels:
         _check_channels(x)
     check_kind(x)
-    if channels:
-        shape = x._array.shape
-        keep = bernoulli(
-            random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, bool
+    if random.draw_guards and (level := drawing.running()) is not None:
+        made = drawing.each_sample(
+            level, lambda whole: _drop(whole, p, training, channels, lead + 1), x
         )
+        if made is not None:
+            return made
+    if channels:
+        keep = bernoulli(random.default_generator, _one_per_channel(x, lead), 1.0 - p, bool)
     else:
-        keep = _mask_of(x._array, p, bool)
+        keep = _mask_of(x._array, p, bool, lead)
     keep = namespace_of(x._array).from_host(keep)
     scale, kind = 1.0 / (1.0 - p), x._array.dtype
     # PyTorch's mask has the input's dtype, and so has the factor.
     if hooked():
         return x * wrap((keep * kind.type(scale)).astype(kind))
     return dropout_op.call(x, keep=keep, scale=float(kind.type(scale)) if kind in HALVES else scale)
+
+
+def _one_per_channel(x: Tensor, lead: int) -> tuple[int, ...]:
+    kept = lead + 2
+    return (*x._array.shape[:kept], *(1,) * (x.ndim - kept))
 
 
 def _check_channels(x: Tensor) -> None:
@@ -303,7 +313,7 @@ def dropout3d(
     return _feature("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)
 
 
-def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
+def _alpha(x: Tensor, p: float, training: bool, channels: bool, lead: int = 0) -> Tensor:
     check_probability(p)
     if not training or p == 0.0 or x._array.size == 0:
         return x
@@ -315,13 +325,17 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool) -> Tensor:
     check_kind(x, dtypes.int64 if x.dtype is dtypes.bool_ else None)
     if x.is_meta:
         return x.clone()
-    if channels:
-        shape = x._array.shape
-        keep = bernoulli(
-            random.default_generator, (*shape[:2], *(1,) * (x.ndim - 2)), 1.0 - p, x._array.dtype
+    if random.draw_guards and (level := drawing.running()) is not None:
+        made = drawing.each_sample(
+            level, lambda whole: _alpha(whole, p, training, channels, lead + 1), x
         )
+        if made is not None:
+            return made
+    if channels:
+        shape, kind = _one_per_channel(x, lead), x._array.dtype
+        keep = bernoulli(random.default_generator, shape, 1.0 - p, kind)
     else:
-        keep = _mask_of(x._array, p, x._array.dtype)
+        keep = _mask_of(x._array, p, x._array.dtype, lead)
     factor, shift = tracing.effect(_alpha_terms, keep, p, x._array.dtype)
     return x * wrap(factor) + wrap(shift)
 

@@ -306,7 +306,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if not 0 <= p <= 1:
         raise OperationError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p:g}")
     nn_dropout.check_kind(x)
-    mask = x.detach().new_empty(x.shape).bernoulli_(1 - p).to(dtypes.bool_)
+    x = nn_dropout.drawing.apart(x)
+    mask = FUNCTIONS["torch"]["empty_like"](x).bernoulli_(1 - p).to(dtypes.bool_)
     return _natively(x, mask, 0.0 if p == 1 else 1 / (1 - p)), mask
 
 

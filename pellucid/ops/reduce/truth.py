@@ -14,6 +14,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import method, public
 from ...core.tensor import Tensor
+from ...core.transforms.batching import all_samples
 from ...errors import DtypeError
 from .._rules import require_tensor
 from .._samples import cases
@@ -166,6 +167,28 @@ def any(
     """
     made = _truth(any_op, "any", input, dim, keepdim)
     return made if out is None else _truth_into(out, made, "any", input)
+
+
+@public(names="_is_all_true")
+def _is_all_true(self: Tensor) -> Tensor:
+    """Whether all elements are true; inside of `vmap`, those of all samples.
+
+    >>> import pellucid as torch
+    >>> torch._is_all_true(torch.tensor([True, False]))
+    tensor(False)
+    """
+    return all(all_samples(self))
+
+
+@public(names="_is_any_true")
+def _is_any_true(self: Tensor) -> Tensor:
+    """Whether any element is true; inside of `vmap`, of any sample.
+
+    >>> import pellucid as torch
+    >>> torch._is_any_true(torch.tensor([True, False]))
+    tensor(True)
+    """
+    return any(all_samples(self))
 
 
 def _onnx_count_nonzero(c: Any) -> Any:

@@ -15,6 +15,7 @@ from ....core.streams.distributions import rrelu_noise
 from ....core.tape import titled
 from ....core.tensor import Tensor
 from ....core.tracing import constant
+from ....core.transforms.drawing import running
 from ....core.transforms.whole import in_one_node, one_node
 from ....errors import ArgumentValueError, OperationError, UnsupportedError
 from ....ir.formula import Formula
@@ -317,6 +318,8 @@ METHODS["prelu"] = prelu
 
 
 def _rrelu(x: Tensor, lower: float, upper: float, training: bool, generator: Any = None) -> Tensor:
+    if random.draw_guards and running() is not None:
+        raise OperationError("vmap: we do not yet support aten::rrelu. Please file an issue")
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
     if x.is_meta:  # no values to draw slopes for

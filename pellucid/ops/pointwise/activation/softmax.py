@@ -6,7 +6,7 @@ from typing import Any
 
 from ....core.bind import wrap
 from ....core.primitive import TENSORS as F
-from ....core.public import METHODS, public
+from ....core.public import FUNCTIONS, METHODS, public
 from ....core.streams import generator as random
 from ....core.streams.distributions import exponential
 from ....core.tensor import Tensor
@@ -74,7 +74,12 @@ def gumbel_softmax(
     x = require_tensor(logits, "gumbel_softmax", "logits")
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.", UserWarning)
-    noise = -F.log(wrap(exponential(random.default_generator, x._array.shape, 1.0, x._array.dtype)))
+    if random.draw_guards:
+        waiting = METHODS["exponential_"](FUNCTIONS["torch"]["empty_like"](x))
+    else:
+        a = x._array
+        waiting = wrap(exponential(random.default_generator, a.shape, 1.0, a.dtype))
+    noise = -F.log(waiting)
     soft = METHODS["softmax"]((x + noise) / tau, dim)
     if not hard:
         return soft
