@@ -5,6 +5,8 @@ import pytest
 from scipy import special
 
 import pellucid as torch
+from pellucid.kernels.random.slopes import library
+from pellucid.ops.create import gamma
 from pellucid.ops.create.gamma import _beta_slope, _gamma_slope
 
 LEVELS = np.array([1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 1e-4])
@@ -83,8 +85,72 @@ def test_small_and_large_parameters():
     np.testing.assert_allclose(_gamma_slope(a, x), slope, rtol=1e-8)
 
 
+def test_a_large_and_a_small_parameter():
+    """Digamma functions that nearly agree; the values are from 60 digits."""
+    x, a, b = np.array([(1 - 2.0**-53, 29678546.0, 1.24e-4), (1 - 1.575007e-11, 6.99e7, 0.0322)]).T
+    wanted = [3.740826937165223e-24, 2.253228615944495e-19]
+    np.testing.assert_allclose(_beta_slope(x, a, b), wanted, rtol=1e-8)
+    np.testing.assert_allclose(gamma._dirichlet_slope(x, a, a + b) * (1 - x), wanted, rtol=1e-8)
+
+
 def test_samples_at_the_ends():
     x, a = torch.tensor([0.0, 1.0], dtype=torch.float64), torch.full((2,), 0.01).double()
     zero, one = torch._dirichlet_grad(x, a, 2 * a).tolist()
     assert zero == 0 and one == pytest.approx(5001.6096, rel=1e-6)  # the limit
     assert torch._standard_gamma_grad(a, torch.zeros(2).double()).tolist() == [0, 0]
+
+
+def samples(seed, count=3000):
+    """Parameters over twelve powers of ten, and samples of them, far in the tails too."""
+    r = np.random.default_rng(seed)
+    a, b = 10.0 ** r.uniform(-4, 8, (2, count))
+    x = np.where(r.random(count) < 0.8, r.gamma(a), a * 10.0 ** r.uniform(-3, 1.5, count))
+    y = np.where(r.random(count) < 0.8, r.beta(a, b), r.uniform(size=count))
+    return a, b, np.maximum(x, 1e-300), np.clip(y, 1e-300, 1 - 2.0**-53)
+
+
+@pytest.mark.skipif(library.gamma is None, reason="no compiler")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_series_agree_with_integrals(seed):
+    a, b, x, y = samples(seed)
+    out = np.empty_like(a)
+    library.gamma(a, x, out, a.size, 1e-11)
+    known = ~np.isnan(out)
+    assert known.mean() > 0.85
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(out[known], _gamma_slope(a[known], x[known]), rtol=2e-8)
+        library.beta(y, a, b, out, a.size, 1e-11)
+        known = ~np.isnan(out)
+        assert known.mean() > 0.6
+        wanted = _beta_slope(y[known], a[known], b[known])
+    np.testing.assert_allclose(out[known], wanted, rtol=2e-8)
+
+
+@pytest.mark.skipif(library.gamma is None, reason="no compiler")
+def test_samples_take_the_series(monkeypatch):
+    """Of samples of ordinary parameters hardly any needs an integral."""
+    left = []
+    monkeypatch.setattr(gamma, "_integrate", lambda slope, flat, out: left.append(out.size))
+    r = np.random.default_rng(3)
+    for a in (0.05, 1.0, 3.0, 40.0, 1e5):
+        x, alpha = r.gamma(a, size=200_000), np.full(200_000, a)
+        gamma._standard_gamma_slope(alpha, x)
+        y = r.beta(a, 2.5, size=200_000)
+        gamma._dirichlet_slope(y, alpha, alpha + 2.5)
+    assert sum(left) < 20
+
+
+def test_what_the_series_leave_is_integrated(monkeypatch):
+    a, b, x, y = samples(2, 1000)
+    made = []
+    for waiting in (0, 10**9):
+        monkeypatch.setattr(gamma, "_waiting", [waiting])
+        monkeypatch.setattr(gamma, "native_code_runs", lambda: False)
+        made.append((gamma._standard_gamma_slope(a, x), gamma._dirichlet_slope(y, a, a + b)))
+    for one, other in zip(*made, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-8)
+    a32, x32 = a.astype(np.float32), x.astype(np.float32)
+    single = gamma._standard_gamma_slope(a32, x32)
+    assert single.dtype == np.float32
+    wide = gamma._standard_gamma_slope(a32.astype(np.float64), x32.astype(np.float64))
+    np.testing.assert_allclose(single, wide.astype(np.float32), rtol=2e-7)

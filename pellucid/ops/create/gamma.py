@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import config
+from ...arrays.native import kernels, native_code_runs
 from ...core.primitive import defop
 from ...core.public import public
 from ...core.streams import reject as random_reject
@@ -135,9 +137,21 @@ def _gamma_slope(alpha: Array, x: Array) -> Array:
     return np.where(x == 0, 0.0, np.where(alpha > 1e16, (x / alpha + 1) / 2, slopes))
 
 
+def _digamma_gap(alpha: Array, beta: Array) -> Array:
+    """digamma(alpha + beta) - digamma(alpha); of large alpha by the difference of their asymptotic
+    series, which keeps its digits where beta is small.
+    """
+    from scipy.special import digamma
+
+    u, v = 1 / alpha, 1 / (alpha + beta)
+    squares, both = u * u + v * v, (u * v) ** 2
+    inner = (squares * squares - both) / 252 - squares / 120 + 1 / 12
+    series = np.log1p(beta / alpha) + beta * u * v * ((u + v) * inner + 0.5)
+    return np.where(alpha > 40, series, digamma(alpha + beta) - digamma(alpha))
+
+
 def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
     """dx/da of a beta sample x (1-d float64 arrays)."""
-    from scipy.special import digamma
 
     # t = x exp(-v); for large v the density is a power of t
     def below(fine: bool, x: Array, alpha: Array, beta: Array, mean: Array) -> Array:
@@ -191,32 +205,74 @@ def _beta_slope(x: Array, alpha: Array, beta: Array) -> Array:
         factor = lambda v: np.log1p(-y * np.exp(-v)) - mean
         return y * (_integral(fall, factor, end, alpha + beta, fine) - rest)
 
-    mean = digamma(alpha) - digamma(alpha + beta)  # of the logarithm
+    mean = -_digamma_gap(alpha, beta)  # of the logarithm
     case = np.where(np.log(x) < mean, 0, np.where(x < 0.5, np.where(beta < 1, 2, 1), 3))
     rules = (below, above, above_pole, far_above)
     slopes = _by_case(case, rules, np.minimum(alpha, beta) < 1, x, alpha, beta, mean)
     return np.where(x == 0, 0.0, slopes)
 
 
+def _standard_gamma_slope(alpha: Array, x: Array) -> Array:
+    kind = np.asarray(alpha).dtype
+    fine = _TOLERANCES[kind.itemsize > 4]
+    return _over("gamma", _gamma_slope, fine, alpha, x).astype(kind)
+
+
 def _dirichlet_slope(x: Array, alpha: Array, total: Array) -> Array:
     """dx/da of a component x of a Dirichlet sample, for each unit that the others lose together."""
+    kind = np.asarray(x).dtype
+    x, alpha, total = (np.asarray(a, np.float64) for a in (x, alpha, total))
     x = np.minimum(x, 1 - 2.0**-53)  # its limit at 1
-    return _beta_slope(x, alpha, total - alpha) / (1 - x)
+    fine = _TOLERANCES[kind.itemsize > 4]
+    return (_over("beta", _beta_slope, fine, x, alpha, total - alpha) / (1 - x)).astype(kind)
 
 
-def _over(slope: Callable[..., Array], *arrays: Any) -> Any:
-    """`slope` of broadcast arrays in float64, in pieces that fit into a cache, in the first one's
-    dtype.
+# what the terms of a series may leave out of a number in float32, in float64
+_TOLERANCES = (1e-8, 1e-11)
+
+
+def _over(name: str, slope: Callable[..., Array], tolerance: float, *arrays: Any) -> Any:
+    """`slope` of broadcast arrays in float64: by a series in native code, and by the integral where
+    that gives NaN or there is none.
     """
-    first = np.asarray(arrays[0])
     shape = np.broadcast_shapes(*(np.shape(a) for a in arrays))
-    flat = [np.broadcast_to(np.asarray(a, np.float64), shape).reshape(-1) for a in arrays]
+    flat = [
+        np.ascontiguousarray(np.broadcast_to(np.asarray(a, np.float64), shape)).reshape(-1)
+        for a in arrays
+    ]
     out = np.empty(flat[0].size)
+    series = _series(name, out.size)
+    if series is None:
+        _integrate(slope, flat, out)
+    else:
+        series(*flat, out, out.size, tolerance)
+        left = np.isnan(out)
+        if left.any():
+            rest = np.empty(np.count_nonzero(left))
+            _integrate(slope, [a[left] for a in flat], rest)
+            out[left] = rest
+    return out.reshape(shape)
+
+
+def _integrate(slope: Callable[..., Array], flat: list[Array], out: Array) -> None:
+    """In pieces that fit into a cache."""
     with np.errstate(all="ignore"):
         for start in range(0, out.size, 1024):
             part = slice(start, start + 1024)
             out[part] = slope(*(a[part] for a in flat))
-    return out.reshape(shape).astype(first.dtype)
+
+
+def _series(name: str, count: int) -> Any:
+    """A function of `kernels.random.slopes`; None where there is none, and before integrals would
+    take longer than loading it.
+    """
+    _waiting[0] -= 500 + count
+    if not config.kernels or (_waiting[0] > 0 and not native_code_runs()):
+        return None
+    return getattr(kernels.random.slopes.library, name)
+
+
+_waiting = [100_000]  # samples, for half of what a call costs
 
 
 def _no_second(F: Any, g: Any) -> Any:
@@ -228,7 +284,7 @@ def _no_second(F: Any, g: Any) -> Any:
 standard_gamma_grad = defop(
     "standard_gamma_grad",
     "input output",
-    forward=lambda xp, alpha, x: _over(_gamma_slope, alpha, x),
+    forward=lambda xp, alpha, x: _standard_gamma_slope(alpha, x),
     aval=lambda alpha, x: alpha,
     vjp={"input": _no_second, "output": _no_second},
 )
@@ -236,7 +292,7 @@ standard_gamma_grad = defop(
 dirichlet_grad = defop(
     "dirichlet_grad",
     "input alpha total",
-    forward=lambda xp, x, alpha, total: _over(_dirichlet_slope, x, alpha, total),
+    forward=lambda xp, x, alpha, total: _dirichlet_slope(x, alpha, total),
     aval=lambda x, alpha, total: x,
     vjp={"input": _no_second, "alpha": _no_second, "total": _no_second},
 )
