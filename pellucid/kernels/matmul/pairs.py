@@ -141,13 +141,15 @@ class Method:
     """How panels are multiplied: by VDPBF16PS ("pairs") or by AMX ("tiles").
 
     A panel of A has up to `rows` rows, and a micro-kernel serves each height that is a multiple of
-    `group`. `step` is what the units of k are rounded up to.
+    `group`. `step` is what the units of k are rounded up to, and `block` how many units of the
+    smaller operand are packed at a time, for the second-level cache.
     """
 
     name: str
     rows: int
     group: int
     step: int
+    block: int
 
     @property
     def table(self) -> str:
@@ -171,8 +173,8 @@ class Method:
         return f.smaller((m + (self.group - 1)) / self.group * self.group, self.rows)
 
 
-PAIRS = Method("pairs", ROWS, 1, 1)
-TILES = Method("tiles", 2 * tiles.SIDE, tiles.SIDE, tiles.SIDE)
+PAIRS = Method("pairs", ROWS, 1, 1, BLOCK // 2)
+TILES = Method("tiles", 2 * tiles.SIDE, tiles.SIDE, tiles.SIDE, BLOCK)
 
 
 @functools.cache
@@ -466,7 +468,7 @@ def _emit_gemm(module: Module, how: Method) -> None:
             )
 
         def by_columns(units: SSAValue = units) -> None:
-            block = f.larger(f.const(BLOCK // 2, "i64") / units / height, 1) * height
+            block = f.larger(f.const(how.block, "i64") / units / height, 1) * height
             with f.loop(0, f.m, block) as i:
                 rows = f.smaller(f.m - i, block)
                 place(i, rows, 0, f.n)
@@ -474,7 +476,7 @@ def _emit_gemm(module: Module, how: Method) -> None:
                 start("columns", (f.n + (COLUMNS - 1)) / COLUMNS, 1 << 20, rows * units * COLUMNS)
 
         def by_rows(units: SSAValue = units) -> None:
-            width = f.larger(f.const(BLOCK // 2, "i64") / units / COLUMNS, 1) * COLUMNS
+            width = f.larger(f.const(how.block, "i64") / units / COLUMNS, 1) * COLUMNS
             with f.loop(0, f.n, width) as j:
                 columns = f.smaller(f.n - j, width)
                 place(0, f.m, j, columns)
