@@ -15,6 +15,7 @@ import pytest
 import pellucid as torch
 import pellucid.nn.functional as F
 from pellucid import nn
+from pellucid.compiler.run.version import OTHER_CALL
 
 Change = Callable[[Space], Any]
 
@@ -561,3 +562,65 @@ def test_steps_that_clear_gradients_themselves_are_everyday_calls():
     x.grad = torch.ones(4, 3)
     assert step(x).item() == first[0] and version.hits == hits
     assert x.grad.tolist() == [[1.0] * 3] * 4
+
+
+@pytest.mark.parametrize("clear", ["zero_grad", "zero_", "nothing"])
+def test_steps_that_write_to_gradients_which_are_there_are_everyday_calls(clear):
+    """Gradients that stay are given to the program, as long as they are the same tensors."""
+
+    def made(compiled):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(3, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x):
+            loss = model(x).square().mean()
+            if clear == "zero_grad":
+                optimizer.zero_grad(set_to_none=False)
+            elif clear == "zero_":
+                for p in model.parameters():
+                    if p.grad is not None:
+                        p.grad.zero_()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        return model, torch.compile(step) if compiled else step
+
+    close = torch.testing.assert_close
+    model, step = made(True)
+    other, eager = made(False)
+
+    def same(x):
+        close(step(x), eager(x))
+        for p, q in zip(model.parameters(), other.parameters(), strict=True):
+            close(p, q)
+            close(p.grad, q.grad)
+
+    x = torch.arange(12.0).view(4, 3) / 7
+    for _ in range(4):
+        same(x)
+    version = step.versions[0]
+    assert version.fast and version.quick((x,)) is not OTHER_CALL
+    assert "a call of Python" not in str(step.explain()).split("version 2")[0]
+    eager(x)
+    grad, writes, hits = model.weight.grad, model.weight.grad._version, version.hits
+    before = other.weight.grad._version
+    same(x)
+    assert version.hits == hits + 1 and model.weight.grad is grad
+    assert grad._version - writes == other.weight.grad._version - before > 0
+    # another tensor, the same one in other memory, none, one that is the argument: each is seen
+    for change in (
+        lambda m: setattr(m.weight, "grad", torch.ones(2, 3)),
+        lambda m: setattr(m.weight.grad, "data", torch.ones(2, 3)),
+        lambda m: setattr(m.weight, "grad", None),
+    ):
+        change(model), change(other)
+        for _ in range(3):
+            same(x)
+    # an argument in a gradient's memory, of which the counters of writes know nothing
+    for _ in range(3):
+        shared, alone = (torch.from_numpy(m.weight.grad.numpy()) for m in (model, other))
+        close(step(shared), eager(alone))
+        close(model.weight, other.weight)
+        close(model.weight.grad, other.weight.grad)

@@ -146,9 +146,7 @@ def _told(
 
 def _part(run: Any, times: list[Timing]) -> list[str]:
     counts = Counter(item.kind for item in run.items)
-    lines = [
-        "  runs " + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
-    ]
+    lines = ["  runs " + _counted(counts)]
     if counts["eager"]:
         why = Counter(
             f"{', '.join(i.op for i in item.instructions)} ({item.reason})"
@@ -199,11 +197,7 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
 def _in_words(run: Any, times: list[Timing]) -> str:
     """What runs, how fast, and how much memory it takes, in sentences."""
     counts = Counter(item.kind for item in run.items)
-    said = [
-        "It runs as "
-        + ", ".join(f"{n} {_KINDS[kind]}{'s' * (n > 1)}" for kind, n in counts.items())
-        + "."
-    ]
+    said = ["It runs as " + _counted(counts) + "."]
     if counts["eager"]:
         why = sorted(
             {
@@ -299,6 +293,12 @@ _KINDS = {
     "update": "optimizer update",
     "eager": "call of Python",
 }
+
+
+def _counted(counts: Counter[str]) -> str:
+    """How many items there are of each kind, in words."""
+    several = {**{kind: f"{name}s" for kind, name in _KINDS.items()}, "eager": "calls of Python"}
+    return ", ".join(f"{n} {(several if n > 1 else _KINDS)[kind]}" for kind, n in counts.items())
 
 
 def _rows(times: list[Timing]) -> list[str]:

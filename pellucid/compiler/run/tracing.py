@@ -251,12 +251,12 @@ class _Tracing(Leaving):
             admission.checked
             and (admission.bare or admission.unpack is not None)
             and not halves
-            and not self.moving
+            and all(isinstance(who, Tensor) for who in self.moving)
         )
         plain = plain and all(
             type(o) is Number or type(o) is New and o.inference is None for o in self.outputs
         )
-        given = len(self.inputs) + len(computed)
+        given = len(self.inputs) + len(self.moving) + len(computed)
         return Version(
             admission,
             results,

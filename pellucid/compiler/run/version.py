@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,6 +137,7 @@ class Version:
     """A program for one kind of call."""
 
     __slots__ = (
+        "_gradients",
         "_lock",
         "_simple",
         "admission",
@@ -170,6 +172,8 @@ class Version:
         self.following: Version | None = None
         arena = code.run.memory.storage.arena
         self._lock = threading.Lock() if arena is None else arena.lock
+        # the gradients that the last full call was given, with their arrays, and that memory
+        self._gradients: tuple[list[tuple[Tensor, ndarray]], set[int]] | None = None
         # Whether such a call is the program and nothing else.
         self._simple = not (
             effects.changing
@@ -201,6 +205,11 @@ class Version:
             if id(a) in roots or a.base is not None and id(memory_of(a)) in roots:
                 return OTHER_CALL
             views += a.base is not None
+        if self.code.moving:
+            held = self._held(arrays)
+            if held is None:
+                return OTHER_CALL
+            arrays += held
         if views and overwrites and len(arrays) > 1 and overlap(arrays):
             return OTHER_CALL
         if direct is None or not self._lock.acquire(blocking=False):
@@ -221,6 +230,7 @@ class Version:
             tensors = admission.given(list(args)) if admission.places else args
             for k, n in overwrites:
                 count_write(version_of(tensors[k]), n)
+        self._count_accumulated(args)
         self.hits += 1
         out = direct.made(arrays, fresh)
         results = self.results
@@ -268,6 +278,7 @@ class Version:
             tensors = admission.given(list(args))
             for k, n in code.overwrites:
                 count_write(version_of(tensors[k]), n)
+        self._count_accumulated(args)
         self.hits += 1
         out = direct.made(arrays, fresh, numbers, known, effects.late_outputs)
         if effects.changing:
@@ -275,6 +286,38 @@ class Version:
                 numbers, out, lambda v: arrays[direct.position[v.buffer]], admission.check
             )
         return out[0] if results.single else rebuild(results.skeleton, lambda slot: out[slot.place])
+
+    def _seen(self) -> Any:
+        """The gradients that this call was given; None where they share memory, with each other
+        or with parameters.
+        """
+        moving = self.code.moving
+        if self.direct is None or not moving:
+            return None
+        held = [(t._grad, t._grad._array) for t in moving]
+        roots = {id(memory_of(a)) for _, a in held}
+        apart = len(roots) == len(held) and roots.isdisjoint(self.admission.own_roots)
+        return (held, roots) if apart else None
+
+    def _held(self, arrays: list[Any]) -> list[ndarray] | None:
+        """The arrays of the gradients that are there, where they are those of the last full call
+        and share no memory with the arguments.
+        """
+        if self._gradients is None:
+            return None
+        held, roots = self._gradients
+        for t, (g, a) in zip(self.code.moving, held, strict=True):
+            if t._grad is not g or g._array is not a:
+                return None
+        if not roots.isdisjoint([id(memory_of(a)) for a in arrays]):
+            return None
+        return [a for _, a in held]
+
+    def _count_accumulated(self, tensors: Sequence[Any]) -> None:
+        """Count what the program has written to gradients that were there."""
+        for who, n in self.code.accumulated:
+            if (gradient := the_tensor(who, tensors)._grad) is not None:
+                count_write(version_of(gradient), n)
 
     # ---- all calls ---------------------------------------------------------------------------------------
     def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
@@ -305,9 +348,8 @@ class Version:
             extras = dict(code.run.memory.storage.extras) if code.halves else {}
             self.hits += 1
             results.take_gradients(made, tensors)
-            for who, n in code.accumulated:
-                if (gradient := the_tensor(who, tensors)._grad) is not None:
-                    count_write(version_of(gradient), n)
+            self._count_accumulated(tensors)
+            self._gradients = self._seen()
             results.leave_gradients(tensors, env)
             results.move(tensors, env)
             code.count_writes(tensors)

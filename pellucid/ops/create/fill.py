@@ -5,6 +5,7 @@ each element.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from ...core.tensor import Tensor, make_tensor
 from ...core.tracing import constant
 from ...dtypes import BY_NUMPY
 from ...errors import ArgumentTypeError, GraphError, OperationError, type_name
+from ...ir import Value
 from .._numbers import fitting, number_array
 from .._rules import require_tensor
 from .._samples import REAL, Sample, draw
@@ -40,6 +42,15 @@ def _fill_samples(rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample((draw(rng, shape, REAL), draw(rng, (), REAL)))
 
 
+def _expand_fill(e: Any, x: Any) -> bool:
+    """A number that lies in memory, read at each place."""
+    value = e.i.inputs[1]
+    if not isinstance(value, Value) or value.shape or value.dtype != x.dtype:
+        return False
+    e.give("clone", replace(value, shape=x.shape, strides=(0,) * len(x.shape)))
+    return True
+
+
 fill_op = defop(
     "fill",
     "input value?",
@@ -51,6 +62,7 @@ fill_op = defop(
     ),
     forward=_fill_array,
     inplace=_fill_into,
+    expand=_expand_fill,
     aval=lambda x, value: x,
     vjp={
         "input": lambda F, input_shape, input_dtype: F.full(
