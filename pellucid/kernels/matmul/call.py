@@ -9,7 +9,8 @@ The method is Goto and van de Geijn's ("Anatomy of High-Performance Matrix Multi
 block of A is packed into panels of up to `rows` rows (or, where that would cost more than it gains,
 read where it is), each panel of B of `vectors` registers is packed and multiplied with all of them
 by a micro-kernel that keeps a whole tile of the result in registers. Where A has more rows than B
-has columns the two change places: B is packed, and panels of A meet all of it. The micro-kernels
+has columns the two change places: B is packed, and panels of A meet all of it (unless A is a
+transpose, several panels of which are better packed at once). The micro-kernels
 fetch what the next panel is made of. Each element is a sum in the order of k, cut every `DEPTH`
 terms, so results depend neither on the number of threads nor on the position in a batch.
 """
@@ -36,7 +37,7 @@ from .pack import Tile, emit_pack_copy, emit_pack_rows, emit_pack_transpose, pac
 __all__ = ["SCRATCH_FLOATS", "gemm_address", "gufuncs", "linear", "multiply"]
 
 # terms of a sum that one pass adds: a packed panel of B then fits the second-level cache with room
-DEPTH = 768
+DEPTH = 512
 BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
 # multiplications from which on BLAS uses threads of its own, which then wait busily for more
@@ -443,6 +444,9 @@ def _emit_gemm(module: Module) -> None:
     # Packing A pays when many long panels of B meet it; left where it is, its rows must be
     # contiguous.
     plain = f.a_step.compare("eq", 1) & (f.n.compare("sle", PLAIN) | depth.compare("sle", PLAIN))
+    # Where the rows of a step of A lie side by side, several of its panels are packed at once: a
+    # panel alone would use a part of each cache line, which is gone when the next panel needs it.
+    beforehand = f.m.compare("sgt", f.n) & (f.a_row.compare("ne", 1) | f.n.compare("sle", PLAIN))
     with f.loop(0, f.depth, depth) as k:
         steps = f.smaller(f.depth - k, depth)
         job.set("depth", steps)
@@ -514,7 +518,7 @@ def _emit_gemm(module: Module) -> None:
         f.branch(
             plain,
             lambda: by_columns(False),
-            lambda: f.branch(f.m.compare("sgt", f.n), by_rows, lambda: by_columns(True)),
+            lambda: f.branch(beforehand, by_rows, lambda: by_columns(True)),
         )
     f.ret()
 

@@ -33,7 +33,7 @@ import numpy as np
 from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, vector
 from . import call, tiles
-from .call import BLOCK, DEPTH
+from .call import BLOCK
 from .micro import BIAS
 from .words import (
     ADDED,
@@ -56,6 +56,7 @@ from .words import (
 
 __all__ = ["added", "available", "gemm_address", "linear", "multiply", "ready"]
 
+DEPTH = 768  # units of k in one pass
 ROWS = 14  # of the tile of sums, with two registers each: 28 of 32
 _BF16 = np.dtype(ml_dtypes.bfloat16)
 

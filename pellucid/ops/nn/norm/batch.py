@@ -472,7 +472,7 @@ def _move_by_batch(running: list[Any], a: Any, momentum: float, eps: float) -> N
     """Move running statistics towards those of the batch `a`."""
     axes = (0, *range(2, a.ndim))
     wide = widen(a)
-    if type(wide) is np.ndarray and wide.dtype in KERNELS and wide.size >= LEAST and config.kernels:
+    if type(wide) is np.ndarray and wide.dtype in KERNELS and config.kernels:
         made = kernels.rows.channel_norm.batch_norm(wide, eps=eps)
         if made is not None:
             _move_by_saved(running, made[1], made[2], a.shape, momentum, eps)
