@@ -22,13 +22,13 @@ from ..errors import OperationError, UnsupportedError
 from ..kernels.quantized import products
 from .meta import Described
 
-# The package of quantized tensors, by a function that loads it when it is first needed: the root
-# puts it here.
+# A function that loads the package of quantized tensors when it is first needed; set by the root
+# package.
 LENT: list[Callable[[], Any]] = []
 
 
 def package() -> Any:
-    """`pellucid.quantized`, which lies above everything that may need it."""
+    """`pellucid.quantized`. It is in a higher layer than its users here, hence the indirection."""
     return LENT[0]()
 
 
@@ -76,9 +76,9 @@ PER_TENSOR, PER_CHANNEL, FLOAT_PARAMETERS = (
     for name in ("per_tensor_affine", "per_channel_affine", "per_channel_affine_float_qparams")
 )
 
-# Element types: the NumPy dtype that describes them, and that of the integers. A description has a
-# dtype of its own, so that nothing takes quantized numbers for the integers that they are stored
-# as.
+# Element types by name: the dtype of the stored integers, and the dtype that `QuantizedArray`
+# reports. The latter is a structured dtype, so that no code mistakes quantized numbers for plain
+# integers.
 STORED: dict[str, np.dtype[Any]] = {
     "quint8": np.dtype(np.uint8),
     "qint8": np.dtype(np.int8),
@@ -94,9 +94,7 @@ LIMITS = {
 
 
 def held(kind: Any) -> np.dtype[Any]:
-    """The NumPy dtype of the elements in a storage of a type, which for quantized numbers are
-    integers.
-    """
+    """The NumPy dtype of the elements in a storage: for quantized types, the integers."""
     return STORED.get(kind.name) or kind.numpy
 
 
@@ -110,7 +108,7 @@ class Scheme:
 
     @staticmethod
     def of(scale: float, zero_point: int) -> Scheme:
-        """One scale and one zero point."""
+        """A scheme with one scale and one zero point."""
         return Scheme(PER_TENSOR, float(scale), int(zero_point))
 
     @property
@@ -118,8 +116,8 @@ class Scheme:
         return self.kind is PER_TENSOR
 
     def parts(self, ndim: int) -> tuple[Any, Any]:
-        """Scale and zero point in a shape that goes with arrays of so many dimensions, the scale in
-        float32.
+        """Scale (float32) and zero point, in a shape that broadcasts with arrays of `ndim`
+        dimensions.
         """
         if self.per_tensor:
             return np.float32(self.scale), self.zero_point
@@ -147,8 +145,8 @@ _READ_ONLY.setflags(write=False)
 
 
 class QuantizedArray(Described):
-    """Integers and what they stand for. Slots: `ints` (an ordinary array, in which views lie as
-    usual), `name` of the type, `scheme`.
+    """Integers with their scheme. Slots: `ints` (an ordinary array, possibly a view), `name` of the
+    type, `scheme`.
     """
 
     device = "cpu"
@@ -180,7 +178,7 @@ class QuantizedArray(Described):
         return self.ints.nbytes
 
     def like(self, ints: Any) -> QuantizedArray:
-        """Other integers that mean the same."""
+        """An array of other integers with the same type and scheme."""
         return QuantizedArray(ints, self.name, self.scheme)
 
     def copy(self, order: str = "K") -> QuantizedArray:
@@ -211,12 +209,13 @@ class QuantizedArray(Described):
 
 # ---- arithmetic --------------------------------------------------------------------------------
 def quantize(values: Any, name: str, scheme: Scheme) -> QuantizedArray:
-    """Float32 numbers as integers: round(values * (1 / scale) + zero_point) within the type's
-    limits, halves to even.
+    """Quantize float32 numbers: round(values * (1 / scale) + zero_point), clamped to the type's
+    limits, with halves rounded to even.
 
-    What is rounded before the sum decides which way a value near a half goes. The reciprocal is;
-    the product is, too, for channels and 32 bits, where what is not a number becomes the lowest
-    integer. Else product and sum are one operation, and it becomes the highest.
+    The result near a half depends on which intermediate results are rounded. As in PyTorch, the
+    reciprocal always is. For per-channel schemes and 32 bits, the product is rounded as well, and
+    NaN becomes the lowest integer. Otherwise product and sum are one operation, and NaN becomes the
+    highest integer.
     """
     low, high = LIMITS[name]
     scale, zero_point = scheme.parts(values.ndim)
@@ -242,7 +241,7 @@ def quantize(values: Any, name: str, scheme: Scheme) -> QuantizedArray:
 
 
 def dequantize(a: QuantizedArray) -> Any:
-    """What the integers stand for, in float32 and in the layout of the integers."""
+    """The real numbers in float32, with the strides of the integers."""
     scale, zero_point = a.scheme.parts(a.ndim)
     if a.scheme.kind is FLOAT_PARAMETERS:
         return (a.ints.astype(np.float32) - zero_point.astype(np.float32)) * scale
@@ -275,8 +274,8 @@ def choose(low: float, high: float, name: str, reduce_range: bool = False) -> tu
 def choose_between(
     low: float, high: float, smallest: int, largest: int, symmetric: bool = False
 ) -> tuple[float, int]:
-    """As `choose`, for integers from `smallest` to `largest`; if `symmetric`, zero is in their
-    middle where there are values of both signs.
+    """As `choose`, for integers from `smallest` to `largest`. If `symmetric`, and there are values
+    of both signs, zero is in the middle of the integers.
     """
     low, high = np.float32(low), np.float32(high)
     steps, symmetric = largest - smallest, symmetric and bool(low < 0 < high)
@@ -290,7 +289,7 @@ def choose_between(
         if np.float32(scale) == 0 or np.isinf(np.float32(1) / np.float32(scale)):
             scale = 0.1
     if scale < SMALLEST_SCALE:
-        # The range grows, so that the reciprocal of the scale stays a number of float32.
+        # Enlarge the range so that the reciprocal of the scale is finite in float32.
         more, scale = SMALLEST_SCALE / scale, SMALLEST_SCALE
         if low == 0:
             high = np.float32(scale * steps)
@@ -305,7 +304,7 @@ def choose_between(
 
 
 def require_per_tensor(a: QuantizedArray) -> Scheme:
-    """The scheme of an array that has one scale."""
+    """The array's scheme, or PyTorch's error if the scheme is per channel."""
     if not a.scheme.per_tensor:
         raise OperationError(
             "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.  (Could this error message be improved?  If so, "

@@ -1,7 +1,8 @@
-"""Rules over arrays that are not the host's: those without data (meta tensors) and those of another
-array library.
+"""Run rules over arrays that are not the host's: arrays without data (meta tensors) and those of
+another array library.
 
-A rule comes as an operation's record, whose fields say how its result is known without data.
+A rule is given by its operation's record, whose fields tell the result's shape and dtype without
+data.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ asarray = np.asarray
 NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
-# What the arguments of a rule on the host are.
+# The types of the arguments of a rule on the host.
 HOST = frozenset((np.ndarray, type(None), bool, int, float, complex))
 
 
 def _meet(op: Any, arrays: list[Any], place: Any) -> None:
-    """Refuse arrays of another device, but for single numbers of the host's, and for its indices
-    into an array without data.
+    """Raise PyTorch's error for arrays on different devices. Exceptions are zero-dimensional host
+    arrays, and host indices into an array without data.
     """
     for a in arrays:
         if type(a) in HOST - {np.ndarray} or a.device == place:
@@ -41,7 +42,7 @@ def _meet(op: Any, arrays: list[Any], place: Any) -> None:
 
 
 def run_on_device(op: Any, given: list[Any], arrays: list[Any], params: dict[str, Any]) -> Any:
-    """The result by the array library that an argument belongs to."""
+    """Run a rule by the array library that an argument belongs to."""
     first = next(a for a in arrays if type(a) not in HOST)
     xp = namespace_of(first)
     if op.check is not None:
@@ -53,14 +54,14 @@ def run_on_device(op: Any, given: list[Any], arrays: list[Any], params: dict[str
 
 
 def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
-    """The result without data."""
+    """The description of a rule's result, as a MetaArray (or several)."""
     _meet(op, arrays, "meta")
     avals = [
         None if a is None or isinstance(a, NUMBERS) else (tuple(a.shape), a.dtype) for a in arrays
     ]
     if op.aval is not None:
         result = op.aval(*avals, **params)
-        if op.view:  # its refusals were PyTorch's; the strides come from the view itself
+        if op.view:  # `aval` has raised PyTorch's errors; the strides come from the view itself
             result = _view_of_nothing(op, arrays[0], params)
     elif op.elementwise:
         shape = broadcast_shapes(*[a[0] for a in avals if a is not None])
@@ -80,12 +81,12 @@ def run_on_meta(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
 
 
 class _Nothing(np.ndarray):
-    """One element that stands for any memory: its views may reach anywhere."""
+    """An array of one element that stands for any memory: its views may reach outside."""
 
 
 def _view_of_nothing(op: Any, array: MetaArray, params: dict[str, Any]) -> Any:
-    """Shape, dtype and strides of a view of an array without data: a view never reads, so one byte
-    can stand for the memory.
+    """Shape, dtype and strides of a view of an array without data. A view never reads, so a single
+    element can stand for the memory.
     """
     byte = np.empty(1, array.dtype).view(_Nothing)
     phantom = np.lib.stride_tricks.as_strided(byte, array.shape, array.strides, subok=True)
@@ -99,8 +100,8 @@ PROBE_LIMIT = 1 << 24
 
 
 def _probe(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:
-    """Shape and dtype from a run on zeros, for operations whose record has no `aval` rule and whose
-    arguments are not huge.
+    """Shape and dtype of the result, found by a run on zeros. For operations whose record has no
+    `aval` rule and arguments that are not huge.
     """
     total = sum(a.size for a in arrays if type(a) is MetaArray)
     if total > PROBE_LIMIT:

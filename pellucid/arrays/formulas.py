@@ -1,5 +1,5 @@
-"""Formulas (`ir.formula`) computed with arrays: what makes a forward rule of an operation's
-formula.
+"""Forward rules on arrays that are made from the formulas (`ir.formula`) of element-wise
+operations.
 """
 
 from __future__ import annotations
@@ -19,24 +19,27 @@ from .native import SMALL, Planned, Quick, Widened, fused, often, quick
 __all__ = ["LARGEST", "Formula", "entered", "forward_of", "planned", "quick_of", "with_few"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-LARGE = 1 << 12  # elements from which one pass over memory by a kernel beats several by NumPy
+LARGE = 1 << 12  # from so many elements on, one pass of a kernel beats several passes of NumPy
 
 
 @functools.lru_cache(256)
 def _number(kind: str, value: float) -> np.ndarray:
-    """A number but zero, which has two signs, as an array: a kernel takes longer to convert one."""
+    """A non-zero number as an array, cached. A kernel takes longer to convert a number. (Zero is
+    excluded because 0.0 and -0.0 would be one cache key.)
+    """
     return np.array(value, kind)
 
 
 def numbered(rule: Callable[..., Any], *names: str) -> Callable[..., Any]:
-    """The rule, which takes these by keyword, though its signature does not say so."""
+    """Note on a rule that it takes these parameters by keyword, which its signature does not show."""
     vars(rule)["numbers"] = names
     return rule
 
 
 def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool) -> Any:
-    """Put down the formula of the operation `name`, which may be the word that its forward rule
-    names; the forward rule.
+    """Register the formula of the operation `name` and return its forward rule. Without an explicit
+    formula, it is that of the word which the forward rule names; without a forward rule, one is
+    made from the formula.
     """
     formula = formula or (word(forward) if isinstance(forward, str) else None)
     if formula is not None:
@@ -46,7 +49,9 @@ def entered(name: str, forward: Any, formula: Formula | None, wide_numbers: bool
 
 
 def with_few(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The forward rule, of whose arguments and numbers the formula `name` makes the same bits."""
+    """Note on a forward rule that the formula `name` gives the same bits, so that small-array
+    functions may replace it.
+    """
     vars(rule)["quick"] = quick(name)
     return rule
 
@@ -54,16 +59,16 @@ def with_few(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 def planned(
     prepare: Callable[..., Any], rule: Callable[..., Any], widens: str = ""
 ) -> Callable[..., Any]:
-    """The forward rule, which computes few numbers in order as what `prepare` makes for their shape
-    (see `native.Planned`).
+    """Note on a forward rule that functions made by `prepare` may replace it for small contiguous
+    arrays (see `native.Planned`).
     """
     vars(rule)["quick"] = Planned(prepare, widens)
     return rule
 
 
 def quick_of(name: str, forward: Any, function: Any) -> Quick | None:
-    """What serves few numbers of an operation without NumPy's fixed cost of a call, with the bits
-    of its forward rule, which is a function or the name of one; None where nothing does.
+    """The small-array functions of an operation, which give the same bits as its forward rule (a
+    function, or the name of one). None if there are none.
     """
     found: Quick | None = getattr(function if isinstance(forward, str) else forward, "quick", None)
     formula = FORMULAS.get(name)
@@ -76,7 +81,7 @@ def quick_of(name: str, forward: Any, function: Any) -> Quick | None:
         or formula.decides()
     ):
         return found
-    # the kernel computes few numbers, too, or NumPy has its bits
+    # the kernel also serves few numbers, or its results equal NumPy's
     exact = not formula.words() & ELEMENTARY
     if exact or serves is not None and serves():
         return quick(name)
@@ -85,20 +90,20 @@ def quick_of(name: str, forward: Any, function: Any) -> Quick | None:
 
 
 def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..., Any]:
-    """The forward rule of the operation `name`: NumPy's functions one after the other, two-byte
-    floats in float32 and rounded once.
+    """The forward rule of the operation `name`: NumPy's functions one after the other. Two-byte
+    floats are computed in float32 and rounded once.
 
-    With `kernel`, many float32 and float64 are computed by native code in one go, as the
-    operation's formula is worth that by itself. Others of several words are for large arrays, where
-    the words have one result for each bit pattern: no elementary functions.
+    With `kernel`, one native kernel computes large float32 and float64 arrays. Otherwise a kernel
+    is only used if the formula has several operations, the arrays are large, and the results equal
+    NumPy's (no elementary functions).
     """
     function, numbers = formula.function, formula.numbers
-    known: dict[Any, Any] = {}  # kernels that were used, by dtype
-    ready: dict[str, Any] = {}  # of these the ones that serve any size, by the dtype's character
+    known: dict[Any, Any] = {}  # kernels used so far, by dtype
+    ready: dict[str, Any] = {}  # those of them that serve any size, by dtype character
 
     @functools.cache
     def lengthy(lines: int = 2) -> bool:
-        # NumPy's functions cost as much one by one as a kernel does
+        # so many NumPy calls cost as much as a kernel call
         return len(formula.text().splitlines()) > lines
 
     @functools.cache
@@ -110,7 +115,7 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
         return not formula.decides() and not formula.words() & ELEMENTARY and lengthy()
 
     def kernel_for(kind: Any, *arrays: Any) -> Any:
-        """The kernel for floats of this dtype; None where NumPy serves."""
+        """The kernel for floats of this dtype, or None if NumPy should compute."""
         if kernel:
             x = arrays[0]
             served = lengthy() or often(name)
@@ -184,7 +189,7 @@ def forward_of(name: str, formula: Formula, kernel: bool = False) -> Callable[..
             if run is not None:
                 return run(*arrays, *[given[n] for n in numbers])
         elif kind in HALVES:
-            # Without one of its numbers (None) a formula is another one, for which there is no
+            # If one of its numbers is None, a formula is a different one, for which there is no
             # kernel.
             served = not formula.decides() and all(v is not None for v in given.values())
             run = (

@@ -37,14 +37,14 @@ _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
 _E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
 _BYTES = frozenset((np.dtype(np.int8), np.dtype(np.uint8)))
-MANY = 1 << 12  # elements from which a kernel converts integers
-FEW = 256  # elements up to which NumPy's conversion is as fast
+MANY = 1 << 12  # from so many elements on, a kernel converts integers
+FEW = 256  # up to so many elements, NumPy's conversion is as fast as the ufunc
 
 
 @functools.cache
 def _conversion(source: Any, wanted: Any) -> Any:
-    """A ufunc between float32 and a two-byte float, from float64 to bfloat16, or from integers of
-    one byte to floats; None where there is none.
+    """The generated ufunc that converts between float32 and a two-byte float, from float64 to
+    bfloat16, or from one-byte integers to floats. None for other dtypes.
     """
     floats = SERVED() | {_F32}
     if source in _BYTES:
@@ -56,16 +56,18 @@ def _conversion(source: Any, wanted: Any) -> Any:
     return kernels.pointwise.numpys.conversion(source.name, wanted.name)
 
 
-# of few numbers, by the two-byte float
+# conversions of small arrays, by the two-byte float dtype
 _WIDER = {kind: Conversions(kind, _F32) for kind in HALVES}
 _NARROWER = {kind: Conversions(_F32, kind) for kind in HALVES}
 
 
 def converted(x: Any, kind: Any) -> Any:
-    """`x.astype(kind)`, always a new array, which lies in memory as the result of an operation."""
+    """`x.astype(kind)`, always as a new array. Its strides are those that PyTorch gives the result
+    of an operation.
+    """
     plain = type(x) is np.ndarray
     if plain and x.size <= FEW and (kind is _F32 or kind in HALVES) and x.flags.c_contiguous:
-        source = x.dtype  # as most calls of few numbers
+        source = x.dtype  # the common case of small arrays
         few = _WIDER.get(source) if kind is _F32 else _NARROWER[kind] if source is _F32 else None
         if few is None or not x.flags.carray or not config.kernels:
             return x.astype(kind)
@@ -85,14 +87,15 @@ def converted(x: Any, kind: Any) -> Any:
             return nonzero_bits(x)
         if source == _F16 and kind in (np.int64, np.int32):
             return converted(x, _F32).astype(kind)
-    if kind == _E4M3 and source != kind:  # it has no infinity: what is too large is the largest
+    # float8_e4m3fn has no infinity: larger values become the largest number
+    if kind == _E4M3 and source != kind:
         x = np.clip(x.astype(_F32), -448, 448)
     return x.astype(kind)
 
 
 def _filled(x: np.ndarray) -> np.ndarray:
-    """An expanded array with elements of its own. NumPy's copy takes steps of 0 for the smallest
-    ones, and lays those dimensions innermost; its iterator leaves them where they are.
+    """A copy of an expanded array, with the dimensions in their order. NumPy's own copy would treat
+    stride 0 as the smallest and move these dimensions innermost.
     """
     operands = ("readonly",), ("writeonly", "allocate")
     made: np.ndarray = np.nditer((x, None), op_flags=operands).operands[1]
@@ -101,25 +104,25 @@ def _filled(x: np.ndarray) -> np.ndarray:
 
 
 def nonzero_bits(x: np.ndarray) -> Any:
-    """Which two-byte floats are not zero: those with a bit other than the sign."""
+    """Which two-byte floats are nonzero: those with a bit set besides the sign."""
     return x.view(np.uint16) << 1 != 0
 
 
 def widened(x: Any) -> Any:
-    """Two-byte floats as float32; arrays of other dtypes, and what is no array, as they are."""
+    """Two-byte floats as float32. Arrays of other dtypes, and values that are not arrays, are
+    returned unchanged.
+    """
     return converted(x, _F32) if getattr(x, "dtype", None) in HALVES else x
 
 
 def narrowed(x: Any, kind: Any) -> Any:
-    """An array of another float as `kind`; itself where it has that dtype."""
+    """A float array as `kind`; `x` itself if it has that dtype."""
     return x if x.dtype == kind else converted(x, kind)
 
 
 def in_float32(rule: Callable[..., Any], xp: Any, *arrays: Any, **params: Any) -> Any:
-    """A forward rule of two-byte floats, in float32: results of that dtype are rounded to that of
+    """Run a forward rule on two-byte floats in float32, and round float32 results to the dtype of
     the first array.
-
-    A rule that returns (result, aux) keeps its aux as it is.
     """
     kind = arrays[0].dtype
     made = rule(xp, *map(widened, arrays), **params)
@@ -135,15 +138,15 @@ def _instruction() -> bool:
 
 
 def native_products(kind: Any) -> bool:
-    """Whether the processor multiplies matrices of this two-byte float as they are; elsewhere they
-    become float32 first.
+    """Whether the processor multiplies matrices of this two-byte float directly. Otherwise they are
+    converted to float32 first.
     """
     return kind == _BF16 and config.kernels and _instruction()
 
 
 def multiplied(a: Any, b: Any) -> Any:
-    """`a @ b` of bfloat16 matrices, or stacks of them, by the processor's instruction for it; None
-    where float32 serves.
+    """`a @ b` of bfloat16 matrices, or stacks of them, by the processor's own instruction. None if
+    float32 should be used.
     """
     return kernels.matmul.pairs.multiply(a, b) if a.dtype == _BF16 and config.kernels else None
 
@@ -152,12 +155,13 @@ def multiplied(a: Any, b: Any) -> Any:
 def gradient_in_float32(
     record: Any, name: str, rule: Callable[..., Any], words: tuple[str, ...]
 ) -> Callable[..., Any]:
-    """The gradient rule `name` of an operation for two-byte floats: it computes in float32; its
-    results are rounded by whoever takes them.
+    """Wrap the gradient rule `name` of an operation so that two-byte floats are computed in
+    float32. The receiver of the results rounds them.
 
-    That of an element-wise operation rounds by itself, and is one kernel where it can be read as a
-    formula. `words` are the rule's parameters. That of a product is made of products, which are
-    left in two bytes where the processor multiplies them.
+    The rule of an element-wise operation rounds its result itself, and becomes a single kernel if
+    it can be read as a formula. `words` are the rule's parameter names. The rule of a matrix
+    product consists of products, which stay in two-byte floats if the processor multiplies those
+    directly.
     """
     if "multiplies" in record.traits:
         at = words.index("g")
@@ -170,7 +174,9 @@ def gradient_in_float32(
 
 
 class _Gradient:
-    """The rule of an element-wise operation."""
+    """The gradient rule of an element-wise operation. It compiles one kernel per dtype and kinds of
+    arguments.
+    """
 
     def __init__(self, name: str, rule: Callable[..., Any], words: tuple[str, ...]) -> None:
         self.name, self.rule, self.words, self.at = name, rule, words, words.index("g")
@@ -204,7 +210,7 @@ class _Gradient:
         return "number" if type(x) in (int, float) else "other"
 
     def compiled(self, kind: Any, roles: tuple[str, ...]) -> Any:
-        """The kernel; None where the rule is no formula."""
+        """The kernel, or None if the rule cannot be read as a formula."""
         if kind not in SERVED():
             return None
         values = tuple(word for word, role in zip(self.words, roles) if role in _ARRAYS)
@@ -235,8 +241,8 @@ _ARRAYS = ("value", "mask")
 
 
 class _Spoken:
-    """`F` for a rule that is read as a formula: operations that have one; a real number is its own
-    conjugate.
+    """The namespace `F` for a rule that is read as a formula. It offers the operations that have
+    formulas; `conj` and `real` are the identity on real numbers.
     """
 
     raw = False

@@ -1,4 +1,4 @@
-"""The order in which PyTorch lays dimensions in memory."""
+"""PyTorch's rules for the strides of results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def axis_order(shape: Sequence[int], *operands: Strides) -> list[int]:
     """The axes of `shape`, slowest first, as PyTorch's iterator orders them for operands with these
     strides.
 
-    An insertion sort, because axes of stride 0 (broadcast) compare equal to all others. The first
-    operand that tells two axes apart decides.
+    This is an insertion sort, because an axis of stride 0 (broadcast) compares equal to all others,
+    so the order is not a total one. The first operand in which two axes differ decides.
     """
     order = list(range(len(shape)))[::-1]  # fastest first
     for start in range(1, len(shape)):
@@ -40,7 +40,9 @@ def axis_order(shape: Sequence[int], *operands: Strides) -> list[int]:
 def _outside(
     left: int, right: int, shape: Sequence[int], operands: Iterable[Strides]
 ) -> bool | None:
-    """Whether the axis `left` has the larger steps; None where nothing tells the two apart."""
+    """Whether the axis `left` has the larger strides; None if no operand distinguishes the two
+    axes.
+    """
     for strides in operands:
         a, b = strides[left], strides[right]
         if a and b and (a != b or shape[left] > shape[right]):
@@ -49,8 +51,8 @@ def _outside(
 
 
 def strides_of_result(shape: tuple[int, ...], arrays: Iterable[Any]) -> tuple[int, ...]:
-    """The strides, in elements, of what PyTorch computes element by element of these arrays; None
-    and numbers may be among them.
+    """The strides, in elements, that PyTorch gives the result of an element-wise operation on these
+    arrays. Entries may also be None or numbers.
 
     >>> x, y = np.zeros((3, 2)).T, np.zeros((2, 3))
     >>> strides_of_result((2, 3), (x, y)), strides_of_result((2, 3), (y, x))
@@ -80,7 +82,7 @@ def strides_of_result(shape: tuple[int, ...], arrays: Iterable[Any]) -> tuple[in
 
 
 def dense_strides(shape: tuple[int, ...], strides: Strides) -> tuple[int, ...]:
-    """The strides, in elements, of a copy that keeps the memory format: the given ones where they
+    """The strides, in elements, of a copy that keeps the memory format: the given ones if they
     leave no gaps.
     """
     return tuple(strides) if dense(shape, strides) else _packed(shape, axis_order(shape, strides))
@@ -97,8 +99,8 @@ def dense(shape: Sequence[int], strides: Strides) -> bool:
 
 
 def turned(like: Any, values: Any) -> tuple[int, ...] | None:
-    """The axes of a copy of `values` that lies in memory as `like` does, slowest first; None where
-    a copy lies so anyway. A `like` with gaps counts as if it had none, in the order of its axes.
+    """The axes, slowest first, of a copy of `values` that has the memory format of `like`. None if
+    an ordinary copy has it. A `like` with gaps counts as contiguous.
     """
     if not type(like) is ndarray is type(values) or values.shape != like.shape:
         return None
@@ -118,32 +120,33 @@ def _packed(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _same(shape: Sequence[int], left: Strides, right: Strides) -> bool:
-    """Whether the strides agree, but for axes of one element."""
+    """Whether the strides agree, ignoring axes of size 1."""
     return all(n == 1 or a == b for n, a, b in zip(shape, left, right, strict=True))
 
 
-_orders: dict[Any, tuple[int, ...]] = {}  # strides of results, by shapes and strides
+# cache: result shape and operands -> strides of the result
+_orders: dict[Any, tuple[int, ...]] = {}
 
 
 def _without_gaps(made: np.ndarray) -> bool:
-    """Whether an array surely is all of its memory, in whatever order."""
+    """Whether an array certainly fills all of its memory, in any order of its axes."""
     base = made.base
     return base is None or type(base) is np.ndarray and base.size == made.size
 
 
 def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
-    """The result of an element-wise operation on `arrays` in PyTorch's order in memory, in new
-    memory where NumPy chose another: NumPy prefers C order wherever one operand has it.
+    """The result of an element-wise operation on `arrays` with PyTorch's strides. It is copied if
+    NumPy chose others: NumPy prefers C order if any operand has it.
     """
     if not made.size:
         return made
     arrays = tuple(arrays)
     first: Any = arrays[0] if arrays else None
     if type(first) is np.ndarray and first.strides == made.strides and _without_gaps(made):
-        # the first operand's order, which is the result's where its strides leave nothing open
+        # the result has the first operand's strides, and these fully determine the order
         if first.shape == made.shape and 1 not in made.shape and 0 not in made.strides:
             return made
-    # found anew for every call, the order would cost more than a small result
+    # cached, because computing the order would cost more than a small result
     looks = tuple(
         [
             (a.shape, a.strides, a.itemsize)
@@ -170,14 +173,14 @@ def laid(made: np.ndarray, arrays: Iterable[Any]) -> np.ndarray:
 
 
 def empty(shape: tuple[int, ...], strides: Strides, kind: Any) -> np.ndarray:
-    """New memory without gaps, with strides in elements."""
+    """A new array without gaps, with the given strides in elements."""
     flat = np.empty(math.prod(shape), kind)
     return strided(flat, shape, tuple([s * flat.itemsize for s in strides]))
 
 
 def laid_alike(array: Any, kind: Any) -> Any:
-    """New memory for the shape of `array`, dense, with its dimensions in the same order; none for
-    an array without data.
+    """A new dense array with the shape and the order of dimensions of `array`; for a MetaArray, its
+    description.
 
     >>> laid_alike(np.broadcast_to(np.arange(3.0), (4, 3)), np.dtype(float)).strides
     (24, 8)
@@ -194,7 +197,7 @@ _may_share_memory = straight(np.may_share_memory)
 
 
 def own_memory(a: ndarray, b: ndarray) -> bool:
-    """Whether two arrays share no memory: what owns theirs is not the same array."""
+    """Whether two arrays share no memory."""
     x, y = a.base, b.base
     x, y = a if x is None else x, b if y is None else y
     known = x is not y and type(x) is ndarray is type(y) and x.base is None is y.base

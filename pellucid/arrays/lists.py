@@ -1,5 +1,5 @@
-"""One element-wise rule over many arrays at once: gradients scaled or limited, averages moved. In
-place, by a kernel where one serves.
+"""One element-wise rule applied in place to many arrays at once, such as scaling or clipping
+gradients. A kernel is used if there is one.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .native import enabled, kernels
 
 
 def scaled(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
-    """Times a number."""
+    """The formula: multiply by a number."""
     return {"param": param * n.factor}
 
 
 def limited(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
-    """Between two numbers; NaN stays."""
+    """The formula: clamp between two numbers; NaN stays."""
     return {"param": m.clamp(param, min=n.low, max=n.high)}
 
 
 def moved(m: Any, n: Any, param: Any, grad: Any) -> dict[str, Any]:
-    """A part of the way to another array."""
+    """The formula: move part of the way towards another array."""
     return {"param": nearer(m, param, grad, n.weight)}
 
 
@@ -51,22 +51,23 @@ def scale(arrays: list[ndarray], factor: float) -> None:
     """
     if not _applied(scaled, [arrays, arrays], factor=float(factor)):
         for a in arrays:
-            if a.dtype.itemsize == 2:  # the factor keeps its digits
+            # multiply in float32, so that the factor is not rounded to two bytes
+            if a.dtype.itemsize == 2:
                 a[...] = widened(a) * np.float32(factor)
             else:
                 a *= a.dtype.type(factor)
 
 
 def limit(arrays: list[ndarray], most: float) -> None:
-    """Cut all elements at -most and most."""
+    """Clamp all elements to [-most, most]."""
     if not _applied(limited, [arrays, arrays], low=-most, high=most):
         for a in arrays:
             np.clip(a, -most, most, out=a)
 
 
 def move(arrays: list[ndarray], towards: list[ndarray], weight: float) -> bool:
-    """Go the part `weight` of the way to other arrays. False, having changed nothing, where no
-    kernel serves.
+    """Move all elements the fraction `weight` of the way towards other arrays. Returns False,
+    without any change, if no kernel serves.
     """
     same = all(a.shape == b.shape for a, b in zip(arrays, towards, strict=False))
     return same and _applied(moved, [arrays, towards], weight=weight)

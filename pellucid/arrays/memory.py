@@ -1,9 +1,9 @@
-"""What the C library does with memory that arrays have given back.
+"""How the C library handles memory that arrays have freed.
 
 A training step allocates and frees the same arrays again and again. The GNU C library returns freed
-memory to the system as soon as a few megabytes of it lie at the end of the heap, and the next step
-pays for it with a page fault for every 4 KB: a tenth of the time of a small transformer's step. So
-it is told to keep some (mallopt(3)); other C libraries are left as they are.
+memory to the system as soon as a few megabytes of it are at the end of the heap, and the next step
+then pays a page fault for every 4 KB. This is a tenth of the time of a small transformer's step. So
+we tell it to keep more (mallopt(3)). Other C libraries are left alone.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .. import config
 from ..llvm.workspace import release
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-# somebody has decided already
+# if one of these is set, the user has chosen
 _CHOSEN = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
-# glibc accepts no more; larger arrays are mapped and unmapped one by one
+# glibc's limit; larger arrays are mapped and unmapped one by one
 _LARGEST_ON_HEAP = 32 << 20
 
 
 def keep_freed() -> bool:
-    """Keep up to `PELLUCID_KEEP_MEMORY` megabytes of freed memory for the next arrays; False where
-    nothing was changed.
+    """Keep up to `PELLUCID_KEEP_MEMORY` megabytes of freed memory for later arrays. Returns False
+    if nothing was changed.
     """
     megabytes = config.keep_memory
     if (
@@ -44,11 +44,11 @@ def keep_freed() -> bool:
 
 
 def give_back() -> bool:
-    """Return freed memory that was kept, and what kernels keep to work in, to the system
-    (malloc_trim(3)); False where the C library cannot.
+    """Return kept memory, and the kernels' scratch memory, to the system (malloc_trim(3)). Returns
+    False if the C library cannot.
 
-    For the end of work whose memory is not what the work that follows uses: a compiled step, traced
-    with eager kernels, has an arena.
+    Used after work whose memory the following work does not need. For example, a compiled step is
+    traced with eager kernels but runs in an arena of its own.
     """
     release()
     if not sys.platform.startswith("linux"):

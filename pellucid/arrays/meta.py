@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Described:
-    """What follows from an array's `shape`."""
+    """The properties that follow from an array's `shape`."""
 
     __slots__ = ()
     shape: tuple[int, ...]

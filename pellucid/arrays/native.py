@@ -1,4 +1,4 @@
-"""The generated kernels, imported when first used so that `import pellucid` stays fast."""
+"""Access to the generated kernels. They are imported on first use, so `import pellucid` stays fast."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..llvm.alike import LARGEST
 
 
 class _Package:
-    """A package whose modules are imported at their first use: `kernels.convolution.call` is that
-    module of `pellucid.kernels`.
+    """A package whose modules are imported on first use: `kernels.convolution.call` is the module
+    `pellucid.kernels.convolution.call`.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by inspect and doctest of every object
+        if name.startswith("__"):  # inspect and doctest look such names up on every object
             raise AttributeError(name)
         module = importlib.import_module(f"{self._name}.{name}", __package__)
         made = _Package(module.__name__) if hasattr(module, "__path__") else module
@@ -37,15 +37,15 @@ class _Package:
 
 
 kernels = _Package("..kernels")
-sparing = [0]  # how many want no kernel compiled for what they compute by operations only once
-_spared: dict[str, int] = {}  # elements that NumPy has computed instead of a kernel, by its name
-_WORTH = 1 << 21  # elements that NumPy computes in about the time in which a kernel is compiled
+sparing = [0]  # the number of `compiling_little` blocks that are active
+_spared: dict[str, int] = {}  # per kernel name: the elements that NumPy has computed in its place
+_WORTH = 1 << 21  # NumPy computes about so many elements in the time that compiling a kernel takes
 
 
 @contextmanager
 def compiling_little() -> Iterator[None]:
-    """Inside the block kernels that are not there yet are not compiled for few elements: what runs
-    here by operations runs once.
+    """Inside the block, do not compile new kernels for a small number of elements. It is meant for
+    code that runs its operations only once, such as the compiler's trace.
     """
     sparing[0] += 1
     try:
@@ -55,7 +55,7 @@ def compiling_little() -> Iterator[None]:
 
 
 def native_code_runs() -> bool:
-    """Whether this process has loaded generated code: more of it costs little then."""
+    """Whether this process has loaded generated code. If so, loading more of it is cheap."""
     global _runs
     if not _runs:
         jit = sys.modules.get("pellucid.llvm.jit")
@@ -67,15 +67,16 @@ _runs = False
 
 
 def enabled() -> bool:
-    """False when generated kernels are switched off (`PELLUCID_KERNELS=0`); NumPy then computes
-    everything.
-    """
+    """Whether generated kernels are on. With `PELLUCID_KERNELS=0`, NumPy computes everything."""
     return config.kernels
 
 
 def spared(name: str, elements: int) -> bool:
-    """Whether NumPy is to compute so many elements instead of a kernel that is not there yet:
-    inside `compiling_little`, until it has computed as many as take the time of compiling it.
+    """Whether NumPy should compute `elements` elements in place of the kernel `name`, which is not
+    compiled yet.
+
+    This is so inside `compiling_little`, until NumPy has computed so many elements in place of this
+    kernel that compiling it would have paid off.
     """
     if not sparing[0] or _spared.get(name, 0) + elements > _WORTH:
         return False
@@ -85,13 +86,14 @@ def spared(name: str, elements: int) -> bool:
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 HALVES = frozenset([np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)])
-REAL = (np.dtype(np.float32), np.dtype(np.float64))  # that every family of kernels serves
+# the dtypes that every family of kernels supports
+REAL = (np.dtype(np.float32), np.dtype(np.float64))
 SMALL = 64  # elements below which a kernel call is not worth its fixed cost
 
 
 class _Ufuncs:
-    """NumPy's element-wise functions by name, with loops for two-byte floats where there is native
-    code; made when first asked for.
+    """NumPy's element-wise functions by name, looked up on first use. Where native code is enabled,
+    they also have loops for two-byte floats.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -109,8 +111,8 @@ ufuncs = _Ufuncs()
 
 
 def straight(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's past what asks its arguments whether they take it over: arrays of
-    NumPy's do not.
+    """NumPy's implementation of a function, without the dispatch to `__array_function__`. NumPy
+    arrays do not need that dispatch, and it takes time.
     """
     found: Callable[..., Any] = getattr(function, "_implementation", function)
     return found
@@ -118,17 +120,18 @@ def straight(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def chunked(function: np.ufunc) -> np.ufunc:
-    """An element-wise function of float32 and float64 whose large arrays several threads share."""
+    """A float32 and float64 ufunc that splits large arrays among several threads."""
     return kernels.pointwise.numpys.chunked(function) if config.kernels else function
 
 
-LEAST_ROWS = 2048  # elements of two operands from which on rows may be worth a kernel
+# with fewer elements in both operands together, a kernel by rows does not pay off
+LEAST_ROWS = 2048
 
 
 @functools.cache
 def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, where it is NumPy's for two arrays, with a kernel for the arithmetic of rows with
-    a column, or with one row.
+    """`function`, or a faster form of it if it is a binary ufunc: combining a matrix with a column
+    or with a single row then uses a kernel.
 
     >>> by_rows(np.multiply)(np.ones((2, 3)), np.array([[2.0], [3.0]])).tolist()
     [[2.0, 2.0, 2.0], [3.0, 3.0, 3.0]]
@@ -155,15 +158,17 @@ def by_rows(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def SERVED() -> frozenset[Any]:
-    """The two-byte floats that generated code reads and writes on this processor."""
+    """The two-byte float dtypes that generated code can read and write on this processor."""
     return frozenset(
         kind for kind in HALVES if config.kernels and kernels.pointwise.values.available(kind.name)
     )
 
 
 def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | None:
-    """The element-wise kernel `name`, when it serves these arrays (floats, `least` elements or
-    more).
+    """The element-wise kernel `name` for these arguments, or None where NumPy serves them.
+
+    The last argument decides: it must be a NumPy array of floats with at least `least` elements. A
+    kernel that has been requested often (see `often`) also serves fewer.
     """
     x = arrays[-1]
     if type(x) is not np.ndarray or not config.kernels or x.size < least and not often(name):
@@ -186,19 +191,22 @@ def fused(name: str, *arrays: Any, least: int = SMALL) -> Callable[..., Any] | N
     return run and functools.partial(with_numbers, run)
 
 
-# kernels that were used, by the character of the dtype and by name
+# kernels used so far: dtype character -> kernel name -> kernel
 _made: dict[str, dict[str, Callable[..., Any]]] = {"f": {}, "d": {}}
 
 
 class Quick(dict[str, Any]):
-    """Functions for few numbers of the kernel `name`, by the character of the dtype: floats of one
-    dtype in order, all of one shape, and Python's numbers; they answer None for others.
+    """The small-array functions of the kernel `name`, by dtype character.
 
-    There are none until the kernel was asked for so often that calls without NumPy's fixed cost are
-    worth loading code, and the compiler where it is not there yet.
+    Such a function takes contiguous float arrays of one dtype and one shape, and Python numbers. It
+    avoids the fixed cost of a NumPy call. It returns None for all other arguments.
+
+    Functions are made only after so many requests that they are worth loading native code
+    (`LOADING`), or loading the compiler itself first (`COMPILER`). The value None marks a dtype
+    without a function.
     """
 
-    LOADING, COMPILER = 500, 2000  # calls that are worth it
+    LOADING, COMPILER = 500, 2000  # requests after which each of these pays off
 
     __slots__ = ("calls", "name")
 
@@ -207,7 +215,7 @@ class Quick(dict[str, Any]):
         self.calls = 0
 
     def __call__(self, x: Any, *more: Any) -> Any:
-        """What the kernel makes of few numbers; None where it does not serve them."""
+        """The kernel's result for small arrays, or None if it does not serve them."""
         char = x.dtype.char
         run = self.get(char, self)
         if run is self:
@@ -215,8 +223,8 @@ class Quick(dict[str, Any]):
         return run(x, *more) if run and config.kernels else None
 
     def asked(self, char: str) -> Any:
-        """The function for a dtype after a call more was made for which there was none; None where
-        there is still none.
+        """Count one more request for a dtype that has no function yet. Return the function if it is
+        made now, otherwise None.
         """
         self.calls += 1
         if char not in "fdeE":
@@ -228,10 +236,12 @@ class Quick(dict[str, Any]):
 
 
 class Planned(Quick):
-    """Functions for few numbers in order that `prepare(shape, dtype, *params)` makes once for each
-    shape and parameters of an operation; None where it makes none. Those of the dtype `widens`
-    serve two-byte floats, if one is named. `plans` are those of a dtype, which callers look up
-    themselves.
+    """Small-array functions that are prepared once per shape and parameters of an operation.
+
+    `prepare(shape, dtype, *params)` returns a function of a contiguous array, or None. If `widens`
+    names a dtype, the functions for that dtype also serve two-byte floats, which are converted to
+    it and back. `plans` maps each dtype to its `Plans`; generated callers look functions up there
+    directly.
     """
 
     __slots__ = ("plans",)
@@ -256,8 +266,10 @@ class Planned(Quick):
 
 
 class Plans(dict[Any, Any]):
-    """What `prepare(shape, dtype, *params)` makes, by shape and parameters; False where it makes
-    nothing. They compute arrays in order.
+    """A cache of the functions that `prepare(shape, dtype, *params)` makes for one dtype.
+
+    The key is `(shape, *params)`; False marks a key without a function. The functions take
+    contiguous arrays.
     """
 
     __slots__ = ("kind", "prepare")
@@ -266,7 +278,9 @@ class Plans(dict[Any, Any]):
         self.prepare, self.kind = prepare, kind
 
     def of(self, key: tuple[Any, ...]) -> Any:
-        """The plan for a shape and parameters, made now where there is code."""
+        """The function for `key`, made now if native code is loaded. None means not yet, False
+        never.
+        """
         plan = self.get(key)
         if plan is None:
             if sparing[0] or not native_code_runs():
@@ -278,19 +292,19 @@ class Plans(dict[Any, Any]):
         return plan
 
     def run(self, x: np.ndarray, *params: Any) -> Any:
-        """What the plan for an array makes of it; None where there is none."""
+        """The result for `x`, or None if there is no function for it."""
         try:
             plan = self.of((x.shape, *params))
-        except TypeError:  # a list
+        except TypeError:  # a parameter is unhashable, such as a list
             return None
         return plan(x) if plan and x.dtype is self.kind and x.flags.carray else None
 
 
-FEW = 256  # elements in whose reductions NumPy is busy with other things most of the time
+FEW = 256  # up to so many elements, most of a NumPy reduction is its fixed cost
 
 
 def of_few(name: str) -> Any:
-    """What prepares a reduction of few elements, as `native.Planned` takes it."""
+    """A `prepare` function for `native.Planned`, for the reduction `name` of few elements."""
 
     def prepare(shape: Any, kind: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if math.prod(shape) > FEW:
@@ -301,8 +315,9 @@ def of_few(name: str) -> Any:
 
 
 class Widened(Quick):
-    """Functions for few two-byte floats in order that NumPy computes in float32, because there is no
-    generated code for the formula `name` of one argument.
+    """Small-array functions for two-byte floats that convert to float32, let NumPy compute the
+    formula `name`, and convert back. They serve formulas of one argument that have no generated
+    code.
     """
 
     __slots__ = ()
@@ -319,6 +334,11 @@ class Widened(Quick):
 def _in_wider(
     computed: Callable[..., Any], kind: np.dtype[Any], wide: np.dtype[Any]
 ) -> Callable[..., Any]:
+    """Wrap `computed`, a function on arrays of dtype `wide`, as a function on small arrays of dtype
+    `kind`.
+
+    The wrapper returns None for arrays that are large or not contiguous, and if `computed` does.
+    """
     widen, narrow, single = Conversions(kind, wide), Conversions(wide, kind), wide is _F32
 
     def run(x: np.ndarray, *params: Any) -> Any:
@@ -338,7 +358,11 @@ def _in_wider(
 
 
 class Conversions(dict[Any, Any]):
-    """What converts few floats in order from one dtype to another, by their shape."""
+    """A cache of functions that convert small contiguous arrays from one float dtype to another.
+
+    The key is the array's shape. Converting a few numbers with `astype` costs mostly NumPy's fixed
+    overhead. A kernel that was prepared for the shape avoids it.
+    """
 
     __slots__ = ("source", "wanted")
 
@@ -346,7 +370,9 @@ class Conversions(dict[Any, Any]):
         self.source, self.wanted = source, wanted
 
     def __missing__(self, shape: tuple[int, ...]) -> Any:
-        """The one for a shape, made now where there is code: NumPy's where there is none."""
+        """Make and store the conversion for a shape. As long as no native code is loaded, return
+        NumPy's `astype` and store nothing, so that a later call can still get a kernel.
+        """
         by_numpy = operator.methodcaller("astype", self.wanted)
         if sparing[0] or not native_code_runs() or not config.kernels:
             return by_numpy
@@ -361,7 +387,7 @@ QUICK: dict[str, Quick] = {}
 
 
 def quick(name: str) -> Quick:
-    """The functions for few numbers of a kernel, of which there is one set."""
+    """The small-array functions of the kernel `name`, shared by all callers."""
     made = QUICK.get(name)
     if made is None:
         made = QUICK[name] = Quick(name)
@@ -369,8 +395,11 @@ def quick(name: str) -> Quick:
 
 
 def often(name: str) -> bool:
-    """Whether a kernel that has NumPy's bits was asked for so often with few elements that it is
-    worth being made for them: its call costs less than those of several functions.
+    """Count one more request for the kernel `name` on few elements, and return whether there have
+    been enough (`OFTEN`) to make the kernel.
+
+    This is only for kernels whose results equal NumPy's bit for bit, so the switch is invisible.
+    One kernel call is cheaper than calls of several NumPy functions.
     """
     asked = _asked.get(name, 0)
     if asked != OFTEN:
@@ -383,6 +412,9 @@ _asked: dict[str, int] = {}
 
 
 def _exact(name: str) -> bool:
+    """Whether the kernel `name` gives NumPy's results bit for bit: its formula takes no numbers,
+    does not branch in Python, and uses no elementary functions such as `exp`.
+    """
     formula = FORMULAS.get(name) or word(name)
     return (
         formula is not None
@@ -394,21 +426,23 @@ def _exact(name: str) -> bool:
 
 @functools.cache
 def _in_double(name: str) -> bool:
-    """Whether there is code for all that a kernel computes in double precision."""
+    """Whether generated code exists for everything that the kernel `name` computes in float64."""
     formula = FORMULAS.get(name) or word(name)
     costly = formula.words() & ELEMENTARY if formula is not None else frozenset()
     return costly <= DOUBLE
 
 
 def with_numbers(run: Callable[..., Any], *arguments: Any) -> Any:
-    """A kernel of two-byte floats and numbers, which are float32: NumPy would take a Python number
-    for one of two bytes.
+    """Call a kernel of two-byte floats with its Python numbers as float32 arrays. NumPy would round
+    a Python number to two bytes first.
     """
     return run(*[np.array(x, _F32) if type(x) in (float, int, bool) else x for x in arguments])
 
 
 def activation(name: str, elements: int) -> Callable[..., Any] | None:
-    """The element-wise kernel `name` for so many elements; None where NumPy serves."""
+    """The element-wise kernel `name` for so many elements, or None if NumPy should compute them for
+    now.
+    """
     made = vars(kernels.pointwise.activations)
     if name not in made and name not in _COSTLY and spared(name, elements):
         return None
@@ -418,7 +452,7 @@ def activation(name: str, elements: int) -> Callable[..., Any] | None:
     return kernel
 
 
-# for NumPy
+# kernels for which NumPy is so slow that they are always compiled
 _COSTLY = frozenset(
     {"erf", "gelu", "gelu_backward", "gelu_slope", "gelu_slope_backward", "mish", "mish_backward"}
 )

@@ -36,19 +36,19 @@ name = "numpy"
 
 
 def __getattr__(attribute: str) -> Any:
-    # Not `from numpy import *`: that also loads numpy.testing, numpy.f2py and more, 60 ms of every
-    # start.
+    # Not `from numpy import *`, which would also load numpy.testing, numpy.f2py and more: 60 ms of
+    # every start.
     try:
         value = getattr(ufuncs, attribute)
     except AttributeError:
         raise AttributeError(f"the array namespace has no function {attribute!r}") from None
-    globals()[attribute] = value  # found directly from now on
+    globals()[attribute] = value  # cached, so the next lookup does not come here
     return value
 
 
 def as_array(value: Any) -> Any:
-    """An array for a number or a NumPy scalar (ufuncs on 0-d arrays return scalars); an array of
-    another library as it is.
+    """A number, list or NumPy scalar as an array (ufuncs on 0-d arrays return scalars). An array of
+    another library is returned unchanged.
     """
     return asarray(value) if isinstance(value, _HOST) else value
 
@@ -57,18 +57,16 @@ _HOST = (ndarray, np.generic, bool, int, float, complex, list, tuple)
 
 
 def namespace_of(array: Any) -> Any:
-    """The array namespace that computes with an array: what its class gives as `xp`, otherwise this
-    one.
-    """
+    """The array namespace of an array: the attribute `xp` of its class, or this module."""
     return _SELF if type(array) is ndarray else getattr(array, "xp", _SELF)
 
 
 _SELF = sys.modules[__name__]
-NAMESPACES: dict[str, Any] = {"cpu": _SELF}  # by the type of the device that their arrays lie on
+NAMESPACES: dict[str, Any] = {"cpu": _SELF}  # device type -> namespace
 
 
 def from_host(value: Any) -> Any:
-    """The array of this namespace with the values of one of NumPy's; here that array itself."""
+    """Convert a NumPy array to this namespace; here it is one already."""
     return value
 
 
@@ -76,7 +74,8 @@ to_host = from_host  # and back
 
 
 # ---- reductions and products ------------------------------------------------------------------
-# What a sum is accumulated in: two-byte floats in float32 (rounded once, at the end), small integers in int64.
+# The dtype in which sums are accumulated: float32 for two-byte floats (rounded once, at the end),
+# int64 for small integers.
 ACCUMULATE: dict[Any, Any] = {
     np.dtype(np.float16): np.dtype(np.float32),
     np.dtype(ml_dtypes.bfloat16): np.dtype(np.float32),
@@ -91,14 +90,16 @@ _multiply, _divide = np.multiply, np.divide
 _WIDE = {kind: wide for kind, wide in ACCUMULATE.items() if wide == np.float32}
 _reduce, _max, _min, _matmul = np.add.reduce, np.maximum.reduce, np.minimum.reduce, np.matmul
 
-# Over the axis that is closest in memory NumPy adds in pairs; over another it adds row after row,
-# whose rounding errors grow with the number of rows. Long sums in single precision are therefore
+# Along the innermost axis in memory, NumPy sums pairwise. Along another axis it adds row after row,
+# and rounding errors grow with the number of rows. Long sums in single precision are therefore
 # added in blocks of this many rows first.
 BLOCK_ROWS = 256
 
 
 def _kernels_for(x: Any) -> Any:
-    """The kernels of reductions where they are faster than NumPy's: many elements in order."""
+    """The reduction kernels if they are faster than NumPy for `x` (a contiguous array of a
+    supported dtype), otherwise None.
+    """
     serves = (
         (x.dtype is _F32 or x.dtype in _REDUCED)
         and type(x) is ndarray
@@ -109,11 +110,11 @@ def _kernels_for(x: Any) -> Any:
     return kernels.pointwise.reduce if serves else None
 
 
-_MANY = 1 << 12  # elements from which kernels of reductions pay
+_MANY = 1 << 12  # reduction kernels pay off above this many elements
 
 
 def _by_kernel(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduction of many elements by its kernel; None where there is none for them."""
+    """Reduce a large array by a kernel; None if no kernel serves."""
     if x.size <= _MANY:
         return None
     run = _kernels_for(x)
@@ -123,8 +124,8 @@ def _by_kernel(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
-    """A reduction of an array whose dimensions lie in another order in memory, as those of images
-    in channels_last; None for others.
+    """Reduce an array whose dimensions have another order in memory, such as channels_last images,
+    by a kernel. None for other arrays.
     """
     if axis is None or type(x) is not ndarray or x.flags.c_contiguous:
         return None
@@ -141,8 +142,8 @@ def _permuted(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
 def _add(
     x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """`np.add.reduce`, by a kernel where one serves, and with long sums over an axis that is not
-    contiguous in blocks.
+    """As `np.add.reduce`, but by a kernel if one serves. Long sums over an axis that is not the
+    innermost in memory are added in blocks.
     """
     size = x.size
     if size <= _BUFFERED:
@@ -152,7 +153,7 @@ def _add(
         made = _reduce(x, axis, dtype, out, keepdims)
         return made if out is not None or x.flags.c_contiguous else in_order(made)
     if size > _MANY and dtype is out is None:
-        # NumPy adds long rows to each other as fast, and nobody has to wait for a kernel.
+        # NumPy adds long rows to each other just as fast, and no kernel needs to be compiled.
         across = axis is not None and {-1, x.ndim - 1}.isdisjoint(
             axis if type(axis) is tuple else (axis,)
         )
@@ -185,7 +186,9 @@ def _add(
 
 
 def _no_kernels_yet(name: str, x: Any, axis: Any, keepdims: bool) -> None:
-    """What reduces few elements until native code runs, or so often that loading it pays."""
+    """The first value of `_few`. It installs the native reduction of few elements once native code
+    is loaded, or after so many calls that loading it pays off.
+    """
     global _few
     _asked[0] += 1
     if _asked[0] % 256 or not config.kernels or sparing[0]:
@@ -195,17 +198,17 @@ def _no_kernels_yet(name: str, x: Any, axis: Any, keepdims: bool) -> None:
 
 
 _few: Any = _no_kernels_yet
-_asked = [0]  # how often it was called
+_asked = [0]  # number of calls
 _OFTEN = 8192
-# Elements of an array with gaps that NumPy gathers and adds up pairwise, before it adds such sums
-# one by one.
+# So many elements of an array with gaps are gathered and added pairwise; NumPy adds up such partial
+# sums one by one.
 _GATHERED = 8192
-_BUFFERED = 512  # elements that the usual buffer holds (`core.modes`)
+_BUFFERED = 512  # elements in NumPy's buffer as set by `core.modes`
 
 
 def in_order(made: Any) -> Any:
-    """The result of a reduction, contiguous, with the strides of a new array; NumPy gives it the
-    order of a permuted operand.
+    """The result of a reduction as a C-contiguous array with regular strides. NumPy would keep the
+    axis order of a permuted operand.
     """
     if type(made) is not ndarray or made.ndim <= 1:
         return made
@@ -239,7 +242,7 @@ def sum(
 
 
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """As `np.mean` of floats; float16 and bfloat16 are added in float32."""
+    """As `np.mean` of floats, but two-byte floats are summed in float32."""
     kind = x.dtype
     n = x.size
     if axis is not None:
@@ -256,23 +259,24 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     made = _add(x, axis, None, None, keepdims)
     if type(made) is not ndarray:
         return made / kind.type(n)
-    # NumPy takes most of a microsecond for an array and a number.
+    # an operation of NumPy on an array and a number takes most of a microsecond
     if kind is _F32 and not made.ndim and 0 < n <= FEW:
-        return np.array(made.item() / n, kind)  # a quotient of floats, rounded twice, is the same
+        # a float32 quotient computed in float64 and then rounded is correctly rounded
+        return np.array(made.item() / n, kind)
     return _divide(made, np.array(n, kind), made)
 
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """As `sum`, NaN counted as 0."""
+    """As `sum`, with NaN counted as 0."""
     if axis is None and type(x) is ndarray and x.size <= FEW and x.dtype is _F32:
         total = _add(x, None, None, None, keepdims)
-        if total.item() == total.item():  # nothing is missing
+        if total.item() == total.item():  # no NaN
             return total
     made = _by_kernel("nansum", x, axis, keepdims)
     if made is not None:
         return made
     missing = x != x
-    # nothing is missing most of the time, and a copy costs more than the look
+    # usually there is no NaN, and checking costs less than a copy
     return sum(
         np.where(missing, x.dtype.type(0), x) if missing.any() else x, axis, None, None, keepdims
     )
@@ -300,7 +304,7 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """By a kernel along rows, which NumPy takes one after the other."""
+    """The maximum or minimum, by a kernel along rows, where NumPy is slow."""
     kind = x.dtype
     if x.size <= FEW and kind.itemsize > 2:
         made = _few(name[1:], x, axis, keepdims)
@@ -354,22 +358,20 @@ def copy(x: Any, order: Any = "K") -> Any:
 
 
 def ordered(x: Any) -> Any:
-    """As `np.ascontiguousarray`, many elements by a kernel."""
+    """As `np.ascontiguousarray`; a kernel copies large arrays."""
     if x.size <= _MANY or type(x) is not ndarray or x.flags.c_contiguous or not config.kernels:
         return np.ascontiguousarray(x)
     return kernels.indexing.transpose.in_order(x)
 
 
 def euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The root of the sum of squares by a kernel, of many floats in order; None for everything
-    else.
-    """
+    """The root of the sum of squares by a kernel, for large contiguous arrays; None otherwise."""
     return _by_kernel("norm", x, axis, keepdims)
 
 
 def variance(x: Any, axis: Any, correction: Any, keepdims: bool) -> Any:
-    """(variance, mean) by a kernel, of more than few float32 in order whose count is above the
-    correction; None for everything else.
+    """(variance, mean) by a kernel for contiguous arrays of more than a few elements; None
+    otherwise.
     """
     run = _kernels_for(x) if x.size > FEW else None
     return None if run is None else run.var(x, axis, correction, keepdims)
@@ -386,12 +388,12 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def plus(a: Any, b: Any, into: Any = None) -> Any:
-    """a + b of any two arrays, in the memory of `into` where that is `a`; of two-byte floats by
-    generated code.
+    """a + b of any two arrays, in the memory of `into` if that is `a`. Two-byte floats and large
+    arrays use generated code.
     """
     if a.dtype.itemsize == 2 and type(a) is ndarray is type(b):
         return _SELF.add(a, b, into)
-    if type(a) is ndarray is type(b) and a.size >= _SHARED:  # by several threads
+    if type(a) is ndarray is type(b) and a.size >= _SHARED:  # split among several threads
         return _SELF.add(a, b, into)
     if into is None:
         return a + b
@@ -399,12 +401,12 @@ def plus(a: Any, b: Any, into: Any = None) -> Any:
     return into
 
 
-_SHARED = 1 << 16  # elements from which arrays are cut into chunks
+_SHARED = 1 << 16  # from so many elements on, arrays are split into chunks
 
 
 def matmul(a: Any, b: Any) -> Any:
     """As `np.matmul`, but two-byte floats are multiplied in float32, and a batch of matrices times
-    one matrix is one product.
+    one matrix is computed as one product.
     """
     kind = a.dtype
     made = by_dot(a, b) if a.size <= FEW >= b.size else None
@@ -434,11 +436,11 @@ def matmul(a: Any, b: Any) -> Any:
         and a.shape[-1] == 1 == b.shape[-2]
         and b.shape[-1] > 1
     ):
-        # an outer product: no sums, and NumPy would make one call of BLAS for each matrix
+        # an outer product needs no sums, and NumPy would call BLAS once per matrix
         return _multiply(a, b)
     if kind is _F32 and b.size > 2048 and a.size > 2048 and config.kernels:
-        # The gradient of a sum is one number for all elements: packing it is dearer than writing it
-        # out once.
+        # A broadcast operand, such as the gradient of a sum: copying it once is cheaper than
+        # packing it.
         if 0 in a.strides:
             a = np.ascontiguousarray(a)
         if 0 in b.strides:
@@ -486,7 +488,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if x.size == 0:
         return np.log(_add(ufuncs.exp(wide), axis, None, None, keepdims)).astype(x.dtype)
     if x.dtype.kind == "c":
-        real = _max(wide.real, axis, None, None, True)  # it bounds the magnitudes
+        real = _max(wide.real, axis, None, None, True)  # the real part bounds the magnitude of exp
         top = np.where(np.isfinite(real), real, 0)
     else:
         top = _max(wide, axis, None, None, True)
@@ -497,7 +499,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.asarray(total).astype(x.dtype, copy=False)
 
 
-# As NumPy's, without the calls around the methods.
+# As NumPy's functions, without their dispatch.
 def squeeze(x: Any, axis: Any = None) -> Any:
     return x.squeeze(axis)
 
@@ -511,14 +513,14 @@ def transpose(x: Any, axes: Any = None) -> Any:
 
 
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
-    """As NumPy's, at a fraction of its cost, and writeable where the array is."""
+    """As `np.broadcast_to`, at a fraction of its cost. The result is writeable if `x` is."""
     x = x if type(x) is ndarray else as_array(x)
     try:
         if x.flags.writeable:
             shape = tuple(shape)
             return strided(x, shape, _spread_strides(x.shape, x.strides, shape))
     except (ValueError, IndexError, TypeError, BufferError):
-        pass  # foreign element types, or a wrong shape: NumPy's own function decides
+        pass  # unusual dtypes, or a wrong shape: leave it to NumPy
     return np.broadcast_to(x, shape)
 
 
@@ -526,7 +528,7 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> ndarray:
 def _spread_strides(
     own: tuple[int, ...], steps: tuple[int, ...], shape: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The strides of an array of sizes `own` and strides `steps` that is spread to `shape`."""
+    """The strides of an array of shape `own` and strides `steps` that is broadcast to `shape`."""
     extra = len(shape) - len(own)
     if extra < 0:
         raise ValueError
@@ -537,7 +539,7 @@ def _spread_strides(
         elif size != 1:
             raise ValueError
     if own and extra:
-        # a new dimension of size 1 steps over what follows, as in PyTorch
+        # as in PyTorch, a new dimension of size 1 has the stride of a contiguous one
         for k in range(extra - 1, -1, -1):
             strides[k] = shape[k + 1] * strides[k + 1] if shape[k] == 1 else 0
     return tuple(strides)
@@ -546,17 +548,17 @@ def _spread_strides(
 def strided(
     x: ndarray, shape: tuple[int, ...], strides: tuple[int, ...], shift: int = 0
 ) -> ndarray:
-    """The memory of `x`, from `shift` bytes after its first element, in another shape with strides
-    in bytes.
+    """A view of the memory of `x` with another shape and strides (in bytes), starting `shift` bytes
+    after its first element.
 
-    The result keeps the memory alive, may be written to if `x` may, and may reach anything of the
-    array that owns the memory.
+    The result keeps the memory alive and is writeable if `x` is. It may reach any part of the array
+    that owns the memory.
     """
     if not shift:
         try:
             return ndarray(shape, x.dtype, x, 0, strides)
         except (TypeError, ValueError, BufferError):
-            pass  # not contiguous: the view starts from the owner
+            pass  # `x` is not contiguous: start from the owner of the memory
     held = owner(x)
     offset = address(x) - address(held) + shift
     try:
@@ -566,15 +568,15 @@ def strided(
 
 
 def address(x: ndarray) -> int:
-    """Where the first element lies in memory."""
+    """The memory address of the first element."""
     return x.__array_interface__["data"][0]
 
 
 def resized(x: Any, shape: tuple[int, ...], like: Any = None) -> Any:
-    """An array of another shape where `x` lies, in new memory where the memory of `x` is too small.
-    Its values are what is there.
+    """An array of another shape at the start of `x`, in new memory if the memory of `x` is too
+    small. The values are whatever is there.
 
-    It lies in memory as the array `like` of its shape does, where that has no gaps.
+    If `like`, an array of that shape, has no gaps, the result gets its order of dimensions.
 
     >>> import numpy as np
     >>> x = np.zeros(4)
@@ -586,7 +588,7 @@ def resized(x: Any, shape: tuple[int, ...], like: Any = None) -> Any:
         order = sorted(range(like.ndim), key=lambda d: -like.strides[d])
         if np.ascontiguousarray(like.transpose(order)).strides == like.transpose(order).strides:
             return resized(x, tuple(shape[d] for d in order)).transpose(np.argsort(order))
-    if type(x) is ndarray and x.size:  # where in its memory an empty array lies is not known
+    if type(x) is ndarray and x.size:  # the position of an empty array in its memory is unknown
         held = owner(x)
         offset = x.__array_interface__["data"][0] - held.__array_interface__["data"][0]
         flat = held.reshape(-1, order="A").view(np.uint8) if held.flags.forc else None
@@ -600,8 +602,8 @@ def resized(x: Any, shape: tuple[int, ...], like: Any = None) -> Any:
 
 
 def owner(x: ndarray) -> ndarray:
-    """The array that owns the memory that `x` looks at, or the outermost one on memory that is no
-    array's.
+    """The array that owns the memory of `x`, or the outermost array if the memory does not belong
+    to an array.
 
     >>> import numpy as np
     >>> x = np.ones((2, 3), order="F")
@@ -612,7 +614,7 @@ def owner(x: ndarray) -> ndarray:
         base = x.base
         if base is None:
             return x
-        # a memoryview of an array, or what offers an array's memory in a new shape
+        # a memoryview of an array, or an object that exposes an array's memory in a new shape
         if not isinstance(base, ndarray):
             base = base.obj if type(base) is memoryview else getattr(base, "base", None)
             if not isinstance(base, ndarray):
@@ -624,11 +626,11 @@ _LENT: dict[int, weakref.ref[ndarray]] = {}
 
 
 def with_known_dtype(x: ndarray) -> ndarray:
-    """`x`, or a view of it, whose dtype is the very object that stands for its type everywhere.
+    """`x`, or a view of it, whose dtype is the canonical object for its type.
 
-    Pickle makes other objects, which are equal. Kernels ask `x.dtype is ...`: an array with another
-    object would go another way, slower and with other last digits. So arrays from outside pass
-    through here.
+    Unpickled dtypes are equal to these objects, but not identical. Kernels test `x.dtype is ...`,
+    so an array with another object would take another path, which is slower and has other last
+    digits. Arrays from outside therefore pass through here.
     """
     known = BY_NUMPY.get(x.dtype)
     if known is None or x.dtype.names is not None or x.dtype is known.numpy:
@@ -637,8 +639,8 @@ def with_known_dtype(x: ndarray) -> ndarray:
 
 
 def lend(x: ndarray) -> ndarray:
-    """Note that others hold the memory of `x`, too, so that a tensor in it keeps its size; returns
-    `x`.
+    """Note that the user's program also holds the memory of `x`, so a tensor in it must keep its
+    size; returns `x`.
     """
     key = id(held := owner(x))
     if key not in _LENT:
@@ -647,26 +649,28 @@ def lend(x: ndarray) -> ndarray:
 
 
 def is_lent(x: Any) -> bool:
-    """Whether the user's program has the memory of `x` as an array, too."""
+    """Whether the user's program also holds the memory of `x` as an array."""
     return bool(_LENT) and type(x) is ndarray and id(owner(x)) in _LENT
 
 
 def check_resizable(x: Any) -> None:
-    """Refuse to make memory larger that NumPy's arrays of the user lie in, or that came from them."""
+    """Raise PyTorch's error if the memory is shared with NumPy arrays of the user, so that it
+    cannot be resized.
+    """
     if is_lent(x):
         raise OperationError("Trying to resize storage that is not resizable")
 
 
 def element_offset(a: Any) -> int:
-    """Elements between the start of the memory that an array lies in and its first element."""
+    """The number of elements from the start of the array's memory to its first element."""
     if type(a) is not ndarray or a.base is None or not a.size:
         return 0
     return (address(a) - address(owner(a))) // a.itemsize
 
 
 def memory_of(x: ndarray) -> Any:
-    """What tells whether two arrays may share memory: the array that owns it, or the object (a
-    mapped file, bytes) that does.
+    """An object that identifies the memory of `x`: the array, or other object (a mapped file,
+    bytes), that owns it.
     """
     held = owner(x)
     base = held.base
@@ -674,7 +678,8 @@ def memory_of(x: ndarray) -> Any:
 
 
 def with_places(x: Any, numbers: ndarray, part: Any) -> Any:
-    """A copy of `x` with `part` in the elements with these numbers, counted from 1; 0 is none.
+    """A copy of `x` with `part` written to the elements with these numbers, counted from 1; the
+    number 0 is skipped.
 
     >>> import numpy as np
     >>> with_places(np.zeros(3), np.array([0, 3]), np.array([7.0, 8.0]))
@@ -686,7 +691,7 @@ def with_places(x: Any, numbers: ndarray, part: Any) -> Any:
 
 
 def overlaps_itself(array: ndarray) -> bool:
-    """True when two elements share memory (an expanded tensor)."""
+    """Whether two elements share memory, as in an expanded tensor."""
     ordered = type(array) is ndarray and array.flags.c_contiguous
     return (
         not ordered
@@ -697,7 +702,7 @@ def overlaps_itself(array: ndarray) -> bool:
 
 
 def apart(array: ndarray) -> bool:
-    """Whether each element surely has memory of its own: no dimension steps into another one."""
+    """Whether each element certainly has its own memory: no dimension steps into another one."""
     if type(array) is not ndarray or array.flags.c_contiguous:
         return True
     reach = 0
@@ -714,7 +719,7 @@ def _steps(a: ndarray) -> list[tuple[int, int]]:
 
 
 def _dense(a: ndarray) -> bool:
-    """Whether the elements lie side by side, in any order of the dimensions."""
+    """Whether the elements are adjacent in memory, in any order of the dimensions."""
     if a.flags.c_contiguous:
         return True
     expected = a.itemsize
@@ -726,17 +731,16 @@ def _dense(a: ndarray) -> bool:
 
 
 def overlaps(a: Any, b: Any, exact: bool = False) -> bool:
-    """Whether writing to `a` changes what is read of `b` on the way (`exact`: also where the two
-    are the same elements).
+    """Whether writing to `a` would change elements of `b` that are still to be read. With `exact`,
+    also if both are the same elements.
 
-    As in PyTorch, where one of them has gaps it is the caller who knows; NumPy copies what overlaps
-    first.
+    As in PyTorch, an array with gaps is not checked; NumPy copies overlapping operands first.
     """
     if (
         type(a) is not ndarray
         or type(b) is not ndarray
         or a.base is None is b.base
-        and a is not b  # each has memory of its own
+        and a is not b  # both own their memory
         or not np.may_share_memory(a, b)
         or not (a.size and b.size)
     ):
@@ -746,7 +750,7 @@ def overlaps(a: Any, b: Any, exact: bool = False) -> bool:
 
 
 def writable(array: ndarray) -> ndarray:
-    """The same memory with the writeable flag on (views of broadcast arrays come read-only)."""
+    """A writeable array on the same memory. Views of broadcast arrays are read-only in NumPy."""
     if array.flags.writeable:
         return array
     held = owner(array)
@@ -755,7 +759,7 @@ def writable(array: ndarray) -> ndarray:
             "the tensor shares memory with a read-only NumPy array and cannot be written to"
         )
     shift = address(array) - address(held)
-    memory = held.ravel("K")  # in the order in which it lies: a view, but of memory with gaps
+    memory = held.ravel("K")  # in memory order: a view, unless the memory has gaps
     dense = np.may_share_memory(memory, held) or not held.size
     return (
         ndarray(array.shape, array.dtype, memory.view(np.uint8).data, shift, array.strides)
@@ -765,9 +769,7 @@ def writable(array: ndarray) -> ndarray:
 
 
 def written(array: Any, name: str) -> ndarray | None:
-    """The memory that a write to the array goes to; None for a meta tensor, which has none.
-    Anything else is refused.
-    """
+    """The memory for a write to the array; None for a meta tensor. Other arrays raise an error."""
     if isinstance(array, ndarray):
         return array if array.flags.writeable else writable(array)
     if isinstance(array, MetaArray):
@@ -780,8 +782,8 @@ def written(array: Any, name: str) -> ndarray | None:
 
 
 class _Window:
-    """Memory that NumPy makes no buffer of (an array that is not contiguous, another library's),
-    offered in a new shape.
+    """Exposes memory in a new shape for which NumPy makes no buffer (a non-contiguous array, or
+    another library's).
     """
 
     def __init__(

@@ -31,19 +31,19 @@ def _export(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _kind(arrays: tuple[Any, ...]) -> np.dtype[Any]:
-    """The dtype of the arrays among the arguments (they have one), not of Python numbers."""
+    """The dtype of the arrays among the arguments, ignoring Python numbers."""
     for a in arrays:
         if hasattr(a, "dtype"):
             return a.dtype
     return np.dtype(np.float64)
 
 
-_LARGE = 1 << 12  # elements from which a generated kernel is worth loading
+_LARGE = 1 << 12  # from so many elements on, loading a generated kernel pays off
 
 
 def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The array function `name`: the decorated one, with two-byte floats taken through float32 and
-    the dtype kept.
+    """Decorator that registers the array function `name`: the decorated function, with two-byte
+    floats computed in float32 and the dtype kept.
     """
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,18 +68,19 @@ def widened(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[...,
     return decorate
 
 
-_MANY_HALVES = 1 << 17  # two-byte floats from which all of them are computed and looked up
+# from so many elements on, the function is tabulated for all 65,536 two-byte floats
+_MANY_HALVES = 1 << 17
 
 
 @functools.lru_cache(32)
 def _of_each(compute: Callable[..., Any], kind: Any) -> ndarray:
-    """The values of a function at each of the two-byte floats, in the order of their bits."""
+    """The values of a function at all 65,536 two-byte floats, in the order of their bits."""
     every = np.arange(1 << 16, dtype=np.uint16).view(kind)
     return narrowed(asarray(compute(_wide(every))), kind)
 
 
 def from_scipy(name: str, scipy_name: str, doc: str) -> None:
-    """The array function `name` is `scipy.special.scipy_name`."""
+    """Register `scipy.special.scipy_name` as the array function `name`."""
 
     def load(*arrays: Any) -> Any:
         nonlocal load
@@ -122,13 +123,13 @@ def sigmoid(x: Any) -> Any:
 
 vars(sigmoid)["quick"] = quick("sigmoid")
 
-# NumPy takes an array without dimensions in half the time that it takes for a Python number.
+# NumPy handles an array without dimensions in half the time of a Python number.
 _ONE = {kind: np.ones((), kind) for kind in (np.dtype(np.float32), np.dtype(np.float64))}
 
 
 @_export
 def round_half_even(x: Any) -> Any:
-    """Nearest integer, halves to the even one; integers as they are."""
+    """Round to the nearest integer, halves to even; integers are returned unchanged."""
     return ufuncs.rint(x) if x.dtype.kind in "fV" else _whole_numbers(x, "round")
 
 
@@ -142,24 +143,24 @@ def frac(x: Any) -> Any:
 
 @_export
 def floor(x: Any) -> Any:
-    """As `np.floor`; integers as they are."""
+    """As `np.floor`; integers are returned unchanged."""
     return ufuncs.floor(x) if x.dtype.kind in "fV" else _whole_numbers(x, "floor")
 
 
 @_export
 def ceil(x: Any) -> Any:
-    """As `np.ceil`; integers as they are."""
+    """As `np.ceil`; integers are returned unchanged."""
     return ufuncs.ceil(x) if x.dtype.kind in "fV" else _whole_numbers(x, "ceil")
 
 
 @_export
 def trunc(x: Any) -> Any:
-    """As `np.trunc`; integers as they are."""
+    """As `np.trunc`; integers are returned unchanged."""
     return ufuncs.trunc(x) if x.dtype.kind in "fV" else _whole_numbers(x, "trunc")
 
 
 def _whole_numbers(x: Any, name: str) -> Any:
-    """Integers are round already; other dtypes are refused."""
+    """A copy of an integer array, which needs no rounding; PyTorch's error for bool and complex."""
     if x.dtype.kind == "c":
         raise UnsupportedError(f"{name} is not supported for complex inputs")
     if x.dtype.kind == "b":
@@ -223,7 +224,7 @@ def logaddexp2(x: Any, y: Any) -> Any:
 def hypot(x: Any, y: Any) -> Any:
     """sqrt(x^2 + y^2) without overflow."""
     _floats("hypot", x)
-    # the kernel of float32 has NumPy's bits
+    # the float32 kernel gives NumPy's bits
     run = fused("hypot", x, y, least=_LARGE) if x.dtype == np.float32 else None
     return ufuncs.hypot(x, y) if run is None else run(x, y)
 
@@ -237,8 +238,8 @@ def nextafter(x: Any, y: Any) -> Any:
 
 @_export
 def log10(x: Any) -> Any:
-    """As `np.log10`, whose float32 version misses the powers of ten: computed in float64 and
-    rounded.
+    """As `np.log10`. For float32, whose NumPy version is inexact at powers of ten, it is computed
+    in float64 and rounded.
     """
     return (
         np.log10(x, dtype=np.float64).astype(np.float32)
@@ -300,8 +301,8 @@ for _name, _theirs, _doc in (
 
 
 def _or_native(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As `widened`, for a word of formulas: the decorated function serves where there is no native
-    code.
+    """As `widened`, for a word of the formula language: native code computes it if there is any,
+    otherwise the decorated function.
     """
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -324,7 +325,7 @@ def _or_native(name: str, doc: str) -> Callable[[Callable[..., Any]], Callable[.
 def _erfinv(x: Any) -> Any:
     from scipy.special import erfinv
 
-    # in float32 its loop is off by three units in the last place
+    # its float32 loop is off by up to three units in the last place
     return erfinv(x.astype(np.float64, copy=False))
 
 
@@ -350,8 +351,8 @@ def _real(function: Any) -> bool:
 
 
 def _large(x: Any, y: Any, least: int = 1 << 16) -> bool:
-    """Whether two arrays of one dtype, or an array and a number, are floats that several threads
-    may share.
+    """Whether the operands (two arrays of one dtype, or an array and a number) are floats, and
+    large enough for several threads.
     """
     kind = x.dtype
     return (
@@ -367,8 +368,8 @@ def _erfc(x: Any) -> Any:
     value = _scipy("erfc")(x)
     if x.dtype != np.float64:
         return value
-    # scipy rounds the square before it takes the exponential, and has 0 where the result is a
-    # denormal number. Here the square is split in two, the first of which is exact.
+    # scipy rounds the square before the exponential, and returns 0 for denormal results. Here the
+    # square is split in two parts, the first of which is exact.
     far = (x > 5) & (x < 27.3)
     if not far.any():
         return value
@@ -390,8 +391,8 @@ _LARGEST_OF = {kind.char: np.finfo(kind).max for kind in map(np.dtype, (np.float
 
 @_or_native("lgamma", "The logarithm of |gamma(x)|.")
 def _lgamma(x: Any) -> Any:
-    # Infinite at both ends; scipy's has the sign of the argument.
-    # The largest number below 0 is whole: a pole as well.
+    # Both infinities give inf, but scipy's result has the argument's sign. So clip to the lowest
+    # finite number, which is an integer and therefore also a pole.
     value = _scipy("gammaln")(np.maximum(x, -_LARGEST_OF.get(x.dtype.char, np.inf)))
     if x.dtype != np.float64 or not (near := np.abs(x - 1.5) <= 1).any():
         return value
@@ -401,8 +402,8 @@ def _lgamma(x: Any) -> Any:
 
 
 def _lgamma_near_its_zeros(x: Any) -> Any:
-    """lgamma from 1/2 to 5/2, by the series of Abramowitz and Stegun, 6.1.33, around 1 and 2, where
-    it is 0.
+    """lgamma from 1/2 to 5/2, by the series of Abramowitz and Stegun 6.1.33 around its zeros 1 and
+    2.
     """
     first = x < 1.5
     away = x - np.where(first, 1.0, 2.0)
@@ -415,8 +416,8 @@ def _lgamma_near_its_zeros(x: Any) -> Any:
 
 @functools.cache
 def _lgamma_series() -> list[float]:
-    """(-1)^k (zeta(k) - 1) / k from k = 29 down to 2, whose terms fall by a factor of four each, and
-    1 minus Euler's constant.
+    """The coefficients (-1)^k (zeta(k) - 1) / k for k from 29 down to 2, then 1 minus Euler's
+    constant. Each term is about a quarter of the one before it in the series.
     """
     orders = np.arange(29, 1, -1)
     series = _scipy("zetac")(orders.astype(float)) / orders * np.where(orders % 2, -1.0, 1.0)
@@ -425,7 +426,7 @@ def _lgamma_series() -> list[float]:
 
 @widened("airy_ai", "The Airy function Ai.")
 def _airy_ai(x: Any) -> Any:
-    # Beyond 110 it is less than the smallest number; scipy has NaN far out.
+    # Beyond 110, the value underflows to 0; scipy returns NaN far out.
     most = x.dtype.type(110)
     return np.where(x > most, x.dtype.type(0), _scipy("airy")(np.minimum(x, most))[0])
 
@@ -433,7 +434,8 @@ def _airy_ai(x: Any) -> Any:
 @_or_native("digamma", "The derivative of lgamma; -inf at 0, NaN at negative integers.")
 def _digamma(x: Any) -> Any:
     value = _scipy("psi")(x)
-    if x.size and x.dtype.kind == "f" and np.minimum.reduce(x, None) > 0:  # NaN is not
+    # NaN fails the comparison
+    if x.size and x.dtype.kind == "f" and np.minimum.reduce(x, None) > 0:
         return value
     at_zero = np.copysign(np.full((), np.inf, value.dtype), -np.asarray(x))
     return np.where(
@@ -474,8 +476,8 @@ def polygamma(x: Any, n: int) -> Any:
 # ---- powers and whole numbers -----------------------------------------------------------------
 @_export
 def pow(x: Any, y: Any) -> Any:
-    """x ** y; integers to negative powers are 0, except those of 1 and -1. Roots where `y` is a
-    number, not of float16: those differ at -inf and -0.0.
+    """x ** y. Integers to negative powers are 0, except for the bases 1 and -1. An exponent that is
+    a number may be computed as a root, except for float16, where roots differ at -inf and -0.0.
     """
     if not hasattr(x, "dtype"):
         x = asarray(x, y.dtype)
@@ -490,7 +492,7 @@ def pow(x: Any, y: Any) -> Any:
         if y.dtype.kind == "i" and x.dtype.kind in "iu" and np.any(y < 0):
             return _negative_powers(x, y)
         made = (chunked(np.power) if _large(x, y) else np.power)(x, y)
-        # rows of exponents that lie side by side are no rows of one exponent
+        # two contiguous arrays of equal size: NumPy does not see one exponent for a whole row
         apart = x.size == y.size > 1 and x.flags.c_contiguous and y.flags.c_contiguous
         return _no_roots(x, y, made) if y.dtype.kind == "f" and not apart else made
     if x.dtype in HALVES:
@@ -501,12 +503,13 @@ def pow(x: Any, y: Any) -> Any:
         run = None if short is None else fused(short, x)
         if run is not None:
             return run(x)
-        if x.dtype != np.float16 and y in (-0.5, 3, -2):  # as PyTorch: rounded after each product
+        # as in PyTorch, rounded after each product
+        if x.dtype != np.float16 and y in (-0.5, 3, -2):
             if y == -0.5:
                 return narrowed(ufuncs.reciprocal(ufuncs.sqrt(_wide(x))), x.dtype)
             squared = pow(x, 2)
             return x * squared if y == 3 else ufuncs.reciprocal(squared)
-        # an exponent that is an array is no number
+        # as an array, the exponent is not taken for a number
         other = asarray(y, np.float32) if x.dtype == np.float16 else y
         return narrowed(pow(_wide(x), other), x.dtype)
     if x.dtype.kind == "f" and y == -0.5:
@@ -516,12 +519,14 @@ def pow(x: Any, y: Any) -> Any:
     if _large(x, y):
         short = _POWERS.get(y)
         return chunked(np.power)(x, y) if short is None else getattr(ufuncs, short)(x)
-    # ndarray.__pow__ knows the small powers; np.power does not.
+    # `ndarray.__pow__` has fast paths for small powers; `np.power` does not.
     return x**y
 
 
 def _no_roots(x: Any, y: Any, made: Any) -> Any:
-    """A power, also where NumPy took roots: it does in a row of one and the same exponent."""
+    """Correct the result `made` of a power where NumPy took square roots, as it does in a row with
+    one exponent.
+    """
     half = y == 0.5
     if np.count_nonzero(half) and (special := half & ((x == 0) | (x == -np.inf))).any():
         return np.where(special, abs(x), made)
@@ -532,7 +537,7 @@ _POWERS = {2: "square", 1: "positive", 0.5: "sqrt", -1: "reciprocal"}
 
 
 def _negative_powers(x: Any, y: Any) -> Any:
-    # of 1 and -1 the parity counts; the smallest number has no absolute value
+    # for the bases 1 and -1 only the parity matters; `-y` could overflow for the smallest integer
     value = np.power(x, np.where(y < 0, y & 1, y))
     unit = np.abs(x) == 1
     return np.where((y < 0) & ~unit, np.zeros((), value.dtype), value)
@@ -540,8 +545,8 @@ def _negative_powers(x: Any, y: Any) -> Any:
 
 @_export
 def comparable(x: Any) -> Any:
-    """What NumPy sorts as it should: booleans as 0 and 1, since foreign memory may hold other
-    bytes, and bfloat16 as float32 (its own sort puts NaN anywhere).
+    """The array in a dtype that NumPy sorts correctly: bool normalized to 0 and 1 (foreign memory
+    may hold other bytes), and bfloat16 as float32, because its own sort misplaces NaN.
     """
     if x.dtype.kind == "V":
         return x.astype(np.float32)
@@ -587,7 +592,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 def _divided(name: str, x: Any, y: Any) -> Any:
-    """NumPy's function; many floats by a kernel, which has the same bits."""
+    """NumPy's function; a kernel with the same bits computes large float arrays."""
     function = getattr(np, name)
     if type(x) is not ndarray or x.dtype.kind != "f":
         _refuse_division(name, x, y)

@@ -1,5 +1,5 @@
-"""NumPy's own functions where something beats them: a generated kernel for large arrays, a shorter
-way for small ones.
+"""Replacements for NumPy functions: a generated kernel for large arrays, or a shorter path for
+small ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 _F32, _C64 = np.dtype(np.float32), np.dtype(np.complex64)
 _WHOLE = tuple(map(np.dtype, (np.int64, np.int32, np.int16, np.int8, np.uint8)))
 _CHOSEN = (_F32, np.dtype(np.float64), *_WHOLE)
-_LARGE = 1 << 12  # elements from which a generated kernel is worth loading
+_LARGE = 1 << 12  # from so many elements on, loading a generated kernel pays off
 
 
 def _served(x: Any) -> bool:
@@ -75,7 +75,7 @@ FORMULAS["between"] = Formula(lambda m, x, *, low, high: m.minimum(high, m.maxim
 
 
 def cube(x: Any) -> Any:
-    """x * x * x, in one array."""
+    """x * x * x, with a single temporary array."""
     if x.size >= _LARGE:
         run = fused("cube", x)
         if run is not None:
@@ -85,16 +85,16 @@ def cube(x: Any) -> Any:
 
 
 def _of(kind: Any, bound: Any) -> float:
-    """A number as the dtype holds it: NumPy refuses Python numbers that float32 does not hold."""
+    """A number rounded to the dtype. NumPy rejects Python numbers that float32 cannot represent."""
     return kind.type(bound) if kind.itemsize > 2 else float(kind.type(bound))
 
 
 def clip_numbers(x: Any, low: Any, high: Any) -> Any:
-    """The elements of a real array between two numbers, either of which may be None; NaN stays."""
+    """Clamp a real array between two numbers, either of which may be None; NaN stays."""
     kind = x.dtype
     if x.size >= _LARGE and kind.kind in "fV":
         run = fused("at_most" if low is None else "at_least" if high is None else "between", x)
-        # the other way hands a NaN on
+        # NaN bounds propagate only without a kernel
         if run is not None and low == low and high == high:
             bounds = [
                 bound if type(bound) is float and -3e38 < bound < 3e38 else _of(kind, bound)
@@ -108,10 +108,11 @@ def clip_numbers(x: Any, low: Any, high: Any) -> Any:
         )
         if run is not None:
             return run(x, *[kind.type(bound) for bound in (low, high) if bound is not None])
-    # Arrays without dimensions: NumPy takes them in half the time that it takes for its scalars.
+    # NumPy handles arrays without dimensions in half the time of its scalars.
     if low is None:
         return ufuncs.minimum(np.array(high, kind), x)
-    result = ufuncs.maximum(np.array(low, kind), x)  # of equals the second: -0.0 stays
+    # for equal operands the second is returned, so -0.0 stays
+    result = ufuncs.maximum(np.array(low, kind), x)
     if high is None:
         return result
     return ufuncs.minimum(
@@ -123,13 +124,14 @@ _where = straight(np.where)
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """As `np.where`; many elements are chosen in vector registers."""
+    """As `np.where`; a kernel handles large arrays."""
     if condition.size < _LARGE:
         return _where(condition, x, y)
     if condition.dtype.kind == "b" and config.kernels:
         kind = getattr(x if type(x) is ndarray else y, "dtype", None)
         if kind == _C64 and getattr(x, "dtype", None) == kind == getattr(y, "dtype", None):
-            return where(condition, x.view(np.int64), y.view(np.int64)).view(kind)  # bits are bits
+            # selecting only moves bits
+            return where(condition, x.view(np.int64), y.view(np.int64)).view(kind)
         if kind is not None and kind in _CHOSEN:
             a, b = (
                 np.asarray(v, kind) if type(v) in (int, float) and kind.kind == "f" else v
@@ -143,13 +145,13 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def cumsum(x: Any, axis: int, dtype: Any = None) -> Any:
-    """As `np.cumsum`, but in double precision, rounded at the end."""
+    """As `np.cumsum`, accumulated in double precision and rounded at the end."""
     made = _running("cumsum", x, axis, dtype)
     return _accumulated(np.add, x, axis, dtype) if made is None else made
 
 
 def cumprod(x: Any, axis: int, dtype: Any = None, out: Any = None) -> Any:
-    """As `np.cumprod`, but in double precision, rounded at the end."""
+    """As `np.cumprod`, accumulated in double precision and rounded at the end."""
     if out is not None:
         return np.multiply.accumulate(x, axis, dtype, out)
     made = _running("cumprod", x, axis, dtype)
@@ -167,7 +169,7 @@ def _accumulated(function: Any, x: Any, axis: int, dtype: Any) -> Any:
 
 
 def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
-    """By a kernel; None where there is none."""
+    """The scan by a kernel; None if there is none."""
     if (
         (dtype is None or dtype is x.dtype or dtype == np.int64 and x.dtype.kind in "biu")
         and (x.size >= SMALL or x.size and native_code_runs())
@@ -178,8 +180,8 @@ def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
     return None
 
 
-MANY = 1 << 15  # elements from which a kernel fills
-# What NumPy fills one by one, as whole numbers of the same bits.
+MANY = 1 << 15  # from so many elements on, a kernel fills
+# Dtypes that NumPy fills element by element -> integers of the same size, which it fills fast.
 _BITS = {**dict.fromkeys(HALVES, np.dtype(np.uint16)), np.dtype(np.complex64): np.dtype(np.uint64)}
 
 
@@ -201,7 +203,7 @@ def full(shape: Any, value: Any, dtype: Any = None) -> Any:
 
 
 def fill(x: Any, value: Any) -> None:
-    """Write a number, or an array without dimensions of the same dtype, to all elements."""
+    """Set all elements to a number, or to an array without dimensions of the same dtype."""
     bits = _BITS.get(x.dtype)
     if x.size >= MANY and type(x) is ndarray and config.kernels and x.dtype.itemsize > 1:
         if kernels.indexing.fill.filled(x, np.array(value, x.dtype)):
@@ -214,7 +216,7 @@ def fill(x: Any, value: Any) -> None:
 
 @functools.lru_cache(1024)
 def positions(size: int, ndim: int, dim: int) -> ndarray:
-    """0, 1, ... along dimension `dim` of `ndim`."""
+    """The array 0, 1, ... along dimension `dim` of `ndim`, read-only."""
     places = np.arange(size).reshape([-1 if d == dim else 1 for d in range(ndim)])
     places.flags.writeable = False
     return places
@@ -261,7 +263,7 @@ def _mask(rows: int, columns: int, diagonal: int, lower: bool) -> ndarray:
 
 @functools.lru_cache(64)
 def _outside(rows: int, columns: int, diagonal: int, lower: bool) -> ndarray:
-    """Flat positions of what a triangle leaves out."""
+    """The flat positions outside of a triangle."""
     return np.flatnonzero(~_mask(rows, columns, diagonal, lower))
 
 

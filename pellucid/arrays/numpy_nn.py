@@ -1,5 +1,5 @@
-"""Array functions of neural networks on NumPy: generated kernels where they apply, the NumPy
-reference everywhere else.
+"""Array functions of neural networks on NumPy: generated kernels if they apply, otherwise the NumPy
+reference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _matmul = np.matmul
 
 
 def _in_float32(function: Any) -> Any:
-    """The function, with two-byte floats computed in float32 and rounded once."""
+    """Decorator: two-byte floats are computed in float32 and rounded once."""
 
     @functools.wraps(function)
     def either(x: Any, *rest: Any, **params: Any) -> Any:
@@ -46,12 +46,13 @@ def conv(x: Any, w: Any, bias: Any, stride: Any, padding: Pads, dilation: Any, g
     return _conv(x, w, bias, stride, padding, dilation, groups)
 
 
-_MANY = 1 << 12  # elements of images whose pixels are multiplied with a matrix
+# from so many elements on, 1x1 convolutions of channels_last images are matrix products
+_MANY = 1 << 12
 
 
 def _of_pixels(x: Any, weight: Any, bias: Any) -> Any:
-    """The products of each pixel of images, whose channels lie side by side, with a matrix, plus a
-    bias; None for other images.
+    """A 1x1 convolution of channels_last images: each pixel times a matrix, plus a bias. None for
+    other images.
     """
     pixels, kind = x.transpose(0, 2, 3, 1), x.dtype
     if not pixels.flags.c_contiguous or not config.kernels or weight.dtype is not kind:
@@ -112,7 +113,9 @@ def conv_weight_grad(
 
 
 def _pooled(name: str, x: Any, *args: Any) -> Any:
-    """A pooling by a kernel; None where there is none. Much float32 in order has the faster ones."""
+    """A pooling by a kernel; None if there is none. Large contiguous float32 arrays use the faster
+    kernels of `pooling.call`.
+    """
     if not config.kernels or type(x) is not np.ndarray:
         return None
     pooling = kernels.pooling
@@ -131,7 +134,7 @@ def _pooled(name: str, x: Any, *args: Any) -> Any:
 def max_pool(
     x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[Any, Any]:
-    """Largest value of each window and its flat position in the input's spatial dimensions."""
+    """The largest value of each window, and its flat index in the spatial dimensions of the input."""
     made = _pooled("max_pool", x, kernel, stride, padding, dilation, ceil_mode)
     if made is not None:
         return made
@@ -140,7 +143,7 @@ def max_pool(
 
 @_in_float32
 def max_pool_grad(g: Any, index: Any, x_shape: Any) -> Any:
-    """Gradient of `max_pool`: `g` added at the winners."""
+    """Gradient of `max_pool`: `g` added at the indices of the maxima."""
     made = _pooled("max_pool_grad", g, index, x_shape)
     if made is not None:
         return made
@@ -203,12 +206,12 @@ def linear(x: Any, w: Any, b: Any) -> Any:
     return out
 
 
-FEW = 256  # elements around whose products `np.matmul` is busy with other things most of the time
+FEW = 256  # up to so many elements, most of an `np.matmul` call is its fixed cost
 
 
 def by_dot(a: Any, b: Any) -> Any:
-    """The product of few vectors or matrices of real numbers by the same call of BLAS as in
-    `np.matmul`, and in a third of its time; None for others. Two-byte floats are multiplied in
+    """The product of small vectors or matrices by `ndarray.dot`: the same BLAS call as in
+    `np.matmul`, in a third of its time. None for other operands. Two-byte floats are multiplied in
     float32.
     """
     if (
@@ -228,8 +231,8 @@ def by_dot(a: Any, b: Any) -> Any:
 
 
 def numpy_matmul(a: Any, b: Any) -> Any:
-    """`np.matmul` with two-byte floats multiplied in float32, and on the calling thread where it is
-    small.
+    """`np.matmul`, with two-byte floats multiplied in float32. Small products stay on the calling
+    thread.
     """
     made = by_dot(a, b) if a.size <= FEW >= b.size else None
     if made is not None:
@@ -249,7 +252,7 @@ adaptive_avg_pool_grad = pool_reference.adaptive_avg_pool_grad
 
 
 def adaptive_max_pool(x: Any, output_size: Any) -> tuple[Any, Any]:
-    """Largest value of windows that cover the input, and its flat position."""
+    """The largest value of each of the windows that cover the input, and its flat index."""
     if config.kernels and type(x) is np.ndarray:
         made = kernels.pooling.call.adaptive_max_pool(x, output_size) if x.dtype is _F32 else None
         if made is None:

@@ -1,13 +1,15 @@
-"""Recurrent layers over all time steps in one direction, on arrays: one product for the input's
-part of all gates, then the time steps, in one native call (`kernels.recurrent.layer`) or with
-NumPy, and in backward one product each for the gradients of input and weights.
+"""Recurrent layers in one direction over all time steps, on arrays.
 
-Packed sequences come step by step without padding, longest first, with `sizes`: how many sequences
-have each step. Their states are kept in a block of whole steps all the same; the rows that have
-ended stay unused.
+One matrix product computes the input's part of all gates. The time steps then run in one native
+call (`kernels.recurrent.layer`) or with NumPy. Backward needs one product each for the gradients of
+the input and of the weights.
 
-`mode` is "lstm", "gru", "rnn_tanh" or "rnn_relu". The gates are stacked as PyTorch stacks them: i,
-f, g, o and r, z, n.
+Packed sequences are stored step by step without padding, longest sequence first; `sizes` has the
+number of sequences in each step. The states are nevertheless stored in a padded block, in which the
+rows of ended sequences stay unused.
+
+`mode` is "lstm", "gru", "rnn_tanh" or "rnn_relu". The gates are stacked as in PyTorch: i, f, g, o
+and r, z, n.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from .native import REAL, kernels
 
 
 class _Layout(NamedTuple):
-    """Where the rows of packed sequences lie.
+    """The row numbers of packed sequences.
 
-    offsets: (T + 1,), int64: the first row of each step, and the number of rows. ends: (B,), int64:
-    how many steps each sequence has, which is also the place of its last state in direction of
+    offsets: (T + 1,), int64: the first row of each step, then the number of rows. ends: (B,),
+    int64: the number of steps of each sequence, which is also the position of its last state in
     time.
     """
 
@@ -37,14 +39,14 @@ class _Layout(NamedTuple):
 
 @cache
 def _step(name: str) -> Any:
-    """A step of `kernels.recurrent.formulas` with NumPy, in the arrays' own dtype: arguments in its
-    order, then where the results go.
+    """One time step of `kernels.recurrent.formulas` with NumPy, in the dtype of the arrays. It
+    takes the formula's arguments, then the arrays for the results.
     """
     formula = kernels.recurrent.formulas.CELLS[name]
     count = formula.__code__.co_argcount - 1
 
     def run(*arrays: Any) -> None:
-        # all of them before any is written: an argument may be a result, too
+        # compute all results first, because an argument may also be a result array
         made = formula(numpy_cpu, *arrays[:count])
         for target, result in zip(arrays[count:], made, strict=True):
             target[...] = result
@@ -62,17 +64,19 @@ def _layout(sizes: tuple[int, ...]) -> _Layout:
 
 @lru_cache(256)
 def _before(sizes: tuple[int, ...], reverse: bool) -> np.ndarray:
-    """For each packed row, the row of the states (as (T + 1) * B rows) that it started from."""
+    """For each packed row, the row of the states (viewed as (T + 1) * B rows) from which it
+    started.
+    """
     return np.concatenate([(t + reverse) * sizes[0] + np.arange(n) for t, n in enumerate(sizes)])
 
 
 def _steps(a: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
-    """The rows of each step."""
+    """Split an array into the rows of each step."""
     return [a[i:j] for i, j in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
 
 
 def _parts(rows: np.ndarray, count: int) -> np.ndarray:
-    """(B, count * H) as (count, B, H), without a copy."""
+    """View (B, count * H) as (count, B, H)."""
     return rows.reshape(rows.shape[0], count, rows.shape[1] // count).transpose(1, 0, 2)
 
 
@@ -112,13 +116,14 @@ def forward(
     bias = b_ih
     if b_hh is not None:
         bias = bias + b_hh
-        if mode == "gru":  # the state's bias of n is multiplied by r, with the state's part
+        # the recurrent bias of n is multiplied by r, together with the state's part
+        if mode == "gru":
             bias[2 * size :] = b_ih[2 * size :]
-    # the gates replace their input's part
+    # holds the input's part first; the steps overwrite it with the gates
     gates = numpy_cpu.linear(np.ascontiguousarray(x), w_ih, bias)
     layout = None if sizes is None else _layout(sizes)
     steps, batch = x.shape[:2] if sizes is None else (len(sizes), sizes[0])
-    # Where the first and the last state of each row stand.
+    # The positions of the first and the last state of each row.
     first: Any = steps if reverse else 0
     last: Any = steps - first
     if layout is not None:
@@ -132,7 +137,7 @@ def forward(
     bias_n = None
     if mode == "gru":
         bias_n = np.zeros(size, dtype) if b_hh is None else np.ascontiguousarray(b_hh[2 * size :])
-    # The results have memory of their own: the caller may write into them, and backward needs the
+    # Separate memory for the results: the caller may write into them, and backward needs the
     # states.
     out = np.empty((*x.shape[:-1], size), dtype)
     weight = np.ascontiguousarray(w_hh)
@@ -146,8 +151,7 @@ def forward(
     ):
         offsets = batch * np.arange(steps + 1) if offsets is None else offsets
         _forward(mode, _rows(gates), states, cells, _rows(out), bias_n, weight, reverse, offsets)
-    # A copy in either case: of the last step a view would be taken, of rows with different ends new
-    # memory.
+    # Indexing with a tuple copies; a view of the last step is copied explicitly.
     results = (out, states[last] if type(last) is tuple else states[last].copy())
     if mode == "lstm":
         results = (*results, cells[last] if type(last) is tuple else cells[last].copy())  # type: ignore[index,assignment]
@@ -165,9 +169,9 @@ def _forward(
     reverse: bool,
     offsets: Any,
 ) -> None:
-    """The time steps with NumPy."""
+    """Run the time steps with NumPy."""
     count = kernels.recurrent.formulas.PARTS[mode]
-    shift = 0 if reverse else 1  # the state after step t stands at t + shift
+    shift = 0 if reverse else 1  # the state after step t is at index t + shift
     x_parts = [_parts(rows, count) for rows in _steps(gates, offsets)]
     outs = _steps(out, offsets)
     step = _step(mode)
@@ -193,8 +197,8 @@ def _forward(
 
 
 class _Scratch:
-    """Arrays for one call; their memory is kept for the next one, because fresh memory costs a page
-    fault for every 4 KB.
+    """Temporary arrays for one call. Their memory is reused by the next call, because new memory
+    costs a page fault for every 4 KB.
     """
 
     def __init__(self, count: int, shape: tuple[int, ...], dtype: Any) -> None:
@@ -223,17 +227,17 @@ def backward(
     reverse: bool,
     sizes: tuple[int, ...] | None = None,
 ) -> tuple[Any, ...]:
-    """Gradients of (x, hx, cx, w_ih, w_hh, b_ih, b_hh) from those of the results, None where
-    `needs` (in that order) says so.
+    """Gradients of (x, hx, cx, w_ih, w_hh, b_ih, b_hh) from those of the results; None where
+    `needs` (in this order) is False.
     """
     states, cells, gates = aux
     (batch, size), steps = states.shape[1:], states.shape[0] - 1
     dtype = x.dtype
-    # The gradients of the gates, and of the state's part of the gates: another one only where n has
-    # a factor r.
+    # The gradients of the gates' input part and of their state part. They differ only for "gru",
+    # where n multiplies the state part by r.
     scratch = _Scratch(2 if mode == "gru" else 1, (*x.shape[:-1], w_hh.shape[0]), dtype)
     d_gates, d_state = scratch.arrays[0], scratch.arrays[-1]
-    carry = None  # what goes back in time besides the state's gradient
+    carry = None  # the second gradient that flows back in time, besides the state's
     if mode == "lstm":
         carry = np.array(g[2], order="C")
     elif mode == "gru":
@@ -304,7 +308,7 @@ def _backward(
     reverse: bool,
     offsets: Any,
 ) -> None:
-    """The time steps with NumPy."""
+    """Run the time steps of backward with NumPy."""
     count = kernels.recurrent.formulas.PARTS[mode]
     shift = 0 if reverse else 1
     kept = [] if gates is None else [_parts(rows, count) for rows in _steps(gates, offsets)]
@@ -313,7 +317,8 @@ def _backward(
     )
     outs, d_states = _steps(d_out, offsets), _steps(d_state, offsets)
     step = _step(mode + "_backward")
-    # of a row that has not begun yet (packed, backwards in time) it is the last state's gradient
+    # for a row that has not begun yet (packed, reverse direction), this is the gradient of its last
+    # state
     total = np.array(back)
     with np.errstate(all="ignore"):
         for t in range(len(outs)) if reverse else reversed(range(len(outs))):
@@ -358,8 +363,8 @@ def cell_forward(
 
 
 def cell_step(mode: str, gates: Any, state_gates: Any, h: Any, c: Any) -> Any:
-    """The state after a step, h or for "lstm" (h, c), of the products with the input and with the
-    state, which are overwritten.
+    """The state after a step, h or for "lstm" (h, c), from the products with the input and with the
+    state. Both products are overwritten.
     """
     out, out_c = np.empty_like(h), None if c is None else np.empty_like(h)
     if not (

@@ -1,5 +1,5 @@
-"""Adding to places of an array that may repeat: what gradients of indexing need, without
-`np.add.at` where it is slow.
+"""Add to positions of an array that may repeat, as gradients of indexing need, without `np.add.at`
+where that is slow.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy import ndarray
 from .halves import HALVES, narrowed, widened
 from .native import enabled, kernels, native_code_runs
 
-KERNEL_SIZE = 2048  # values from which on a generated kernel is used
-FEW = 64  # values up to which NumPy adds them one by one as fast as anything else does
+KERNEL_SIZE = 2048  # from so many values on, a generated kernel is used
+FEW = 64  # up to so many values, NumPy's one-by-one addition is as fast as any other way
 _INT64 = np.dtype(np.int64)
-ROWS_SIZE = 256  # the same for adding rows, where NumPy must sort them
+ROWS_SIZE = 256  # the limit of KERNEL_SIZE for adding rows, for which NumPy must sort them
 
 
 def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
-    """`out[rows[i]] += values[i]`, repeated rows counted each time.
+    """`out[rows[i]] += values[i]` for all i; repeated rows accumulate.
 
     Args:
         out: (R, D), written to.
@@ -69,8 +69,8 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
         sums = _sums_of_runs(values[order], starts, out.dtype)
         out[ordered[starts]] += sums
     else:
-        # Few repetitions: first, second, ... occurrence of each row in turn; within a turn no row
-        # repeats.
+        # Few repetitions: add the first occurrence of each row, then the second, and so on. No row
+        # repeats within such a turn.
         rank = np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
         for turn in range(int(rank.max()) + 1):
             chosen = order[rank == turn]
@@ -78,8 +78,8 @@ def add_rows(out: ndarray, rows: ndarray, values: ndarray) -> None:
 
 
 def _in_float32(out: ndarray, values: ndarray) -> bool:
-    """Whether two-byte floats are added to a copy in float32, which is rounded once: not where few
-    of many elements change.
+    """Whether to add two-byte floats in a float32 copy that is rounded once. Not if only a small
+    part of the elements changes.
     """
     return out.dtype in HALVES and values.dtype is out.dtype and values.size * 4 >= out.size
 
@@ -107,8 +107,8 @@ def _add_elements(out: ndarray, rows: ndarray, values: ndarray, wide: int) -> No
 def leading(
     shape: tuple[int, ...], index: tuple[Any, ...]
 ) -> tuple[list[int], tuple[int, ...], ndarray]:
-    """The dimensions that an advanced index picks from, the shape of the picks, and their flat
-    numbers in those dimensions.
+    """The dimensions that an advanced index selects from, the shape of the selection, and its flat
+    positions within these dimensions.
 
     Args:
         index: a NumPy index of full slices, integer arrays and boolean arrays.
@@ -140,12 +140,13 @@ def leading(
     return dims, flat.shape, flat.reshape(-1)
 
 
-_FEW = 256  # elements that NumPy adds one by one before the other ways are prepared
+# up to so many elements, NumPy's one-by-one addition is faster than preparing another way
+_FEW = 256
 
 
 def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
-    """`out[index] += values`, repeated places counted each time; `values` broadcasts to the result
-    of the index.
+    """`out[index] += values`; repeated positions accumulate. `values` broadcasts to the shape of
+    the selection.
     """
     if len(index) == 1 and index[0].dtype == bool:
         out[index] += values
@@ -162,7 +163,7 @@ def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
         and values.shape == (picks.size, *out.shape[1:])
         and picks.min(initial=0) >= 0
         and picks.max(initial=-1) < len(out)
-    ):  # rows, as a graph's nodes are
+    ):  # rows, as for the nodes of a graph network
         width = math.prod(out.shape[1:])
         rows = np.ascontiguousarray(values).reshape(picks.size, width)
         add_rows(out.reshape(-1, width) if width else out.reshape(len(out), 0), picks, rows)
@@ -195,7 +196,7 @@ def add_at(out: ndarray, index: tuple[Any, ...], values: ndarray) -> None:
 
 
 def _together(index: tuple[Any, ...]) -> bool:
-    """Whether the arrays of an index stand next to each other."""
+    """Whether the arrays in an index are adjacent."""
     seen = ended = False
     for item in index:
         if isinstance(item, slice):
@@ -208,14 +209,14 @@ def _together(index: tuple[Any, ...]) -> bool:
 
 
 def _pays(index: ndarray, least: int = KERNEL_SIZE) -> bool:
-    """Whether a generated kernel pays: at least so many positions, or native code that runs
-    already.
+    """Whether a kernel pays off: for at least `least` positions, or any number if native code is
+    loaded already.
     """
     return enabled() and (index.size >= least or native_code_runs() and index.size > 0)
 
 
 def _alike(x: ndarray, index: ndarray, dim: int) -> bool:
-    """Whether shapes differ in `dim` only, and the array is in order."""
+    """Whether the shapes differ in `dim` only, and the array is C-contiguous."""
     return (
         x.flags.c_contiguous
         and x.shape[:dim] == index.shape[:dim]
@@ -225,8 +226,8 @@ def _alike(x: ndarray, index: ndarray, dim: int) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[ndarray, int]:
-    """Flat positions, in a C-ordered array of `shape`, of places 0 along `dim` for an index of
-    shape `picked`; the step along `dim`.
+    """For an index of shape `picked` into a C-contiguous array of `shape`: the flat positions with
+    index 0 along `dim`, and the stride along `dim`.
     """
     at: Any = np.zeros((1,) * len(shape), np.int64)
     step = dim_step = 1
@@ -236,7 +237,7 @@ def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[
         else:
             at = at + (np.arange(picked[d]) * step).reshape(-1, *(1,) * (len(shape) - 1 - d))
         step *= shape[d]
-    # NumPy adds arrays of one shape in a third of the time that broadcasting takes
+    # adding arrays of equal shape takes NumPy a third of the time of broadcasting
     if math.prod(picked) <= 256:
         at = at + np.zeros(picked, np.int64)
     return at, dim_step
@@ -246,7 +247,7 @@ def _starts(shape: tuple[int, ...], picked: tuple[int, ...], dim: int) -> tuple[
 def _aligned(
     shape: tuple[int, ...], picked: tuple[int, ...], dim: int
 ) -> tuple[ndarray, int] | None:
-    """`_starts` for shapes that differ in `dim` only; None for others."""
+    """As `_starts` if the shapes differ in `dim` only; otherwise None."""
     same = (
         len(shape) == len(picked)
         and shape[:dim] == picked[:dim]
@@ -256,16 +257,16 @@ def _aligned(
 
 
 def take_few(x: ndarray, index: ndarray, dim: int) -> ndarray:
-    """`np.take_along_axis` for an index without negative positions; a few elements cost a quarter
-    of it.
+    """`np.take_along_axis` for an index without negative positions, at a quarter of the cost for
+    few elements.
     """
     way = short_way(x, index, dim)
     return np.take_along_axis(x, index, dim) if way is None else take_by(x, index, way)
 
 
 def short_way(x: ndarray, index: ndarray, dim: int) -> tuple[ndarray, int] | None:
-    """What `take_by` needs to take few elements; None for many, and for shapes that do not differ
-    in `dim` only.
+    """The second argument of `take_by` for few elements. None for many elements, or if the shapes
+    differ in other dimensions than `dim`.
     """
     if index.size > 4096 or x.size > 4096 and not x.flags.c_contiguous:
         return None
@@ -273,7 +274,7 @@ def short_way(x: ndarray, index: ndarray, dim: int) -> tuple[ndarray, int] | Non
 
 
 def take_by(x: ndarray, index: ndarray, way: tuple[ndarray, int]) -> ndarray:
-    """The elements at positions along a dimension, none of them negative."""
+    """The elements at non-negative positions along a dimension; `way` is from `short_way`."""
     starts, step = way
     return x.take(index + starts if step == 1 else index * step + starts)
 
@@ -292,8 +293,8 @@ def put_few(out: ndarray, index: ndarray, values: ndarray, dim: int) -> None:
 def few_places(
     out: ndarray, index: ndarray, values: ndarray, dim: int, most: int = FEW
 ) -> ndarray | None:
-    """Flat positions of at most so many places of a C-ordered array, or None where the general way
-    serves: many, or other shapes.
+    """The flat positions of at most `most` elements in a C-contiguous array. None if the general
+    way must be used.
     """
     if (
         index.size > most
@@ -309,8 +310,8 @@ def few_places(
 
 
 def expanded_line(index: ndarray, dim: int) -> ndarray | None:
-    """The positions along `dim` of an index that was expanded in all other dimensions, as
-    `index.view(-1, 1).expand_as(x)` is; None for other indices.
+    """The positions along `dim` of an index that is expanded in all other dimensions, such as
+    `index.view(-1, 1).expand_as(x)`. None for other indices.
     """
     if index.ndim < 2 or any(
         step and size > 1
@@ -322,7 +323,7 @@ def expanded_line(index: ndarray, dim: int) -> ndarray | None:
 
 
 def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
-    """`np.take_along_axis` in native code, or None. Raises IndexError for a position outside."""
+    """`np.take_along_axis` in native code, or None. Raises IndexError for a position out of range."""
     if not _pays(index):
         return None
     line = expanded_line(index, dim) if index.size > FEW and _alike(x, index, dim) else None
@@ -334,15 +335,15 @@ def gather_along(x: ndarray, index: ndarray, dim: int) -> ndarray | None:
 
 
 def _in_order(index: ndarray) -> ndarray:
-    """The index as native code reads it."""
+    """The index as a contiguous int64 array, which native code requires."""
     if index.dtype is _INT64 and index.flags.c_contiguous:
         return index
     return np.ascontiguousarray(index, np.int64)
 
 
 def scatter_along(out: ndarray, index: ndarray, values: ndarray, dim: int, add: bool) -> bool:
-    """`np.put_along_axis`, or sums, in native code; False when it was not done. Raises IndexError
-    for a position outside.
+    """`np.put_along_axis`, or sums, in native code. Returns False if it was not done. Raises
+    IndexError for a position out of range.
     """
     if (
         values.shape != index.shape

@@ -1,5 +1,5 @@
-"""Memory that several processes share: nameless files in RAM, mapped as shared (`memfd_create`,
-else a deleted temporary file).
+"""Memory shared between processes: unnamed files in RAM, mapped as shared (`memfd_create`, or a
+deleted temporary file).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Layout = tuple[Any, tuple[int, ...], tuple[int, ...], int]  # dtype, shape, stri
 
 
 class SharedMap(mmap.mmap):
-    """A mapping that knows its file's descriptor, and closes it at its end."""
+    """A mapping that keeps its file descriptor and closes it when it is deleted."""
 
     fd: int
 
-    # bound here: at the process's end the module may be empty by then
+    # `os.close` is bound as a default, because the module may be empty when the process ends
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
         close(self.fd)
 
@@ -45,7 +45,7 @@ def new_map(size: int) -> SharedMap:
 
 
 def map_of(array: Any) -> SharedMap | None:
-    """The shared mapping that an array lies in."""
+    """The shared mapping that holds an array's memory; None if it is not shared."""
     while isinstance(array, np.ndarray):
         array = array.base
         if isinstance(array, memoryview):

@@ -1,7 +1,8 @@
-"""Run an operation: unwrap, forward, wrap, and append to the graph if a gradient may be needed.
+"""Run an operation: unwrap the arguments, run the forward rule, wrap the results, and append a node
+to the graph if a gradient may be needed.
 
-Each record has one `call`. It tries the fast path (plain tensors of one dtype, nobody watching) and
-leaves every other case, errors included, to `general`.
+Each record has one `call`. It tries the fast path (plain tensors of one dtype, no interpreters or
+observers) and leaves every other case, errors included, to `general`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from .tensor import (
 
 asarray = np.asarray
 _new = object.__new__
-_NONE: dict[str, Any] = {}  # the parameters of operations that have none
+_NONE: dict[str, Any] = {}  # the empty parameters of operations without parameters, shared
 
 
 # ---- the callers -----------------------------------------------------------------------------
@@ -64,8 +65,8 @@ def _make_call(op: Primitive) -> Callable[..., Any]:
 
 
 def _is_simple(op: Primitive) -> bool:
-    """True where tensors of one dtype, or any at all, need nothing done to them, and results are
-    new arrays.
+    """Whether a generated caller can run the operation: its results are new arrays, their number is
+    fixed, and tensors of one dtype need no conversion.
     """
     return (
         not op.view
@@ -75,15 +76,15 @@ def _is_simple(op: Primitive) -> bool:
 
 
 def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
-    """The caller of an operation on two arguments; as an operator it leaves foreign types to their
-    own reflected method.
+    """The caller of an operation on two arguments. With `operator=True`, it returns NotImplemented
+    for operands of foreign types, so that Python tries their reflected method.
     """
     forward, spread, least = op.numpy_forward, by_rows(op.numpy_forward), LEAST_ROWS
     differentiable, lies = op.vjp is not None, op.lies is not None
     promotes = op.promote is not None
-    operands = OPERANDS if promotes else Tensor  # a matrix product is of tensors alone
+    operands = OPERANDS if promotes else Tensor  # a matrix product takes no numbers
     same_dtype, aside = op.promote == "float", op.aside
-    # NumPy's functions refuse an array without data; not every rule does.
+    # A ufunc raises for an array without data (MetaArray), but a rule in Python might not.
     rule = not isinstance(forward, np.ufunc)
     mixes, usual = (op.promote == "common", "fdeEFD") if op.check is None else (False, "fdeE")
     recorders: dict[tuple[bool | None, bool | None], Any] = {}
@@ -140,8 +141,9 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     r = asarray(r)
                 if same_dtype and r.dtype is not kind:
                     return general(op, (x, y), {})
-                # The first operand decides how the result lies: of one in C order NumPy knows that,
-                # and of one that is broadcast to another in C order.
+                # The result must have PyTorch's strides, which the first operand decides. NumPy
+                # gives the same strides for a C-contiguous first operand, unless it is broadcast to
+                # a second operand that is not C-contiguous.
                 if (
                     lies
                     and a is not x
@@ -154,7 +156,9 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                 ):
                     r = layout.laid(r, (a, b))
                 elif lies and a is x and kind in HALVES and not b.flags.c_contiguous:
-                    r = layout.laid(r, (b,))  # of a rule that receives the number
+                    # two-byte floats: `forward` received the number as an array, and `b` alone
+                    # decides
+                    r = layout.laid(r, (b,))
                 if rg and differentiable and local.grad:
                     needs = (
                         None if tx is float or tx is int else x._rg,
@@ -164,7 +168,7 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
                     if recorder is None:
                         recorder = recorders[needs] = make_recorder(op, needs)
                     return recorder(x, y, r, _NONE)
-                t = _new(Tensor)  # as `wrap`, without a call
+                t = _new(Tensor)  # `wrap`, written out to save a call
                 t._array = r
                 t._node = t._grad = t._ver = t._view = t._x = None
                 t._rg = False
@@ -178,15 +182,17 @@ def _make_binary(op: Primitive, operator: bool = False) -> Callable[..., Any]:
 
 
 def other_type(name: str, x: Any, y: Any) -> Any:
-    """What an operator gives for an operand of another type: Python asks that next.
+    """The result of an operator on an operand of a foreign type: NotImplemented, so that Python
+    asks the other operand.
 
-    `api.overriding` puts another function here once there are classes that take functions over and are no Tensor.
+    `api.overriding` replaces this function once classes exist that define `__torch_function__`
+    without being Tensors.
     """
     return NotImplemented
 
 
 def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:
-    """A binary operation on tensors of two dtypes that need no gradient."""
+    """Run a binary operation on two plain tensors of different dtypes that need no gradient."""
     a, b = x._array, y._array
     key = (a.dtype, b.dtype, a.ndim > 0, b.ndim > 0)
     common = _COMMON.get(key)
@@ -201,7 +207,7 @@ def _mixed(op: Primitive, x: Tensor, y: Tensor) -> Any:
         return general(op, (x, y), {})
 
 
-# dtypes and having dimensions -> the dtype that the two are promoted to
+# (two dtypes, whether each has dimensions) -> the dtype that both are promoted to
 _COMMON: dict[Any, Any] = {}
 OPERANDS = (Tensor, *NUMBERS)
 _INT64, _FLOAT32, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.float64)
@@ -213,8 +219,13 @@ def make_operators(
     commutes: bool = False,
     of_tensors: Callable[..., Any] | None = None,
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """`__op__` and `__rop__` for an operation on two arguments; where it `commutes`, the tensor
-    comes first in both, also in the graph. `of_tensors` does what `__rop__` does with two tensors.
+    """The methods `__op__` and `__rop__` of a binary operation.
+
+    Args:
+        op: the operation.
+        name: the operator's name in error messages, if it is not the operation's.
+        commutes: `__rop__` passes the tensor first as well, which also shows in the graph.
+        of_tensors: called by `__rop__` when both operands are tensors.
     """
     forward = _make_binary(op, operator=True)
 
@@ -229,8 +240,8 @@ def make_operators(
 
 
 def _make_any(op: Primitive) -> Callable[..., Any]:
-    """The caller of an operation with any number of arguments, parameters and results: code for
-    each way it is called, made then.
+    """The caller of an operation with any number of arguments, parameters and results. It generates
+    one function per call signature, at the first call with that signature.
     """
     callers: dict[Any, Any] = {}
     names, simple = fixed_names(op), _is_simple(op)
@@ -239,20 +250,22 @@ def _make_any(op: Primitive) -> Callable[..., Any]:
         key = len(args) if names is not None else (len(args), *params)
         made = callers.get(key)
         if made is None:
-            if not simple or len(args) > 16:  # of a list, whose length may be another every time
+            # a list argument may have another length at every call
+            if not simple or len(args) > 16:
                 return general(op, args, params)
             made = callers[key] = make_caller(
                 op, general, len(args), tuple(params) if names is None else names
             )
             if names is not None and not op.variadic and op.call is call:
                 op.call = made
-                vars(TENSORS).pop(op.name, None)  # which keeps what it was given
+                vars(TENSORS).pop(op.name, None)  # drop the cached `op.call`
         return made(*args, **params)
 
     return call
 
 
 def _make_view(op: Primitive) -> Callable[..., Any]:
+    """The caller of a view operation on one tensor."""
     forward: Any = op.forward
 
     def call(x: Any, **params: Any) -> Any:
@@ -275,8 +288,8 @@ LONG_CHAIN = 24
 
 
 def as_one_view(a: ndarray, r: ndarray) -> Any:
-    """One `as_strided` of `a` that shows what `r` shows in its memory, in place of a chain of views;
-    None when a dtype changed on the way, or there are no elements.
+    """A chain of one `as_strided` that shows the memory of `r`, a view of `a`, in place of a longer
+    chain. None if the dtype changed on the way, or if there are no elements.
     """
     size = a.dtype.itemsize
     if r.dtype is not a.dtype or not r.size or any(s % size for s in (*r.strides, *a.strides)):
@@ -293,7 +306,7 @@ def as_one_view(a: ndarray, r: ndarray) -> Any:
 def views_result(
     op: Primitive, x: Tensor, arrays: list[Any], params: dict[str, Any]
 ) -> tuple[Tensor, ...]:
-    """As `view_result`, for an operation that makes several views."""
+    """As `view_result`, for an operation that returns several views."""
     if x._x is not None:
         return finish(op, (x,), (x._rg,), params, arrays)
     if not (x._rg and local.grad):
@@ -311,8 +324,8 @@ def _view_recorder(op: Primitive) -> Callable[..., Any]:
 def mark_views(
     made: Sequence[Tensor], x: Tensor, op: Primitive, params: dict[str, Any], several: bool
 ) -> None:
-    """Mark results as views of `x`: they share its write counter, know the way back to the base,
-    and are known to the base.
+    """Mark the results `made` as views of `x`: they share its version counter, refer to the base
+    and to the chain of operations that leads from it, and the base lists them (weakly).
     """
     version = x._ver or version_of(x)
     parent = x._view
@@ -324,7 +337,7 @@ def mark_views(
     inference = x._x is not None and x._x.get("inference")
     grad = local.grad
     for k, t in enumerate(made):
-        if inference:  # whose views are no views, and want no gradient
+        if inference:  # views of inference tensors are not tracked and need no gradient
             t._ver, t._node, t._rg, t._x = version, None, False, {"inference": True}
             continue
         if not grad:
@@ -348,7 +361,7 @@ def mark_views(
 
 
 def ungraded() -> str:
-    """The kind of the views that are made now, while nothing is recorded."""
+    """The `kind` of a view that is made while grad mode is off."""
     return "inference" if local.inference else "no_grad"
 
 
@@ -380,7 +393,7 @@ def _view_result(
         view.chain = as_one_view(view.base._array, r) or view.chain
     if view.kind == "grad" and (not grad or place is not None):
         view.kind = "multi" if grad else ungraded()
-    if view.kind != "grad" and view.base._rg:  # else nothing is refused
+    if view.kind != "grad" and view.base._rg:  # otherwise every write is allowed
         restrict(t)
     if grad:
         views = version.views
@@ -396,7 +409,7 @@ def _view_result(
 
 
 def forget(views: list[Any]) -> None:
-    """Take references to views that are no more out of a base's list."""
+    """Remove dead references from a base's list of views."""
     views[:] = [v for v in views if v() is not None]
 
 
@@ -421,11 +434,14 @@ def _first_views(*args: Any) -> Tensor:
     return _view_result(*args)
 
 
-MANY = 512  # views from which on native code makes them, where such code runs already
+# after so many views, native code makes them, if the process runs native code already (otherwise
+# after four times as many)
+MANY = 512
 _count = itertools.count()
-# `(op, x, r, params)`, and the place among several: the tensor for an array `r` that a view
-# operation made of the array of `x`, recorded when `x` needs a gradient. For callers that have looked
-# at `state.slow` and at the type of `x`; functions such as `__getitem__` make `r` themselves.
+# `view_result(op, x, r, params)`, with the index among several results as the last argument, wraps
+# `r`, which a view operation computed from the array of `x`, and records it when `x` needs a
+# gradient. The caller has checked `state.slow` and the type of `x`; functions such as `__getitem__`
+# compute `r` themselves.
 view_result: Callable[..., Tensor] = _first_views
 
 
@@ -434,7 +450,7 @@ _call_makers.append(_make_call)
 
 # ---- the general path ------------------------------------------------------------------------
 def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run an operation in every case: by the interpreters, under the eyes of the observers."""
+    """Run an operation in any case: through the thread's interpreters, and with observers notified."""
     below: Callable[..., Any] = execute
     for step in thread.stack.run:
         below = partial(step, below)
@@ -454,8 +470,8 @@ def general(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
 
 
 def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run an operation on tensors of any dtypes, numbers and meta tensors, under the interpreters;
-    explains failures.
+    """Run an operation below the interpreters: on tensors of any dtype, numbers and meta tensors.
+    Errors get PyTorch's text and an explanation.
     """
     tensors = given = _check_types(op, args)
     tracer = thread.stack.tracer
@@ -509,8 +525,8 @@ def execute(op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any
 
 
 def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
-    """The arguments with single numbers of the host's brought to the device that others lie on,
-    recorded; None where there are none.
+    """The arguments with zero-dimensional host tensors moved to the device of the others, which is
+    recorded. None if no argument has to move.
     """
     place = next(
         (
@@ -535,7 +551,9 @@ def _on_one_device(tensors: Iterable[Any]) -> tuple[Any, ...] | None:
 
 
 def number_array(op: Primitive, value: Any, kind: Any) -> Any:
-    """A Python number as an array, or as it is; integers wrap around, as in PyTorch."""
+    """A Python number as an array of dtype `kind`, or unchanged if the operation takes numbers as
+    they are. Integers out of range wrap around, as in PyTorch.
+    """
     kind = np.float32 if op.numbers == "wide" and kind in HALVES else kind
     try:
         return value if op.numbers == "given" else asarray(value, kind)
@@ -551,8 +569,8 @@ def finish(
     outs: Any,
     aux: Any = None,
 ) -> Any:
-    """Wrap results, as views of the first argument where they are, and record them when a gradient
-    will be wanted.
+    """Wrap the result arrays as tensors, mark them as views if the operation is a view, and record
+    a node if a gradient may be needed.
     """
     several = op.outputs != 1
     arrays = outs if several else (outs,)
@@ -578,7 +596,9 @@ def record(
     made: list[Tensor],
     aux: Any = None,
 ) -> Node:
-    """The node of an operation that just ran, with what its gradient rules will need."""
+    """Make the graph node of an operation that just ran, with the values that its gradient rules
+    need.
+    """
     plan = op.plan(needs)
     node: Node = _new(node_type(op))
     node.op = op
@@ -629,7 +649,10 @@ def record(
 
 
 def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
-    """The arguments, numbers allowed where the operation promotes, None behind the first."""
+    """The arguments as a list of tensors and numbers, or PyTorch's TypeError. Numbers are allowed
+    if the operation promotes, None except as the first argument. If all are numbers, they become
+    tensors.
+    """
     out: list[Any] = []
     for i, x in enumerate(args):
         if isinstance(x, Tensor) or x is None and i:
@@ -651,8 +674,8 @@ def _check_types(op: Primitive, args: tuple[Any, ...]) -> list[Any]:
 
 
 def _promote(op: Primitive, tensors: list[Any]) -> tuple[list[Any], Any]:
-    """Bring tensors to the common dtype by PyTorch's rules, through recorded casts; the NumPy dtype
-    of it.
+    """Cast the tensors to their common dtype by PyTorch's rules; the casts are recorded. Returns
+    the tensors and that NumPy dtype.
     """
     common = common_dtype(tensors)
     if op.promote == "float" and not (common.is_floating_point or common.is_complex):
@@ -680,8 +703,8 @@ def common_dtype(values: Any) -> dtypes.dtype:
 
 
 def _settle(op: Primitive, result: Any, common: Any, arrays: list[Any]) -> Any:
-    """Forward results as arrays, in PyTorch's order in memory (and of the promoted dtype: ml_dtypes
-    widens with Python numbers).
+    """The forward results as arrays with PyTorch's strides. They are cast to the promoted dtype
+    where NumPy gave another, since ml_dtypes widens when it meets Python numbers.
     """
     if op.outputs != 1:
         return [as_array(r) for r in result]
@@ -695,10 +718,10 @@ def _settle(op: Primitive, result: Any, common: Any, arrays: list[Any]) -> Any:
 
 
 def keeps_type(kind: type) -> bool:
-    """Whether results of operations on a subclass of Tensor have that subclass.
+    """Whether operations on a subclass of Tensor return that subclass.
 
-    They do not where `__torch_function__`, which is what hands the type on, is switched off: by
-    the subclass, or by a block.
+    `__torch_function__` is what passes the type on. So they do not if the subclass or a surrounding
+    block has switched it off.
     """
     return (
         not local.function_off
@@ -708,7 +731,7 @@ def keeps_type(kind: type) -> bool:
 
 
 def as_subclass(args: tuple[Any, ...], made: Any) -> Any:
-    """Results of operations on a Tensor subclass have that subclass, as in PyTorch."""
+    """Give results the most derived Tensor subclass among the arguments, as PyTorch does."""
     kinds = [type(x) for x in args if isinstance(x, Tensor) and type(x) not in FAST_TYPES]
     found = max(kinds, key=lambda kind: len(kind.__mro__), default=None)  # the most derived one
     if found is not None and keeps_type(found) and not issubclass(found, Parameter):

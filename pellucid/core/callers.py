@@ -1,8 +1,8 @@
-"""Code generated for one operation: callers and recorders without loops and dictionaries, the hot
-path of eager programs.
+"""Code generated for one operation: callers and recorders without loops and dictionaries. They are
+the hot path of eager programs.
 
-Operations differ in how many arguments they have, what their parameters are called, what they
-promote, and what their gradient rules save. A template with those filled in is compiled when an
+Operations differ in the number of their arguments, the names of their parameters, what they promote
+and what their gradient rules save. A template that is filled in with these is compiled when an
 operation is first called, or first recorded.
 """
 
@@ -73,11 +73,11 @@ _RESULTS = """
 
 
 def make_recorder(op: Primitive, needs: tuple[Any, ...]) -> Callable[..., Any]:
-    """Code that makes node and tensors for one pattern of arguments, without loops: this is the hot
-    path of training.
+    """Generate a function that makes the node and the tensors of a call, for one pattern of
+    arguments.
 
-    `needs` says of each argument whether it wants a gradient, or None where no tensor is given: it
-    was left out, or is a number.
+    `needs` has one entry per argument: whether it needs a gradient, or None if it is not a tensor
+    (left out, or a number). The function contains no loops, since every recorded operation runs it.
     """
     names = [f"x{i}" for i in range(len(needs))]
     plan = op.plan(needs)
@@ -174,7 +174,9 @@ def wrap(r: Any) -> Tensor:
 
 
 def tensor_of(value: Any) -> Tensor:
-    """As `wrap`, for what a gradient rule made: an array of any kind, or a number of NumPy's."""
+    """As `wrap`, for the result of a gradient rule, which may be any kind of array or a NumPy
+    scalar.
+    """
     return value.tensor() if type(value) is SparseArray else wrap(as_array(value))
 
 
@@ -203,7 +205,7 @@ _ARGUMENT = """
 _ABSENT = """
         elif {x} is None:
             a{k} = g{k} = None"""
-# A number after the tensors, which have the one dtype: of other pairs the general path knows more.
+# A Python number after the tensors, which have one dtype. All other mixtures go to `general`.
 _NUMBER = """
         elif _t is float and _kind is not None and _kind.char in "fd":
             a{k} = _asarray({x}, _kind)
@@ -213,14 +215,14 @@ _PROMOTED = """
                 _kind = a{k}.dtype
             elif a{k}.dtype is not _kind:
                 break"""
-# What serves few numbers without NumPy's fixed cost of a call, where the rule has that.
+# For operations with small-array functions (`native.Quick`), which avoid NumPy's fixed cost.
 _QUICK = """            _run = _quick.get(a0.dtype.char, _quick)
             if _run is _quick:
                 _run = a0.size <= _most and _quick.asked(a0.dtype.char)
             _r = _run({arguments}) if _run and _config.kernels else None
             if _r is None:
                 """
-# The same where that is planned for a shape and parameters.
+# The same for functions that are prepared per shape and parameters (`native.Planned`).
 _PLANNED = """            _made = _plans.get(a0.dtype)
             _run = _made.get((a0.shape, {parameters})) if _made is not None else False
             if _run is None:
@@ -243,7 +245,7 @@ _WRAPPED = """
 
 
 def fixed_names(op: Primitive) -> tuple[str, ...] | None:
-    """What the parameters of the forward rule are called; None where their names are not fixed."""
+    """The names of the forward rule's parameters; None if the rule accepts any names."""
     code = getattr(op.forward, "__code__", None)
     # CO_VARARGS and CO_VARKEYWORDS
     if (
@@ -258,8 +260,8 @@ def fixed_names(op: Primitive) -> tuple[str, ...] | None:
 def make_caller(
     op: Primitive, general: Callable[..., Any], count: int, names: tuple[str, ...]
 ) -> Callable[..., Any]:
-    """What runs an operation on `count` plain tensors that nobody watches; it leaves everything
-    else, failures included, to `general`.
+    """Generate a function that runs an operation on `count` plain tensors while no interpreters or
+    observers are active. It leaves every other case, failures included, to `general`.
     """
     words = (
         op.args
@@ -279,7 +281,7 @@ def make_caller(
         type(quick),
         op.lies,
     )
-    # Names that no parameter has.
+    # The underscores keep these names apart from parameter names.
     scope: dict[str, Any] = {
         "__name__": __name__,
         "_op": op,
@@ -325,13 +327,14 @@ def _caller_code(
     quick: type,
     lies: tuple[int, ...] | None,
 ) -> CodeType:
-    """Code that operations share which look the same from outside."""
+    """The code of a caller. Operations that agree in all these properties share it."""
     count, xs = len(words), "".join(f"{word}, " for word in words)
     params = "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
     arguments = ["        _kind = None"] if promote == "common" else []
     for k in range(count):
-        # A rule that reads nothing but shapes would answer for an array without data.
-        # float32 and float64, which are never put aside, are told by identity
+        # A rule that only reads shapes would accept an array without data, so the type is checked.
+        # float32 and float64, which are never put aside, are compared by identity because that is
+        # faster.
         refused = (
             f" or (k{k} := a{k}.dtype) is not _float32 and k{k} is not _float64 and k{k}.char in {aside!r}"
             if aside
@@ -354,9 +357,9 @@ def _caller_code(
         if outputs == 1
         else f"        _r = ({''.join(f'_asarray(_r[{k}]), ' for k in range(outputs))})"
     )
-    # Where these are in C order, NumPy's result lies as PyTorch's.
+    # If these are C-contiguous, NumPy's result has PyTorch's strides,
     looked = [f"a{k}" for k in (lies or ())[: max(count - 1, 1)]] or ["_r"]
-    # But a first operand that is broadcast leaves it to the last one.
+    # except that a broadcast first operand leaves the decision to the last one.
     last = (
         f"a{lies[0]}.size != _r.size and type(a{lies[-1]}) is _ndarray and not a{lies[-1]}.flags.c_contiguous"
         if lies
@@ -408,8 +411,8 @@ def _caller_code(
 
 
 def compiled(text: str) -> CodeType:
-    """The text's code; its file is the library's, where no user's line is looked for, and
-    `inspect.getsource` finds the text.
+    """Compile generated source text. The file name lies inside the package, so its lines are never
+    taken for the user's, and `inspect.getsource` finds the text.
     """
     name = os.path.join(os.path.dirname(__file__), f"<generated {_number()}>")
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)

@@ -1,5 +1,5 @@
-"""What went wrong in an operation: PyTorch's sentence, the user's line, the operands and where they
-came from.
+"""Errors of operations: PyTorch's message, the user's line, and the operands with where they came
+from.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _operands(op: Primitive, tensors: list[Any]) -> list[Operand]:
 
 
 def located_op(error: Exception, op: Primitive, tensors: list[Any]) -> Exception:
-    """Add operation, user's line and operands to an error that has facts, and tell the observers."""
+    """Add the operation, the user's line and the operands to an error, and notify the observers."""
     located(error, op.name, _operands(op, tensors))
     observe.notify("error", error, op, tensors)
     return error
 
 
 def located(error: Exception, name: str, operands: list[Operand]) -> Exception:
-    """Add the function, the user's line, the module that is running and the operands to an error."""
+    """Add the function's name, the user's line, the running module and the operands to an error."""
     notes = [f"in module {module}"] if (module := module_path()) and not error.facts.notes else []  # type: ignore[attr-defined]
     return add(
         error, op=name, source=source.describe(source.capture(3)), operands=operands, notes=notes
@@ -53,7 +53,7 @@ def located(error: Exception, name: str, operands: list[Operand]) -> Exception:
 
 
 def operand(name: str, x: Tensor) -> Operand:
-    """A tensor as an error shows it: shape, dtype, and what made it where."""
+    """Describe a tensor for an error: its shape and dtype, and the operation and line that made it."""
     made = () if x.grad_fn is None else (x.grad_fn.name(), x.grad_fn.line)
     return Operand(name, tuple(x._array.shape), x.dtype, *made)
 
@@ -61,7 +61,9 @@ def operand(name: str, x: Tensor) -> Operand:
 def explained(
     error: Exception, op: Primitive, tensors: list[Any], arrays: list[Any], params: dict[str, Any]
 ) -> Exception:
-    """PyTorch's words for what NumPy refused: the shape rule is asked, since it raises them."""
+    """Translate NumPy's error into PyTorch's. The shape rule (`aval`) runs first, since it raises
+    PyTorch's errors itself.
+    """
     if isinstance(error, MemoryError):
         return located_op(out_of_memory(error), op, tensors)
     shapes = [a.shape for a in arrays if isinstance(a, ndarray)]

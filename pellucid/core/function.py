@@ -28,8 +28,9 @@ _new = object.__new__
 
 
 class _SavedTensor:
-    """One tensor given to `save_for_backward`: the tensor itself; for a result its array, since the
-    graph must not own itself; or what a hook packed.
+    """One tensor given to `save_for_backward`. It keeps the tensor itself, except for a result, of
+    which it keeps the array only: the node must not own a tensor that refers back to it. With
+    saved-tensor hooks, it keeps what the hook packed.
     """
 
     __slots__ = ("edge", "index", "value")
@@ -40,7 +41,7 @@ class _SavedTensor:
         self.edge = (tensor._node or tensor) if index is None and tensor._rg else None
 
     def tensor(self, node: Node) -> Any:
-        """It, joined to the graph."""
+        """The saved value as a tensor with its place in the graph."""
         edge = self.edge
         if self.index is not None:
             edge = OutputSlot(node, self.index) if isinstance(node.shape, list) else node
@@ -61,8 +62,8 @@ class FunctionCtx:
         self._dirty: tuple[Any, ...] = ()
         self._non_differentiable: tuple[Any, ...] = ()
         self._materialize = self._materialize_non_diff_grads = True
-        self._forward = False  # while `jvp` runs
-        self._fixed: set[int] = set()  # the results that are not differentiable
+        self._forward = False  # True while `jvp` runs
+        self._fixed: set[int] = set()  # indices of the results that are not differentiable
         self._node: Callable[[], Node | None] = lambda: None
         self.needs_input_grad: tuple[bool, ...] = ()
 
@@ -108,7 +109,7 @@ class FunctionCtx:
             return ()
         return tuple([kept and kept.tensor(node) for kept in node.saved[0]])
 
-    # The node's face, since PyTorch's ctx is the node itself.
+    # The interface of a node: in PyTorch, ctx is the node itself.
     def name(self) -> str:
         """The node's name."""
         node = self._node()
@@ -143,11 +144,11 @@ class _FunctionPrimitive(Primitive):
         return self
 
     def variant(self, node: Node) -> tuple[str, tuple[int, ...]]:
-        """PyTorch's node has an edge for each tensor."""
+        """As in PyTorch, the node shows an edge for each tensor argument."""
         return self.grad_name, node.params["tensors"]
 
     def backward(self, F: Any, g: Any, s: Any, p: dict[str, Any]) -> tuple[Any, ...]:
-        """The user's backward: Tensors in and out whatever the namespace."""
+        """Run the user's backward. It gets and returns Tensors, also when the namespace `F` is raw."""
         ctx = p["ctx"]
         node = ctx._node()
         several = isinstance(g, tuple)
@@ -164,7 +165,7 @@ class _FunctionPrimitive(Primitive):
                 gk = np.zeros(shape, dtype)
                 gk = gk if F.raw else wrap(gk)
             grads.append(tensor_of(gk) if F.raw and gk is not None else gk)
-        # with Tensors, the traversal says whether to record
+        # with raw arrays nothing is recorded; with Tensors, the traversal has set grad mode
         with set_grad_enabled(local.grad and not F.raw):
             result = self.cls.backward(ctx, *grads)
         results = result if isinstance(result, tuple) else (result,)
@@ -303,7 +304,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     needs = tuple(isinstance(x, Tensor) and x._rg for x in args)
     recording = True in needs and local.grad
     ctx.needs_input_grad = needs
-    # Arguments returned unchanged must be told from their originals: forward sees them as they are.
+    # `forward` gets the arguments themselves, so a result that is an argument can be recognized.
     with no_grad():
         if split:
             result = cls.forward(*args)
@@ -355,8 +356,8 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _mark_view(fresh: Tensor, o: Tensor, kind: str) -> None:
-    """A result that is a view, or an input as it was, is a view that must not be written to: its
-    gradient is the Function's own.
+    """Mark a result that is a view, or an unchanged input, as a view that must not be written to:
+    its gradient is computed by the Function, which does not know of the write.
     """
     if fresh.is_inference():
         return
@@ -367,7 +368,7 @@ def _mark_view(fresh: Tensor, o: Tensor, kind: str) -> None:
 
 
 def _dirty_inputs(ctx: Any, inputs: set[int], results: int) -> set[int]:
-    """The inputs that were overwritten."""
+    """The ids of the inputs that `forward` overwrote."""
     for t in ctx._dirty:
         if id(t) not in inputs:
             warn(refusals.NO_INPUT)
@@ -387,7 +388,8 @@ def _record(
     still: set[int],
 ) -> None:
     for o in [o for o in outs if id(o) in dirty and id(o) not in still]:
-        check_writable(o, op.name, "has been")  # before the arguments' places in the graph are read
+        # may change the arguments' nodes, which are read below
+        check_writable(o, op.name, "has been")
     node: Node = _new(function_node(op.grad_name))
     node.__dict__ = ctx.__dict__  # type: ignore[misc]
     node.op = node.plan = op
@@ -448,7 +450,7 @@ def _record(
 
 @functools.cache
 def _ctx_type(cls: type) -> type:
-    """The ctx's class carries the Function's name, as its `backward` may look at it."""
+    """The class of the ctx. Its name is the Function's, as in PyTorch."""
     return type(cls.__name__ + "Backward", (FunctionCtx,), {"_forward_cls": cls})
 
 
@@ -460,7 +462,7 @@ def _argument_names(cls: Any, n: int) -> list[str]:
 
 
 class _NotDifferentiable(Function):
-    """The tail of `once_differentiable`: its own gradient is refused."""
+    """The last node behind `once_differentiable`: differentiating it raises an error."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: Any) -> Any:
@@ -474,9 +476,7 @@ class _NotDifferentiable(Function):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator for `backward`: its result cannot be differentiated again, and says so when
-    somebody tries.
-    """
+    """Decorator for `backward`: differentiating its result again raises an error."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *grads: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Writing to tensors: checks, version counters, and the graph rewritten so that views and bases see
-the write.
+"""In-place writes: checks, version counters, and the changes to the graph that let views and bases
+see the write.
 
 An in-place operation is its out-of-place form followed by `overwrite`: the result's values are
-copied into the tensor's own memory, the write counter goes up, and the tensor takes the result's
+copied into the tensor's own memory, the version counter goes up, and the tensor takes the result's
 place in the graph. When the tensor is a view, its base becomes the result of a `copy_slices` node
 (the old base with the viewed part replaced), and every live view is replayed from the new base.
 """
@@ -55,8 +55,8 @@ Chain = tuple[tuple[Any, dict[str, Any], int | None], ...]
 
 
 def replay(xp: Any, array: Any, chain: Chain) -> Any:
-    """The view of an array that a chain of view operations describes, or a copy where the array
-    lies so that it has none.
+    """Apply a chain of view operations to an array. The result is a view of the array, or a copy if
+    the array's strides do not allow that view.
     """
     for op, params, index in chain:
         array = (
@@ -69,10 +69,10 @@ def replay(xp: Any, array: Any, chain: Chain) -> Any:
 
 
 def replay_tensor(F: Any, value: Any, chain: Chain, view: str = "view") -> Any:
-    """As `replay`, through the operations of a namespace; `view` may be "reshape" for a value that
-    lies otherwise than the base.
+    """As `replay`, on a value of the namespace `F`. `view="reshape"` is for a value whose strides
+    differ from the base's, of which `view` may be impossible.
     """
-    # around a gradient in memory lie others
+    # `as_strided` could reach beyond the gradient, into the memory of other values
     value = F.clone(value) if any(op.name == "as_strided" for op, _, _ in chain) else value
     for op, params, index in chain:
         value = getattr(F, view if op.name == "view" else op.name)(value, **params)
@@ -86,8 +86,8 @@ def _copy_slices(xp: Any, base: Any, part: Any, *, chain: Chain) -> Any:
     if type(out) is not np.ndarray or np.may_share_memory(window, out) or not window.size:
         window[...] = part
     else:
-        # `view` or `as_strided` of a base that lay in memory otherwise than this copy: find the
-        # places by their numbers; what lies outside of the base counts as 0
+        # A `view` or `as_strided` of a base whose strides differ from this copy's. Number the
+        # elements to find the places to write; places outside of the base have the number 0.
         out = with_places(
             out, replay(xp, np.arange(1, out.size + 1).reshape(out.shape), chain), part
         )
@@ -111,7 +111,7 @@ copy_slices = defop(
 )
 
 
-# A tensor after a constant was written over all of it.
+# The node of a tensor that was entirely overwritten by a constant.
 replaced = defop(
     "replaced",
     "input",
@@ -129,7 +129,7 @@ replaced = defop(
 )
 
 
-# A leaf whose saved value went through hooks that may have changed it.
+# The node before a leaf whose saved value went through hooks that may have changed it.
 unpacked = defop(
     "unpacked",
     "input",
@@ -142,8 +142,10 @@ unpacked = defop(
 
 
 def check_writable(t: Tensor, name: str, was: str = "is being") -> None:
-    """Raise PyTorch's error when writing to `t` is refused; nothing has been written yet, but by a
-    custom Function (`was`).
+    """Raise PyTorch's error if `t` must not be written to.
+
+    The check runs before the write, except for a custom Function, whose `forward` has written
+    already; `was` is the wording for that case.
     """
     check_own(t)
     view = t._view if t._view is not None and t._view.kind != "bits" else None
@@ -151,8 +153,8 @@ def check_writable(t: Tensor, name: str, was: str = "is being") -> None:
         if view is not None:
             check_view(t, name)
         if (
-            # Of a view: of its base, or of a view that was made a leaf. A batch has its place in
-            # the graph in what holds it.
+            # For a view, its base decides (or the view itself, if it was made a leaf). A batched
+            # tensor has its node in the tensor that it wraps.
             t._node is None and t.is_leaf if view is None else view.base._node is None
         ):
             raise GraphError(
@@ -164,14 +166,18 @@ def check_writable(t: Tensor, name: str, was: str = "is being") -> None:
             )
     check_mode(t, name)
     if local.grad and t._rg and view and "as_strided" in [op.name for op, _, _ in view.chain]:
-        reattach(t)  # it may show more than what it was made of: the write reads the base
+        # `as_strided` may show more of the base than the view it was applied to, so the write reads
+        # the base
+        reattach(t)
     for step in thread.stack.writes:
         step(t)
 
 
 def is_written_directly(t: Any) -> bool:
-    """True for a plain tensor in order with data that wants no gradient and is no view, while
-    nobody watches: a write to it is a write to its memory and a count.
+    """Whether writing to `t` takes no more than writing to its memory and counting the write.
+
+    This holds for a plain contiguous tensor with data that needs no gradient and is no view, while
+    no interpreters or observers are active.
     """
     return (
         type(t) in FAST_TYPES
@@ -186,8 +192,8 @@ def is_written_directly(t: Any) -> bool:
 
 
 def check_mode(t: Tensor, name: str) -> None:
-    """Refuse to write to a tensor of inference mode outside of it; then whoever borrows the memory
-    takes a copy.
+    """Raise PyTorch's error for a write to an inference tensor outside of inference mode. Then let
+    nodes that borrow the memory take their copy.
     """
     if t._x is not None and t._x.get("inference") and not local.inference:
         raise GraphError(
@@ -200,13 +206,17 @@ def check_mode(t: Tensor, name: str) -> None:
 
 
 def check_view(t: Tensor, name: str) -> None:
-    """Raise PyTorch's error for a view that must not be written to while the write is recorded."""
+    """Raise PyTorch's error if `t` is a view that must not be written to while the write is
+    recorded.
+    """
     if t._view is not None and t._view.kind not in ("grad", "bits"):
         raise GraphError(refusal(t._node, t._view.kind), op=name)
 
 
 def check_overlap(array: np.ndarray) -> None:
-    """Raise PyTorch's error for writing through an expanded tensor."""
+    """Raise PyTorch's error if elements of the written array share memory, as those of an expanded
+    tensor do.
+    """
     if overlaps_itself(array):
         raise OperationError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -215,7 +225,9 @@ def check_overlap(array: np.ndarray) -> None:
 
 
 def check_out(out: Any, arguments: tuple[Any, ...], exact: bool = False) -> None:
-    """Refuse an `out=` that overlaps itself or, in part (`exact`: at all), a tensor that is read."""
+    """Raise PyTorch's error for an `out=` tensor that overlaps itself, or overlaps an argument
+    partly (with `exact`: in any way).
+    """
     if isinstance(out, Tensor) and type(out._array) is np.ndarray:
         check_overlap(out._array)
         check_read(
@@ -230,8 +242,8 @@ def check_out(out: Any, arguments: tuple[Any, ...], exact: bool = False) -> None
 
 
 def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
-    """Refuse a write to `t` that would change, in part (`exact`: at all), a tensor that the
-    operation reads.
+    """Raise PyTorch's error if writing to `t` would partly (with `exact`: in any way) overwrite a
+    tensor that the operation reads.
     """
     for x in read:
         if isinstance(x, Tensor) and (
@@ -241,8 +253,8 @@ def check_read(t: Tensor, read: Iterable[Any], exact: bool = False) -> None:
 
 
 def bump(t: Tensor, name: str) -> None:
-    """Count a write to `t` and remember who did it; the line only where somebody has the counter
-    beside the tensor: a node that kept the value, or a view. Nobody else asks for it.
+    """Count a write to `t`, and remember the operation for error messages. The line is captured
+    only if a node or a view shares the counter, since nothing else reports it.
     """
     version = t._ver or version_of(t)
     version.count += 1
@@ -252,10 +264,10 @@ def bump(t: Tensor, name: str) -> None:
 
 
 def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
-    """`t` takes the values and the place in the graph of `result`; returns `t`.
+    """Give `t` the values of `result` and its place in the graph; returns `t`.
 
-    The caller has run the out-of-place operation; nothing of `t` has been changed yet, so every
-    refusal leaves it as it was.
+    The caller has run the out-of-place operation and has not changed `t` yet, so an error leaves
+    `t` as it was.
     """
     a, r = t._array, result._array
     if (
@@ -305,10 +317,10 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
 
 
 def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
-    """Settle what the node keeps of the tensor about to be written.
+    """Adjust the values that the result's node saved, before `t` is overwritten.
 
-    Its old value is about to be lost, so the node gets a copy of it; its new value is the result,
-    so the node keeps the tensor's own memory instead of a second copy.
+    If the node saved the old value of `t`, it gets a copy, because the write destroys that value.
+    If it saved the result, it keeps the memory of `t` instead, which will hold the same values.
     """
     node = node_of(node)
     if not node.saved or t.is_meta:
@@ -329,7 +341,9 @@ def _save_own(node: Any, r: np.ndarray, a: np.ndarray, t: Tensor) -> None:
 
 
 def _resave(node: Any, t: Tensor) -> None:
-    """The write just counted is the one that made the saved value: it is not an overwriting."""
+    """Let the node of `_save_own` that keeps the memory of `t` accept the write just counted: it is
+    the write that produced the saved value.
+    """
     node = node_of(node)
     if node.ext is not None and node.ext.pop("own", False):
         node.versions = (*node.versions, version_of(t))
@@ -340,9 +354,9 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
     """In-place form of an operation whose record can write directly into its first argument
     (`op.inplace`).
 
-    The record's gradient rules must not need the old value of the first argument, nor the result's.
+    The record's gradient rules must not need the old value of the first argument, nor the result.
     """
-    check_writable(t, name)  # before numbers are drawn for it
+    check_writable(t, name)  # a refused write must not advance the random generator
     if local.grad and t._view is not None and any(isinstance(x, Tensor) and x._rg for x in others):
         check_view(t, name)
     if type(t._array) is np.ndarray:
@@ -369,8 +383,8 @@ def write(t: Tensor, name: str, op: Any, others: tuple[Any, ...], params: dict[s
         node = record(op, (t, *others), needs, params, [t])
     bump(t, name)
     if node is not None:
-        # Saved inputs that share memory with t are judged by the counter as usual; the record
-        # promised not to keep t itself.
+        # Saved inputs that share memory with `t` are checked by the counter as usual. The record
+        # promised not to save `t` itself.
         node.total = sum(v.count for v in node.versions)
     _after(t, name, node, None)
     return t
@@ -386,14 +400,13 @@ def _after(t: Tensor, name: str, node: Any, result: Tensor | None) -> None:
 
 
 def take_place(t: Tensor, node: Any) -> None:
-    """Give `t`, which was written to, the place in the graph of what made its values; None: nothing
-    that is differentiated.
+    """Make `node` the producer of `t` after a write. None means that the new values have no
+    gradient.
     """
     if node is not None:
         rebase(t, node)
     elif t._rg and local.grad:
-        # Overwritten by something that needs no gradient: nothing flows to the old value from here
-        # on.
+        # The new values need no gradient, so from here on no gradient flows to the old value.
         if (view := t._view) is None and t._node is not None:
             t._node = record(replaced, (t,), (True,), {}, [t])
             refresh_views(t)
@@ -402,7 +415,7 @@ def take_place(t: Tensor, node: Any) -> None:
 
 
 def rebase(t: Tensor, node: Any) -> None:
-    """Make `node` the producer of `t`, and of the part of the base that `t` views."""
+    """Make `node` the producer of `t`, or of the part of its base that `t` shows."""
     view = t._view
     if view is not None and view.kind in ("grad", "multi"):
         _write_part(view, joined(t._array, node))
@@ -413,7 +426,7 @@ def rebase(t: Tensor, node: Any) -> None:
 
 
 def _write_part(view: View, part: Tensor) -> None:
-    """Give the base of a view its place in the graph after `part` was written through the view."""
+    """Record on the base of a view that `part` was written through the view."""
     base, params = view.base, {"chain": view.chain}
     base._node = record(copy_slices, (base, part), (base._rg, part._rg), params, [base])
     base._rg = True
@@ -421,7 +434,9 @@ def _write_part(view: View, part: Tensor) -> None:
 
 
 def _move_retained(t: Tensor, node: Any) -> None:
-    """The gradient that `retain_grad` keeps is that of the tensor's new value."""
+    """Move the hook of `retain_grad` to the new node: it keeps the gradient of the tensor's new
+    value.
+    """
     if t._x is None or not t._x.get("retains") or node is None:
         return
     old, k = (t._node.node, t._node.index) if type(t._node) is OutputSlot else (t._node, 0)
@@ -436,7 +451,7 @@ RETAIN = -1  # the key of `retain_grad` among a tensor's hooks
 
 
 def refresh_views(base: Tensor) -> None:
-    """Give every live view of `base`, which has got a new node, its place in the graph anew."""
+    """Recompute the graph nodes of the live views of `base`, which has a new node."""
     made = node_of(base._node)
     version_of(base).node = made and (weakref.ref(made), type(made))
     for view in views_of(base):
@@ -445,7 +460,7 @@ def refresh_views(base: Tensor) -> None:
 
 @reattaches
 def reattach(view: Any) -> None:
-    """Give a view its place in the graph anew: that of a view of its base as it is now."""
+    """Recompute the node of a view by replaying it on its base as it is now."""
     if view._view is None or view._view.kind != "grad":
         return
     with enable_grad():
@@ -456,7 +471,7 @@ def reattach(view: Any) -> None:
 
 def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """The in-place form (`name_`) of an out-of-place function whose first argument is the tensor."""
-    # matrix products are computed before anything is written
+    # a matrix product is complete before anything is written, so it may read the written tensor
     by_elements = not name.endswith(("mm_", "mv_"))
     operator = name.startswith("__i")
 
@@ -466,7 +481,7 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {type_name(self)}"
             )
         if operator and not isinstance(args[0] if args else self, OPERANDS):
-            return NotImplemented  # Python asks the other operand next
+            return NotImplemented  # Python then tries the other operand
         if not is_written_directly(self):
             check_writable(self, name)
         if by_elements:
@@ -486,8 +501,8 @@ def inplace_form(function: Callable[..., Tensor], name: str) -> Callable[..., Te
 
 
 def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> Tensor:
-    """The `out=` form: write `result`, made of `read`, into `out`, resizing it when its shape
-    differs.
+    """The `out=` form: write `result` into `out`, which is resized if its shape differs. `read` are
+    the tensors that the result was computed from.
     """
     if not isinstance(out, Tensor):
         raise ArgumentTypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")

@@ -1,31 +1,31 @@
 """The one place to intercept what the engine does: each thread has a stack of interpreters.
 
-An interpreter is any object; the methods it defines among `STEPS` are asked. `run` and `gradient`
-go around what the engine does: they are handed `below`, the interpreters under them and at the end
-the engine itself, and call it, with other arguments if they like, or do something else. The others
-are told of what was done, the lowest first, so that one who computes with an operation's results
-does so after whoever wrote that operation down.
+An interpreter is any object that defines some of the methods in `STEPS`. `run` and `gradient` wrap
+a step of the engine: they receive `below` (the next interpreter down, or the engine itself) and may
+call it, with the same arguments or others, or do something else. The other methods are notified of
+a step, the lowest interpreter first. So an interpreter that computes with an operation's results
+does so after the interpreter below it has recorded that operation.
 
-    run(below, op, args, params) -> result(s)      an operation as it was called, nothing promoted yet
-    ran(op, tensors, params, made, aux)            it ran, on these promoted tensors
-    writes(tensor)                                 a tensor is about to be overwritten
-    wrote(tensor, result)                          a tensor was overwritten (`result` None: in a way that left no tensor of the values)
-    recorded(node)                                 a node was added to the graph
-    save(array)                                    what a node keeps in the place of an array that its rules need; the innermost decides
-    gradient(below, node, g)                       the gradient rules of one node -> a gradient for each argument
+  run(below, op, args, params) -> result(s)      an operation as it was called, before promotion
+  ran(op, tensors, params, made, aux)            it ran, on these promoted tensors
+  writes(tensor)                                 a tensor is about to be overwritten
+  wrote(tensor, result)                          a tensor was overwritten (`result` None: there is no tensor of the new values)
+  recorded(node)                                 a node was added to the graph
+  save(array)                                    returns what a node keeps in place of an array; only the innermost one is asked
+  gradient(below, node, g)                       the gradient rules of one node -> a gradient for each argument
 
-Besides, it may say what it is: `role` ("autocast", "anomaly", "tracer": `thread.stack.autocast` is
-the innermost of that role), `key` (what of it a compiled program depends on), `on_tensors`
-(backward must run on tensors, though no graph is wanted of it).
+An interpreter may also have these attributes: `role` ("autocast", "anomaly" or "tracer";
+`thread.stack.autocast` is the innermost with that role), `key` (the settings on which a compiled
+program depends), and `on_tensors` (backward must run on tensors even if no graph of it is wanted).
 
-Types of tensors that are more than an array (a batch of them, nested or masked ones) have an
-interpreter of their own, `_interpreter`, which comes before the thread's. It defines `run`, and may
-define `write(below, tensor, result, name)` for an operation in place and
-`apply(below, cls, args, kwargs)` for an `autograd.Function`.
+Types of tensors that are more than an array (batched, nested, masked) have an interpreter of their
+own, `_interpreter`, which comes before the thread's. It defines `run`, and may define `write(below,
+tensor, result, name)` for in-place operations and `apply(below, cls, args, kwargs)` for an
+`autograd.Function`.
 
 An empty stack costs nothing: `modes.state.slow` counts the interpreters of all threads and the
-observers, and operations look at that number alone. Observers (`core.observe`) are told of more, in
-every thread, and change nothing.
+observers, and operations only look at that number. Observers (`core.observe`) are notified of more
+events, in every thread, and change nothing.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ Steps = tuple[Callable[..., Any], ...]
 
 
 class Stack:
-    """A thread's interpreters, lowest first, the methods that they define for each step, and who
-    plays each role. A stack is never changed, but replaced.
+    """A thread's interpreters (lowest first), the methods they define for each step, and the
+    interpreter in each role. A stack is immutable; a change installs a new one.
     """
 
     __slots__ = ("all", "key", "on_tensors", *ROLES, *STEPS)
@@ -104,8 +104,8 @@ def push(interpreter: Any) -> None:
 
 
 def pop(interpreter: Any) -> None:
-    """Take an interpreter off the thread's stack: where it was put last, if others were put on it
-    since.
+    """Remove the topmost occurrence of an interpreter from the thread's stack, even if others lie
+    above it.
     """
     kept = list(thread.stack.all)
     del kept[len(kept) - 1 - kept[::-1].index(interpreter)]
@@ -113,7 +113,7 @@ def pop(interpreter: Any) -> None:
 
 
 def exchange(role: str, interpreter: Any) -> Any:
-    """Have `interpreter` (None: nobody) play a role in this thread from now on; returns who did."""
+    """Give a role to `interpreter` in this thread (None: leave it empty). Returns the previous one."""
     before = getattr(thread.stack, role)
     if before is not interpreter:
         kept = [i for i in thread.stack.all if i is not before]
@@ -123,7 +123,9 @@ def exchange(role: str, interpreter: Any) -> Any:
 
 @contextmanager
 def playing(role: str, interpreter: Any) -> Iterator[None]:
-    """As `exchange`, inside the block; what the code in it exchanges for good stays."""
+    """As `exchange`, for the duration of the block. If code in the block has exchanged the role
+    itself, its choice stays.
+    """
     before = exchange(role, interpreter)
     try:
         yield
@@ -133,8 +135,8 @@ def playing(role: str, interpreter: Any) -> Iterator[None]:
 
 
 def owner(values: Iterable[Any], step: str) -> Any:
-    """The method for a step that the type of one of the values defines; None for plain tensors and
-    numbers.
+    """The method `step` of the interpreter that belongs to the type of one of the values; None if
+    all are plain tensors and numbers.
     """
     for x in values:
         kind = type(x)

@@ -1,4 +1,4 @@
-"""Modes of the engine: what is recorded, per thread, and the one flag that leaves the fast path."""
+"""Per-thread modes of the engine, and the counter that takes operations off the fast path."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .display.assigned import checked_mode
 
 
 class _State:
-    """`slow` counts the reasons to leave the fast path: observers, inference mode, and the
-    interpreters of all threads.
+    """Process-wide state of the engine.
 
-    It is only a hint: the general path looks at the thread's own stack. `structure` counts changes
-    of modules (an attribute set, a parameter or hook registered) and settings, so that compiled
-    code knows when to look again. `fill_unset`: new memory is filled with nan, for deterministic
-    algorithms. `born`, while a function is differentiated by `torch.func`, notes when a new tensor was
-    made (`core.transforms.capturing`).
+    `slow` counts the reasons to leave the fast path: observers, inference mode, and the
+    interpreters of all threads. It is only a hint; the general path looks at the thread's own
+    stack. `structure` counts changes to modules (attributes, parameters, hooks) and settings, so
+    that compiled code knows when to check its guards again. With `fill_unset`, new memory is filled
+    with nan, for deterministic algorithms. While a function is differentiated by `torch.func`,
+    `born` records when each new tensor is made (`core.transforms.capturing`).
     """
 
     __slots__ = ("born", "fill_unset", "slow", "structure")
@@ -40,18 +40,19 @@ class _ThreadModes(threading.local):
     function_modes: tuple[Any, ...] = ()
     role = "forward"  # "backward" while gradients are recorded (create_graph)
     inside: Any = None  # the innermost transform that differentiates
-    run: Any = None  # the innermost backward that is under way (`core.reverse.BackwardPass`)
-    # how much of `state.slow` is this thread's inference mode; blocks in which tensor types, or
-    # types and modes, do not take over functions; and functions of functions (`func.grad`) that run,
-    # which may differentiate what they call any number of times
+    run: Any = None  # the innermost running backward (`core.reverse.BackwardPass`)
+    # `blocks`: this thread's share of `state.slow` due to inference mode; `function_off` and
+    # `function_all_off`: the depth of blocks in which `__torch_function__` of types, or of types
+    # and modes, is switched off; `transforms`: the number of active function transforms
+    # (`func.grad`), which may differentiate any number of times
     blocks = function_off = function_all_off = transforms = 0
 
     def __init__(self) -> None:
-        # PyTorch's results hold inf and nan silently; NumPy's warnings about them are switched off
-        # in each thread that computes.
+        # PyTorch computes inf and nan without warnings, so NumPy's are off in each thread that
+        # computes.
         np.seterr(all="ignore")
-        # NumPy copies what is broadcast along rows into buffers of so many elements, 8192 unless it
-        # is told otherwise, where its loops over longer rows need no copy at all.
+        # NumPy copies operands that are broadcast along rows into buffers of this many elements
+        # (8192 by default). If rows are longer than the buffer, its loops need no copy.
         np.setbufsize(512)
 
 
@@ -117,7 +118,7 @@ class ContextDecorator:
         return wrapped
 
     def _wrap_generator(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        # The mode must hold while the generator's body runs, and not while its consumer's does.
+        # The mode is on only while the generator's body runs, not while its consumer does.
         @functools.wraps(func)
         def generator(*args: Any, **kwargs: Any) -> Any:
             gen = func(*args, **kwargs)
@@ -147,7 +148,7 @@ class ContextDecorator:
 
 
 class _GradMode(ContextDecorator):
-    """Sets grad mode to `mode` on entry and back on exit."""
+    """Sets grad mode to `mode` on entry and restores it on exit."""
 
     mode = True
 

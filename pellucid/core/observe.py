@@ -1,9 +1,9 @@
-"""Seam 4: observers. Whoever wants to watch the engine registers here; there is no overhead when
-nobody watches.
+"""Seam 4: observers, which watch the engine without changing it. They cost nothing while there are
+none.
 
-An observer is any object; the methods it defines among `EVENTS` are called.
-`core.modes.state.slow` is increased while there is an observer, which sends every operation
-through the general path of `core.bind`, the only place that notifies.
+An observer is any object; the methods it defines among `EVENTS` are called. While there is an
+observer, `core.modes.state.slow` is greater than zero. This sends every operation through the
+general path of `core.bind`, the only place that notifies.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ Rule = Callable[..., Any]
 PRIMITIVES: dict[str, Primitive] = {}
 
 
-# parameters of a gradient rule that nothing is saved for, as its call provides them
+# parameters of a gradient rule for which nothing is saved -> the expressions that provide them
 _GIVEN = {"g": "g", "F": "F", "params": "p", "needs": "NEEDS"}
 _DESCRIPTIONS = frozenset({"shape", "dtype", "shapes", "out_shape", "out_dtype"})
 
@@ -51,16 +51,16 @@ class BackwardPlan:
         entries: list[tuple[str, int]],
         backward: Callable[..., tuple[Any, ...]],
         needs: tuple[bool | None, ...] = (),
-        kept: int | None = None,  # the argument that is not freed
-        borrows: Container[int] = (),  # arguments of which a copy is taken before a write
+        kept: int | None = None,  # the argument that backward does not free
+        borrows: Container[int] = (),  # arguments that are copied before a write to them
     ) -> None:
-        # of each argument: whether it wants a gradient, None where there is no tensor
+        # per argument: whether it needs a gradient, None if it is not a tensor
         self.needs = needs
         self.entries = tuple(entries)
         self.backward = backward
-        # Shapes and dtypes are not freed: such a node can be differentiated again.
+        # Shapes and dtypes are not freed: backward can visit such a node again.
         self.saves_nothing = all(kind in _DESCRIPTIONS or k == kept for kind, k in entries)
-        # Positions of saved values that can be overwritten (the others are shapes and dtypes).
+        # Indices of the saved values that can be overwritten; the others are shapes and dtypes.
         self.versioned = tuple(
             k for k, (kind, _) in enumerate(entries) if kind in ("in", "out", "ins")
         )
@@ -70,11 +70,11 @@ class BackwardPlan:
 
 
 class Primitive:
-    """One operation; see `defop` for the fields. Those of an operation that is nobody's record (a
-    Function) are as their defaults say.
+    """One operation; see `defop` for the fields. The defaults are those of a custom Function, which
+    has no record.
     """
 
-    # whether its gradient rule takes None for results that no gradient reached
+    # whether the gradient rule accepts None as the gradient of a result
     keep_none_grads = False
 
     def __init__(self, **fields: Any) -> None:
@@ -123,10 +123,10 @@ class Primitive:
     packs: str | tuple[Rule, Rule] = ""
     shows: dict[str, str | Rule] = {}
     lies: tuple[int, ...] | None = None
-    # of a Function: why gradients of some leaves alone are refused
+    # of a Function: the error message if backward is restricted to some leaves
     partial_backward: str | None = None
     call: Callable[..., Any]
-    # the caller made from the other fields, before `call=` of `defop` was put around it
+    # the generated caller, before `call=` of `defop` wraps it
     plain: Callable[..., Any]
 
     def __repr__(self) -> str:
@@ -136,8 +136,8 @@ class Primitive:
         return self.call(*args, **params)
 
     def plan(self, needs: tuple[bool | None, ...]) -> BackwardPlan:
-        """The plan for arguments of which those marked in `needs` want a gradient (made once per
-        pattern); None is not a tensor.
+        """The plan for one pattern of arguments, cached per pattern. `needs` says of each argument
+        whether it needs a gradient, or None if it is not a tensor.
         """
         plan = self._plans.get(needs)
         if plan is None:
@@ -155,10 +155,10 @@ class Primitive:
 
     @property
     def widens(self) -> bool:
-        """Whether gradients of two-byte floats are computed in float32; whoever takes such a
+        """Whether gradients of two-byte floats are computed in float32. The receiver of such a
         gradient rounds it.
 
-        Products that the processor computes in two bytes are an exception
+        Products that the processor computes in two-byte floats are an exception
         (`arrays.halves.native_products`).
         """
         return (
@@ -204,8 +204,9 @@ class Primitive:
         body = calls("rule")
         if self.widens:
             body = f"{calls('half')} if F is RAW and g.dtype.itemsize == 2 else {body}"
-        # One generated line per pattern: a call with the saved values in place, no dictionaries on
-        # the hot path. Under this file's name, so that nobody takes it for a line of the user's.
+        # Generate one line per pattern, with the saved values in place: no dictionaries on the hot
+        # path. It is compiled under this file's name, so that it is not taken for a line of the
+        # user's.
         exec(compile(f"def backward(F, g, s, p): return {body}", __file__, "exec"), scope)
         kept = None if self.kept is None else self.args.index(self.kept)
         borrows = [self.args.index(name) for name in self.borrows]
@@ -414,7 +415,7 @@ def _numpy_forward(forward: Rule | str) -> Rule:
         return getattr(numpy_cpu, forward)
     rule = forward
     if takes_only_arrays(rule):
-        # One call less for what is called most.
+        # Saves one Python call for the most frequent kinds of rules.
         if rule.__code__.co_argcount == 2:
             return lambda x: rule(numpy_cpu, x)
         if rule.__code__.co_argcount == 3:
@@ -438,13 +439,13 @@ def takes_only_arrays(rule: Rule | str) -> bool:
     )
 
 
-# core.bind puts the maker of `Primitive.call` here; records are made only after it.
+# `core.bind` registers the function that makes `Primitive.call`, before any record is made.
 _call_makers: list[Callable[[Primitive], Callable[..., Any]]] = []
 
 
 class RawNamespace:
-    """`F` for rules that run on arrays: every operation by name, as its forward rule over one array
-    namespace.
+    """The namespace `F` for gradient rules that run on arrays: an operation's name gives its
+    forward rule over one array namespace.
     """
 
     raw = True

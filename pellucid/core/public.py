@@ -1,8 +1,8 @@
-"""The registry of public functions: what PyTorch calls `torch.name`, `Tensor.name`,
-`nn.functional.name`, ...
+"""The registry of public functions: PyTorch's `torch.name`, `Tensor.name`, `nn.functional.name`,
+...
 
-`public` registers a function with the names it is reached by; `pellucid.api` attaches them.
-In-place and `out=` forms are made here, once, from the out-of-place function.
+`public` registers a function under its names, and `pellucid.api` attaches them. In-place and `out=`
+forms are made here from the out-of-place function.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def public(
     def register(function: Function) -> Function:
         own = names.split() or [function.__name__]
         if function.__name__ not in own:
-            # what handlers of `__torch_function__` and printed graphs call it
+            # the name that handlers of `__torch_function__` and printed graphs see
             function.__name__ = own[0]
         for name in own:
             target: Any = function
@@ -79,7 +79,7 @@ def public(
 
 
 def method(names: str = "") -> Callable[[Function], Function]:
-    """Register a Tensor method that is no `torch.` function."""
+    """Register a Tensor method that is not also a `torch.` function."""
 
     def register(function: Function) -> Function:
         for name in names.split() or [function.__name__]:
@@ -98,9 +98,11 @@ def tensor_property(function: Function) -> Function:
 def with_out(
     function: Function, kind: str | tuple[str, ...] = "", path: str = ""
 ) -> Callable[..., Any]:
-    """The function with an `out=` keyword: one tensor, or a tuple of them for several results."""
+    """`function` with an additional `out=` keyword, which takes one tensor, or a tuple of them for
+    several results.
+    """
 
-    # what it calls where no keyword needs a look
+    # the form to call when there are only positional arguments
     positional = getattr(function, "positional", function)
     calls = Calls(path)
     rules = refusals.out_rules(kind)
@@ -126,7 +128,7 @@ def with_out(
         target = refusals.wrapped((given := dict(given)).pop("out"))
         if target is None:
             return function(*args, **given)
-        if thread.stack.autocast is not None:  # which knows no function with `out=`
+        if thread.stack.autocast is not None:  # autocast does not apply to calls with `out=`
             return playing("autocast", None)(wrapper)(*args, **kwargs)
         for one in target if isinstance(target, (tuple, list)) else (target,):
             check_out(one, args, rules[0].apart)

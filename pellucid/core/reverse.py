@@ -49,7 +49,7 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A gradient array in the shape and dtype of the value it belongs to."""
+    """Reduce and cast a gradient array to the shape and dtype of the value that it belongs to."""
     if g.shape != shape:
         g = unbroadcast(g, shape)
     if g.dtype != dtype:
@@ -60,7 +60,7 @@ def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
-    """As `fit`, recorded."""
+    """As `fit`, for tensors; the operations are recorded."""
     if g._array.shape != shape:
         g = TENSORS.sum_to(g, shape=shape)
     if g._array.dtype != dtype:
@@ -72,12 +72,12 @@ def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
 
 
 class BackwardPass:
-    """One traversal. `wanted` restricts it to the edges given (autograd.grad, `inputs=`); their
-    gradients are collected.
+    """One traversal of the graph. If `wanted` is given (`autograd.grad`, `inputs=`), it computes
+    the gradients of these edges only and collects them in `found`.
     """
 
-    by_hand = False  # of gradients that are arrays: whether methods combine them
-    F = RAW  # what rules compute with on arrays
+    by_hand = False  # whether array gradients, too, are combined by the methods below
+    F = RAW  # the namespace for gradient rules on arrays
 
     def __init__(
         self,
@@ -94,19 +94,22 @@ class BackwardPass:
         self.keep = keep
         self.heap: list[tuple[float, Node]] = []
         self.grads: dict[Any, Any] = {}
-        # the gradient of a leaf so far, and the node that gave to it last
+        # id -> (leaf, its gradient so far, the node that contributed last)
         self.leaves: dict[int, tuple[Tensor, Any, Node | None]] = {}
         self.wanted = None if wanted is None else {key_of(e) for e in wanted}
-        # What was made before the first of them cannot lead to one; leaves come before all.
+        # Nodes older than the oldest wanted edge cannot lead to one. Leaves count as older than all
+        # nodes.
         made = [node_of(e) for e in wanted or ()]
         self.oldest = min([e.seq if isinstance(e, Node) else -1 for e in made], default=-1)
         self.found: dict[Any, Any] = {}
-        self.plans: dict[int, Any] | None = None  # of the nodes that are to run, if not all
+        self.plans: dict[int, Any] | None = None  # the plans of the nodes to run; None: all
         self.site: Any = None
         self.callbacks: list[Callable[[], Any]] = []
 
     def send(self, edge: Any, g: Any, giver: Node | None = None) -> None:
-        """Hand a fitted gradient of `giver` to an edge; None only has its node visited."""
+        """Add the gradient `g` from the node `giver` to an edge. With None, the edge's node is only
+        scheduled for a visit.
+        """
         if isinstance(edge, Node):
             known = self.grads.get(edge)
             if known is None:
@@ -133,23 +136,22 @@ class BackwardPass:
         return a + b
 
     def fitted(self, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        """A gradient in the shape and dtype of the value it belongs to."""
+        """Reduce and cast a gradient to the shape and dtype of the value that it belongs to."""
         return (fit_tensor if self.tensors else fit)(g, shape, dtype)
 
     def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
-        """Run the nodes that hold a gradient, newest first, until only leaves hold one; `waiting`
-        is one that is not on the heap.
+        """Run the nodes that hold a gradient, newest first, until only leaves hold one. `waiting`
+        is a first node that is not on the heap.
 
-        What is ordinary stands here, written out; the rest are methods: `step` for a node that is
-        watched or has hooks or several results, and, where gradients are tensors or written down
-        (`by_hand`), `fitted` and `send` for each of them.
+        The common case is written inline for speed. Everything else is in methods: `step` handles
+        nodes that are observed, have hooks or several results. If gradients are tensors, or a
+        subclass records them (`by_hand`), `fitted` and `send` handle each gradient.
         """
         heap, grads, leaves, keep, F = self.heap, self.grads, self.leaves, self.keep, self.F
         by_hand = self.tensors or self.by_hand
         wanted, watched = self.wanted is not None, by_hand or state.slow > 0
         summed: set[Any] = set()
-        # While only one node waits, it is kept here instead of in the heap: graphs are mostly
-        # chains.
+        # A single waiting node is kept here instead of on the heap, since most graphs are chains.
         while True:
             if waiting is not None:
                 node, g = waiting, waiting_g
@@ -228,11 +230,12 @@ class BackwardPass:
                         gi if held is None else _sum(held[1], gi, id(edge), summed),
                         node,
                     )
-            held = gs = gi = g = s = None  # a leaf takes over an array that nobody else refers to
+            # drop the references, so that a leaf can take over the array without a copy
+            held = gs = gi = g = s = None
 
     def step(self, node: Node, g: Any) -> Any:
-        """Run one node in every case: with hooks, several results, or somebody who watches; no
-        gradients when it is not wanted.
+        """Run one node in the general case: with hooks, several results, interpreters or observers.
+        Returns no gradients if the node need not run.
         """
         ext, g = node.ext or {}, None if g is _NOTHING else g
         if "tensor_hooks" in ext and (
@@ -249,7 +252,7 @@ class BackwardPass:
             g = given = _pre_hooks(node, g)
         if several:
             g = self.materialize(node, list(g))
-        if g is None and not node.op.keep_none_grads:  # nor have its arguments one
+        if g is None and not node.op.keep_none_grads:  # then its arguments have none either
             gs: Any = [None] * len(node.inputs)
         else:
             check_saved(node)
@@ -257,7 +260,7 @@ class BackwardPass:
         return _post_hooks(node, gs, given) if "post_hooks" in ext else gs
 
     def watched(self, node: Node, g: Any) -> Any:
-        """As `rules`, with interpreters around it and before observers."""
+        """As `rules`, wrapped by interpreters; observers are notified."""
         gs = None
         observe.notify("node_enter", node)
         try:
@@ -271,21 +274,22 @@ class BackwardPass:
         return gs
 
     def runs(self, node: Node) -> bool:
-        """Whether a node is to run."""
+        """Whether a node has to run."""
         return self.plans is None or id(node) in self.plans
 
     def plan(self, node: Node) -> Any:
-        """How a node that runs is differentiated."""
+        """The plan by which a node is differentiated in this traversal."""
         return (self.plans or {}).get(id(node), node.plan)
 
     def rules(self, node: Node, g: Any) -> Any:
-        """The gradients of a node's arguments."""
+        """Run a node's gradient rules. Returns one gradient per argument."""
         if self.tensors:
             gs = self.plan(node).backward(TENSORS, g, saved_tensors(node), node.params)
             return linked(node, gs) if local.grad else gs
         return self.plan(node).backward(self.F, g, saved_arrays(node), node.params)
 
     def collect(self, node: Node, g: Any) -> None:
+        """Keep the gradients of the wanted results of a node."""
         assert self.wanted is not None and self.plans is not None
         if node.op.partial_backward is not None and id(node) in self.plans:
             raise OperationError(node.op.partial_backward, op="checkpoint")
@@ -297,7 +301,9 @@ class BackwardPass:
             self.found[(id(node), 0)] = g
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
-        """Zeros for the results that no gradient reached; None where none has one."""
+        """The gradients of several results as a tuple, with zeros for results that no gradient
+        reached. None if no gradient reached any result.
+        """
         if not node.op.keep_none_grads:
             if all(gk is None for gk in g):
                 return None
@@ -308,7 +314,9 @@ class BackwardPass:
         return tuple(g)
 
     def tensor_hooks(self, node: Node, g: Any) -> Any:
-        """Hooks and retained gradients of the tensors that this node made."""
+        """Run the hooks of the tensors that this node made, among them `retain_grad`. Returns the
+        gradient, which hooks may replace.
+        """
         assert node.ext is not None
         hooks = node.ext["tensor_hooks"]
         for index, entries in hooks.items():
@@ -323,7 +331,7 @@ class BackwardPass:
         return g
 
     def finish(self) -> None:
-        """Give leaves their gradients."""
+        """Pass the leaves their gradients, and run the final callbacks."""
         leaves = in_reverse(self.leaves)
         while leaves:
             leaf, g = leaves.pop()
@@ -337,10 +345,10 @@ class BackwardPass:
                 if key_of(leaf) in self.wanted:
                     self.found[key_of(leaf)] = g
                 continue
-            if leaf._rg:  # which may have changed since the forward pass
+            if leaf._rg:  # the flag may have changed since the forward pass
                 self.give(leaf, g)
             g = None
-        for callback in self.callbacks:  # which may add others
+        for callback in self.callbacks:  # a callback may add others
             callback()
 
     def give(self, leaf: Tensor, g: Any) -> None:
@@ -348,13 +356,13 @@ class BackwardPass:
         accumulate(leaf, g, self.tensors)
 
     def own(self, g: ndarray) -> ndarray:
-        """The gradient in memory of its own."""
+        """The gradient as an array that is not a view of another one."""
         return g if g.base is None else g.copy()
 
 
 def _count_owned() -> int:
-    """What the reference count of an array reads in `accumulate` when only it,
-    `BackwardPass.give` and its caller know the array.
+    """The reference count that `accumulate` reads for an array that only it, `BackwardPass.give`
+    and its caller refer to. Measured, because it depends on the Python version.
     """
 
     def give_like(leaf: Any, g: Any) -> int:
@@ -389,19 +397,19 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     posted = extra is not None and "acc_post_hooks" in extra and tensor_of(as_array(g).copy())
     held = leaf._grad
     if create_graph:
-        # A tensor of its own: a later backward adds to it in place.
+        # A new tensor, because a later backward adds to it in place.
         leaf._grad = copied_like(leaf, g) if held is None else held + g
     elif held is None:
         if type(g) is not ndarray:
             g = as_array(g)
-        # The array becomes the gradient's own when nobody else can hold it: not a view, and
-        # referred to by this call and its callers only. Otherwise a later in-place accumulation
-        # would write into somebody's value.
+        # Take the array without a copy only if no one else can hold it: it is not a view, and only
+        # this call and its callers refer to it. Otherwise a later in-place accumulation would
+        # overwrite another value.
         if g.base is not None or _refcount(g) > _OWNED or not g.flags.carray:
             g = g.copy()
         a = leaf._array
         if type(a) is ndarray is type(g) and not a.flags.c_contiguous:
-            g, values = np.empty_like(a), g  # the gradient lies in memory as the leaf does
+            g, values = np.empty_like(a), g  # the gradient gets the leaf's strides
             np.copyto(g, values)
         leaf._grad = (
             make_tensor(g) if local.inference else wrap(g) if type(g) is ndarray else tensor_of(g)
@@ -409,7 +417,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
     elif held._array.dtype != g.dtype or not held._array.flags.writeable:
         with no_grad():
             new, a = tensor_of(g), held._array
-            # in its own dtype; a dense tensor comes before a sparse one
+            # the sum keeps the dtype of `held`; a dense tensor comes before a sparse one
             leaf._grad = (
                 held.add_(new)
                 if type(a) is ndarray is type(g) and a.flags.writeable
@@ -423,7 +431,7 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
         version_of(held).count += 1
         try:
             held._array += g
-        except ValueError:  # the leaf's data has another shape since
+        except ValueError:  # the leaf's data has been replaced by data of another shape
             shape = held._array.shape
             check_inplace_shape(shape, broadcast_shapes(shape, g.shape))
             raise
@@ -439,8 +447,8 @@ def accumulate(leaf: Tensor, g: Any, create_graph: bool) -> None:
 
 
 def run_hooks(hooks: Any, g: Any, create_graph: bool) -> Any:
-    """Call tensor hooks in order; each may return a replacement. None is a gradient that nothing
-    has reached.
+    """Call tensor hooks in order; each may return a replacement. None stands for the gradient of a
+    tensor that no gradient reached.
     """
     mode = enable_grad() if create_graph else no_grad()
     with mode:
@@ -469,7 +477,7 @@ def _pre_hooks(node: Node, g: Any) -> Any:
 def _post_hooks(node: Node, gs: Any, g: Any) -> Any:
     assert node.ext is not None
     raw = any(v is not None and not isinstance(v, Tensor) for v in gs)
-    places, gs = node.places(), [*gs, None]  # there may be an edge for a number
+    places, gs = node.places(), [*gs, None]  # PyTorch's node may have an edge for a number
     inputs = _as_tensors([gs[k] for k in places])
     whole, shown = node.shown(g)
     outputs = _as_tensors([whole[k] for k in shown])
@@ -492,11 +500,12 @@ def _root_edge(t: Tensor, k: int, what: str = "tensors") -> Any:
     return t._node or t
 
 
-explain_cut: list[Any] = []  # functions of the debug layer that explain why a tensor has no graph
+# functions that the debug layer registers, which explain why a tensor has no graph
+explain_cut: list[Any] = []
 
 
 def _seed(t: Tensor, g: Any, k: int) -> Tensor:
-    """The gradient that starts at a root."""
+    """Check and return the gradient that a root starts with; ones if it is None."""
     if g is None:
         if t._array.size != 1:
             raise GraphError(
@@ -527,7 +536,9 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
 
 
 def _starts(tensors: Sequence[Tensor], gradients: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Where backward starts and with what. Gradients are looked at before tensors, as in PyTorch."""
+    """The edges at which backward starts, and their gradients. As in PyTorch, gradients are checked
+    before tensors.
+    """
     seeds = [
         _seed(t, g, k) if t._rg or g is not None else None
         for k, (t, g) in enumerate(zip(tensors, gradients, strict=True))
@@ -558,7 +569,10 @@ def _under_way(run: BackwardPass) -> Iterator[None]:
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
-    """Call `callback()` at the end of the backward that is under way.
+    """Call `callback()` at the end of the running backward.
+
+    Raises:
+        RuntimeError: no backward is running.
 
     Raises:
         RuntimeError: none is.
@@ -585,8 +599,8 @@ def _drive(run: BackwardPass, tensors: Sequence[Tensor], gradients: Sequence[Any
 
 
 def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
-    """The sum of two gradients; in place where `known` is such a sum itself, which nobody else can
-    hold.
+    """Add two gradients. This is done in place if `known` is itself such a sum, because nothing
+    else refers to it.
     """
     if known is _NOTHING:
         return g
@@ -596,11 +610,12 @@ def _sum(known: Any, g: Any, key: Any, summed: set[Any]) -> Any:
     return as_array(numpy_cpu.plus(known, g))
 
 
-_NOTHING: list[Any] = []  # what a node with one result has that is visited without a gradient
+_NOTHING: list[Any] = []  # marks a node with one result that is visited without a gradient
 _HARMLESS = {"metadata", "forward_stack", "role", "module", "freed_by", "linked", "of"}
 
 
-# by the type of the device that the first root lies on, where arrays have no values to compute with
+# subclasses of BackwardPass for devices whose arrays have no values, by the first root's device
+# type
 PASSES: dict[str, type[BackwardPass]] = {}
 
 
@@ -632,7 +647,7 @@ def backward(
             and t._array.size == 1
             and t._array.dtype.kind != "c"
         ):
-            # `loss.backward()` with nobody watching.
+            # The common `loss.backward()`, without interpreters and observers.
             run = BackwardPass(False, keep, None)
             seed = np.empty(t._array.shape, t._array.dtype)
             seed.fill(1)
@@ -645,7 +660,7 @@ def backward(
             return
     grad_tensors = [*map(refusals.classless, grad_tensors)]
     if not all(t._rg for t in inputs or ()):
-        _starts(tensors, grad_tensors)  # says first what is wrong with them
+        _starts(tensors, grad_tensors)  # raises the errors about tensors and gradients first
         raise GraphError("can't retain_grad on Tensor that has requires_grad=False")
     wanted = None if inputs is None else [t._node or t for t in inputs]
     run = _kind_of_pass(tensors)(create_graph, keep, wanted, grad_tensors)
@@ -668,7 +683,7 @@ def grad(
     keep = create_graph if retain_graph is None else retain_graph
     for t in inputs:
         if not t._rg:
-            _starts(outputs, grad_outputs)  # says first what is wrong with them
+            _starts(outputs, grad_outputs)  # raises the errors about outputs and gradients first
             raise GraphError(
                 "One of the differentiated Tensors does not require grad",
                 op="autograd.grad",

@@ -1,6 +1,4 @@
-"""Where an operation came from: the user's frame, stored as (code, instruction) and resolved on
-demand.
-"""
+"""The user's source line of an operation, stored as (code, instruction) and resolved on demand."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ from .. import config, errors
 from ..llvm import frames
 from .display import notebook
 
-# The package itself and Python's own modules; frames of these files, and of installed packages, are
-# not the user's.
+# Frames of these folders (the package and Python's own modules), and of installed packages, are not
+# the user's.
 _CORE = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(_CORE) + os.sep
 _ROOTS = (PACKAGE, os.path.dirname(os.path.abspath(os.__file__)) + os.sep)
@@ -39,7 +37,7 @@ class Line(NamedTuple):
 
 
 def is_library(filename: str) -> bool:
-    """True for a file of this package (not its examples or tests), of Python itself, and of an
+    """Whether a file belongs to this package (not its examples or tests), to Python itself or to an
     installed package.
     """
     if filename not in _library:
@@ -52,16 +50,16 @@ def is_library(filename: str) -> bool:
     return _library[filename]
 
 
-# `(depth)`: the innermost frame that is not the library's, so many frames up from the caller's, which
-# is 1, at least; None where there is none.
+# `user_frame(depth)` returns the innermost frame outside of libraries, searching from `depth`
+# frames up (at least 1) from the caller's frame; None if there is none.
 user_frame: Callable[..., FrameType | None] = frames.walker(
     _library, is_library, lambda made: globals().update(user_frame=made)
 )
 
 
 def capture(depth: int = 2) -> Site | None:
-    """The user's current position, None with `config.sources` off; no reference to the frame is
-    kept (it would pin its locals).
+    """The user's current position as (code, instruction); None if `config.sources` is off. The
+    frame itself is not kept, because it would keep its local variables alive.
     """
     frame = user_frame(depth) if config.sources else None
     return None if frame is None else (frame.f_code, frame.f_lasti)
@@ -72,8 +70,8 @@ def describe(site: Site | None) -> Line | None:
     if site is None:
         return None
     code, instruction = site
-    # libraries ask `hasattr` thousands of times, and each answer is an error that was described:
-    # lines are few, positions are many
+    # Only the one line that is needed is looked up, and nothing is cached: libraries call `hasattr`
+    # thousands of times, and each failure describes an error.
     line = next(
         (line for _, end, line in code.co_lines() if end > instruction and line is not None),
         code.co_firstlineno,
@@ -83,7 +81,7 @@ def describe(site: Site | None) -> Line | None:
 
 
 def stack_text(depth: int = 2) -> str:
-    """The user's call stack as text, innermost frame last (kept per node in anomaly mode only)."""
+    """The user's call stack as text, innermost frame last. Nodes keep it in anomaly mode only."""
     import traceback
 
     frame = user_frame(depth)
@@ -91,8 +89,8 @@ def stack_text(depth: int = 2) -> str:
 
 
 def _raised_at() -> Line | None:
-    """The user's line that led to an error being made in the library; None for an error that the
-    user's own code makes.
+    """The user's line that led to an error that the library is raising; None if the user's own code
+    creates the error.
     """
     return describe(capture(3)) if is_library(sys._getframe(2).f_code.co_filename) else None
 

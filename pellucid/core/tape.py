@@ -1,5 +1,5 @@
-"""Seam 3: the graph. A Node for each recorded operation, with PyTorch's interface for code that
-walks the graph.
+"""Seam 3: the graph. There is one Node for each recorded operation, with PyTorch's interface for
+code that walks the graph.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Node:
     params: dict[str, Any]
     plan: Any
     saved: tuple[Any, ...] | None
-    # the write counters of what was saved: one Version, or a tuple of them (a tuple less to collect
-    # as garbage)
+    # one VersionCounter, or a tuple of several; a single one saves a tuple for the garbage
+    # collector
     guard: Any
     total: Any
     shape: Any
     dtype: Any
-    seq: float  # whole, but for nodes that are made for a reader
+    seq: float  # an integer, except for nodes that are inserted only for display
     code: Any
     lasti: int
     ext: dict[str, Any] | None
@@ -84,18 +84,18 @@ class Node:
     def source(self, value: Any) -> None:
         self.code, self.lasti = (None, 0) if value is None else value
 
-    # PyTorch's face (`name`, `next_functions`, `_saved_self`, hooks) is put on by
+    # PyTorch's interface (`name`, `next_functions`, `_saved_self`, hooks) is attached by
     # `core.display.nodes`.
     name: Callable[[], str]
     next_functions: tuple[tuple[Any, int], ...]
-    # which inputs are shown: those that PyTorch's node has an edge for
+    # the inputs to show: those for which PyTorch's node has an edge
     places: Callable[[], tuple[int, ...]]
     seen: Callable[[Any], tuple[Any, Node]]
     shown: Callable[[Any], tuple[list[Any], list[int]]]
 
     # ---- reading -----------------------------------------------------------------------------
     def extra(self) -> dict[str, Any]:
-        """The dictionary of rare things, made when first asked for."""
+        """The dictionary `ext`, created on first use."""
         if self.ext is None:
             self.ext = {}
         return self.ext
@@ -114,8 +114,8 @@ class Node:
 
     # ---- memory that is borrowed -------------------------------------------------------------
     def borrow(self, version: VersionCounter) -> None:
-        """Keep memory whose writes `version` counts only until the next one, and a copy where
-        writes may pass the counter.
+        """Keep memory only until the next write that `version` counts, and take a copy then. If
+        writes may bypass the counter, take the copy now.
         """
         version.borrowers = [
             *(r for r in version.borrowers or () if r() is not None),
@@ -125,9 +125,9 @@ class Node:
             hand_out_copies(version)
 
     def copy_borrowed(self, version: VersionCounter) -> None:
-        """Take a copy of what was borrowed, since somebody is about to write there."""
+        """Replace the borrowed values by copies, because their memory is about to be written."""
         if not self.saved or sum([v.count for v in self.versions]) != self.total:
-            return  # freed, or overwritten by somebody who did not ask
+            return  # freed already, or overwritten without notice
         saved, versions = list(self.saved), list(self.versions)
         for k in self.plan.borrowed:
             at = self.plan.versioned.index(k)
@@ -148,6 +148,7 @@ def node_type(op: Primitive) -> type:
 
 
 def named_type(name: str) -> type:
+    """The subclass of Node with this name, created once."""
     kind = _node_types.get(name)
     if kind is None:
         kind = _node_types[name] = type(name, (Node,), {"__slots__": (), "__module__": "builtins"})
@@ -157,16 +158,20 @@ def named_type(name: str) -> type:
 def titled(
     result: Tensor, title: str, *linked: Tensor, of: tuple[Any, ...] = (), **shown: Any
 ) -> Tensor:
-    """`result`, whose node goes by the name of the function that was called (`MseLoss`), or of its
-    overload (`ProdBackward1`).
+    """Rename the node of `result` after the public function that was called (`MseLoss`), or its
+    overload (`ProdBackward1`); returns `result`.
 
-    `linked` are arguments of the function: what the field of that name is for a record. `of` are
-    the tensors that the function is one of, whose node is to show no more than edges to them, and
-    `shown` what else it shows, by PyTorch's words (`_saved_<word>`).
+    Args:
+        result: the function's result.
+        title: the name, without "Backward0".
+        linked: arguments that recorded gradients stay connected to, as with the field `linked` of
+            a record.
+        of: the function's tensor arguments, if the node is to show edges to these only.
+        shown: further values that the node shows as `_saved_<word>`.
     """
     node = getattr(result, "_node", None)
     edges = of and tuple([(x._node or x) if x is not None and x._rg else None for x in of])
-    # where it is an argument's, nothing was computed
+    # if the node is an argument's, the function has computed nothing
     if isinstance(node, Node) and all(edge is not node for edge in edges):
         node.__class__ = named_type(title if "Backward" in title else title + "Backward0")
         if linked:
@@ -177,7 +182,7 @@ def titled(
 
 
 def value_at(edge: Any) -> tuple[Any, Any]:
-    """Shape and dtype of the value that an edge comes from."""
+    """The shape and dtype of the value at an edge."""
     if type(edge) is OutputSlot:
         return edge.node.shape[edge.index], edge.node.dtype[edge.index]
     value = edge if isinstance(edge, Node) else edge._array
@@ -185,7 +190,7 @@ def value_at(edge: Any) -> tuple[Any, Any]:
 
 
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook out again. A context manager too.
+    """The result of registering a hook; `remove()` unregisters it. It is also a context manager.
 
     Args:
         hooks_dict: where the hook stands, by the handle's number.
@@ -204,7 +209,7 @@ class RemovableHandle:
         )
 
     def remove(self) -> None:
-        """Take the hook out; nothing happens when it is out already."""
+        """Unregister the hook; a second call does nothing."""
         state.structure += 1
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             (ref() or {}).pop(self.id, None)
@@ -251,7 +256,8 @@ def walk(roots: Any) -> Iterator[Any]:
 
 
 def saved_tensors(node: Node) -> list[Any]:
-    """What a node kept, as tensors joined to the graph (shapes and dtypes as they are).
+    """The values that a node saved, as tensors with their place in the graph. Shapes and dtypes are
+    returned unchanged.
 
     Raises:
         RuntimeError: when it was freed, or overwritten since.
@@ -279,7 +285,7 @@ def saved_tensors(node: Node) -> list[Any]:
 
 
 def _join_tangents(node: Node, values: list[Any]) -> None:
-    """Give saved values the tangents that they had when they were saved
+    """Restore the forward-mode tangents that saved values had when they were saved
     (`core.transforms.forward_mode` noted them).
     """
     assert node.ext is not None
@@ -292,15 +298,15 @@ def _join_tangents(node: Node, values: list[Any]) -> None:
 
 
 def joined(value: Any, edge: Any) -> Any:
-    """A tensor on a saved array with the given place in the graph."""
+    """A saved array as a tensor with the given place in the graph."""
     packed = isinstance(value, Packed)
     if packed:
         value = value.array()
     if value is None or isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(edge, Tensor):
-        # What a hook unpacked may have other values than the leaf: then it has a node of its own
-        # before it.
+        # A hook may have returned other values than the leaf's. Then a node of its own stands
+        # between them.
         return edge if not packed or value is edge._array else TENSORS.unpacked(edge, value=value)
     result = make_tensor(value)
     if edge is not None and value.dtype.kind in "fcV":
@@ -331,7 +337,7 @@ class Packed:
 
 
 def saved_arrays(node: Node) -> tuple[Any, ...]:
-    """What a node kept, as arrays, unpacking what saved-tensor hooks packed."""
+    """The values that a node saved, as arrays. Values that saved-tensor hooks packed are unpacked."""
     assert node.saved is not None
     if node.ext is None or "packed" not in node.ext:
         return node.saved
@@ -339,9 +345,9 @@ def saved_arrays(node: Node) -> tuple[Any, ...]:
 
 
 def opened(value: Any) -> Any:
-    """What was saved, where it went through hooks: an array, several, or what is no array."""
+    """A saved value with all values inside unpacked that went through saved-tensor hooks."""
     if type(value) in (list, tuple):
-        # the same object where nothing was packed: a tracer knows it by that
+        # return the same object if nothing was packed: a tracer identifies it by identity
         values = list(map(opened, value))
         return (
             value
@@ -352,7 +358,7 @@ def opened(value: Any) -> Any:
 
 
 def check_saved(node: Node) -> None:
-    """Raise unless what the node kept is still there and unchanged."""
+    """Raise an error if the values that a node saved were freed or overwritten."""
     if node.saved is None:
         raise gone.freed(node)
     total = 0
@@ -363,9 +369,11 @@ def check_saved(node: Node) -> None:
 
 
 def reads_later(result: Tensor, *tensors: Tensor) -> Tensor:
-    """Note that the gradient of `result` reads tensors that are no arguments of its operation
-    (labels, positions): backward refuses if they were written to, since kernels take them for
-    checked. Returns `result`.
+    """Note that the gradient of `result` reads tensors that are not arguments of its operation,
+    such as labels or positions; returns `result`.
+
+    Backward then refuses to run if they were written to. It must, because kernels do not check
+    these values again.
     """
     node = result._node
     if node is not None:

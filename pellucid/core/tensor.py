@@ -17,22 +17,24 @@ from .modes import local, state
 
 _new = object.__new__
 _tuple_new = tuple.__new__
-_DEVICES: Any = {"cpu": device("cpu"), "meta": device("meta")}  # by what arrays call them
+_DEVICES: Any = {"cpu": device("cpu"), "meta": device("meta")}  # array device name -> device
 
 
 class VersionCounter:
-    """The write counter that a tensor shares with its views; `writer` is (operation, source) of the
-    last write, `node` what the last recorded one gave the tensor, weakly, and of which type.
+    """The write counter that a tensor shares with its views.
+
+    `writer` is (operation, source) of the last write. `node` is the node of the last recorded write
+    (a weak reference) and its type.
     """
 
     count = 0
     writer: Any = None
     node: tuple[weakref.ref[Any], type] | None = None
     views: list[weakref.ref[Any]] | None = None  # live differentiable views, kept by the base
-    restricted: list[Any] | None = None  # (view, whom to tell of the next write)
-    # nodes that borrow the memory and take a copy before a write (`borrows` of `defop`)
+    restricted: list[Any] | None = None  # (view, the object to notify of the next write)
+    # nodes that borrow the memory and copy it before a write (`borrows` of `defop`)
     borrowers: list[weakref.ref[Any]] | None = None
-    exposed = False  # `data` or the storage was taken: writes may pass the counter
+    exposed = False  # `data` or the storage was handed out, so writes may bypass the counter
     born: float = 0  # of a tensor made in a transform: when, in the count of nodes
 
 
@@ -41,8 +43,8 @@ class ExposedVersion(VersionCounter):
 
 
 class InferenceVersion(VersionCounter):
-    """The counter of tensors made in inference mode: nothing is counted, and saving one for
-    backward is refused.
+    """The counter of tensors made in inference mode. It counts nothing, and reading it outside of
+    inference mode, as saving for backward does, raises PyTorch's error.
     """
 
     @property
@@ -61,7 +63,7 @@ class InferenceVersion(VersionCounter):
 
 
 class View:
-    """How a differentiable view came from its base: view operations with their parameters, to be
+    """How a view was derived from its base: the view operations and their parameters, which can be
     replayed on a new base.
     """
 
@@ -70,8 +72,9 @@ class View:
     def __init__(self, base: Tensor, chain: tuple[tuple[Any, ...], ...], kind: str) -> None:
         self.base = base
         self.chain = chain
-        # "grad"; "no_grad", "inference", "multi", "custom": in-place writes are restricted; "bits":
-        # a view through a dtype without gradients, whose writes are apart from the base's graph
+        # "grad" allows in-place writes; "no_grad", "inference", "multi" and "custom" restrict them.
+        # "bits" is a view through a dtype without gradients, whose writes do not affect the base's
+        # graph.
         self.kind = kind
 
 
@@ -118,7 +121,7 @@ class Tensor(metaclass=TensorMeta):
     _ver: VersionCounter | None
     _view: View | None
     _x: dict[str, Any] | None
-    # of a type that is more than an array: who runs its operations (`core.interpret`)
+    # of a type that is more than an array: the interpreter of its operations (`core.interpret`)
     _interpreter: Any = None
 
     # ---- description -------------------------------------------------------------------------
@@ -226,7 +229,7 @@ class Tensor(metaclass=TensorMeta):
         self._array = value._array
 
     def extra(self) -> dict[str, Any]:
-        """The dictionary of rare things, made when first asked for."""
+        """The dictionary `_x` of rare attributes, created on first use."""
         if self._x is None:
             self._x = {}
         return self._x
@@ -236,7 +239,9 @@ class Tensor(metaclass=TensorMeta):
 
 
 class _ParameterType(TensorMeta):
-    """Parameters of other tensor types count, too; they are marked (`_is_param`)."""
+    """Makes `isinstance(x, Parameter)` true for parameters of other tensor types, which carry the
+    mark `_is_param`.
+    """
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if type.__instancecheck__(cls, instance):
@@ -278,7 +283,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
 
 class OutputSlot:
-    """The place of one result among the several of a node."""
+    """An edge to one result of a node that has several."""
 
     __slots__ = ("index", "node")
 
@@ -288,7 +293,7 @@ class OutputSlot:
 
 
 def node_of(edge: Any) -> Any:
-    """The node that an edge leads to: whose place it is, or itself."""
+    """The node at an edge, which is an OutputSlot or the node itself."""
     return edge.node if type(edge) is OutputSlot else edge
 
 
@@ -296,7 +301,7 @@ FAST_TYPES = (Tensor, Parameter)
 
 
 def make_tensor(array: Any, cls: Any = Tensor) -> Any:
-    """A leaf tensor around an array, which is shared."""
+    """A leaf tensor that shares `array`."""
     self = _new(cls)
     self._array = array
     self._node = self._grad = self._ver = self._view = self._x = None
@@ -308,7 +313,9 @@ def make_tensor(array: Any, cls: Any = Tensor) -> Any:
 
 
 def alias(source: Tensor, cls: Any = Tensor) -> Any:
-    """A tensor without history on the same array, sharing the write counter (`detach`)."""
+    """A tensor without history that shares the array and the version counter of `source`
+    (`detach`).
+    """
     result = make_tensor(source._array, cls)
     result._ver, result._x = (
         version_of(source),
@@ -318,19 +325,20 @@ def alias(source: Tensor, cls: Any = Tensor) -> Any:
 
 
 def collects(leaf: Tensor) -> bool:
-    """Whether a leaf takes a gradient. A view made without grad mode does not: it requires one only
-    because its base does.
+    """Whether backward accumulates a gradient in this leaf. A view made without grad mode does not
+    collect: it requires a gradient only because its base does.
     """
     view = leaf._view
     return view is None or not _inherits(view) or bool((leaf._x or {}).get("collects"))
 
 
 def _inherits(view: View) -> bool:
+    """Whether a view has `requires_grad` only because its base does."""
     return view.kind in ("no_grad", "inference") and view.base._rg
 
 
 def version_of(tensor: Tensor) -> VersionCounter:
-    """The tensor's write counter, made now if nobody needed it yet."""
+    """The tensor's version counter, created on first use."""
     version = tensor._ver
     if version is None:
         version = tensor._ver = VersionCounter()
@@ -338,14 +346,16 @@ def version_of(tensor: Tensor) -> VersionCounter:
 
 
 def count_write(version: VersionCounter, writes: int = 1) -> None:
-    """One write more, or several."""
+    """Count one write, or several."""
     version.count += writes
     if version.restricted is not None:
         outdate_all(version)
 
 
 def views_of(base: Tensor) -> list[Any]:
-    """The live views of a tensor; `detach()` shares the counter, so others are known there, too."""
+    """The live views of `base`. Views of tensors made by `detach()` are in the same list, because
+    these share the counter, and are filtered out.
+    """
     known = None if base._ver is None else base._ver.views
     live = [(ref, view) for ref in known or () if (view := ref()) is not None]
     if known:
@@ -354,8 +364,8 @@ def views_of(base: Tensor) -> list[Any]:
 
 
 def hand_out_copies(version: VersionCounter, past_the_counter: bool = False) -> None:
-    """Let nodes that borrow the memory take a copy: somebody is about to write there, or gets it
-    in a way that lets all later writes pass the counter.
+    """Let nodes that borrow the memory copy it. Called before a write, and before the memory is
+    handed out in a way that lets later writes bypass the counter (`past_the_counter`).
     """
     version.exposed = version.exposed or past_the_counter
     borrowers, version.borrowers = version.borrowers, None
@@ -367,7 +377,9 @@ _DIFFERENTIABLE = "Only Tensors of floating point and complex dtype"
 
 
 def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE) -> None:
-    """`requires_grad = value` with PyTorch's refusals; that of whole numbers has several texts."""
+    """Set `requires_grad` with PyTorch's checks. `wanted` starts the error message for integer
+    tensors, which differs between callers.
+    """
     value = bool(value)
     if tensor._node is not None:
         if not value:
@@ -389,7 +401,7 @@ def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE
         tensor.extra()["collects"] = value
         return
     tensor._rg = value
-    for view in views_of(tensor):  # a view wants a gradient when its base does
+    for view in views_of(tensor):  # a view requires a gradient when its base does
         if view._node is None:
             view._rg = follow(view, value)
     if state.slow:

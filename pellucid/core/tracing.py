@@ -2,7 +2,7 @@
 repeated.
 
 A tracer (the compiler's) sees every operation through `core.bind`. Constants, random draws and
-fused updates also produce arrays, and report them here. Without a tracer, that costs one look at
+fused updates also produce arrays, and report them here. Without a tracer, this costs one look at
 `state.slow`.
 """
 
@@ -25,31 +25,31 @@ R = TypeVar("R")
 
 
 def tracer() -> Any:
-    """The interpreter of this thread that writes a program down; usually None."""
+    """The tracing interpreter of this thread, usually None."""
     return thread.stack.tracer if state.slow else None
 
 
-# The code of functions that look at arrays which hold no tensor's values.
+# Code objects of functions that only read arrays independent of all tensors.
 independent_codes: set[Any] = set()
 
 
 def independent(function: F) -> F:
-    """Decorator of a function of sizes and numbers alone: all arrays that it looks at depend on no
-    tensor.
+    """Decorator: the function computes with sizes and numbers only, so the arrays in it depend on
+    no tensor's values.
     """
     independent_codes.add(function.__code__)
     return function
 
 
 def constant(array: Any) -> Any:
-    """The same new array, after telling a tracer that it depends on no tensor's values."""
+    """Tell a tracer that a new array depends on no tensor's values; returns the array."""
     if state.slow and thread.stack.tracer:
         thread.stack.tracer.constant(array)
     return array
 
 
 def copied(array: Any) -> Any:
-    """A copy of an array, made past the operations."""
+    """A copy of an array, made outside of operations and reported to a tracer."""
     made = array.copy()
     if tracer():
         tracer().copied(array, made)
@@ -57,27 +57,27 @@ def copied(array: Any) -> Any:
 
 
 def seen(array: Any, what: str = "a shape, or what is done next, depends on values") -> Any:
-    """The same array, after telling a tracer that something follows from its values which a program
-    cannot repeat.
+    """Tell a tracer that the program depends on an array's values in a way that a compiled program
+    cannot repeat; returns the array. `what` is the reason that is reported.
     """
     if tracer():
         tracer().refuse(what)
     return array
 
 
-# not even a part of it: steps that ask run eagerly as a whole
+# A step with this reason runs eagerly as a whole: no part of it is compiled either.
 UNKEPT = "which compiled code does not keep"
 
 
 def unkept(what: str) -> None:
-    """Tell a tracer that the step asks for what compiled code does not keep of a tensor: its place
-    in memory, its count of writes, of what it is a view.
+    """Tell a tracer that the step reads a property of a tensor that compiled code does not
+    maintain: its memory address, its version counter, or its base.
     """
     setting(f"asks {what}, {UNKEPT}")
 
 
 def setting(what: str) -> None:
-    """Tell a tracer that the program's own settings are asked for or changed, which a program does
+    """Tell a tracer that the step reads or changes global settings, which a compiled program does
     not repeat.
     """
     if tracer():
@@ -85,13 +85,13 @@ def setting(what: str) -> None:
 
 
 def number(value: Any, tensor: Any) -> Any:
-    """A number that leaves a tensor, as a tracer wants to see it used."""
+    """A number read from a tensor, in the form in which a tracer can follow its use."""
     return tracer().number_read(value, tensor) if tracer() else value
 
 
 def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None:
-    """Call a function that only raises, for wrong values (which a meta tensor does not have);
-    `again` says that the operation that follows would raise by itself.
+    """Call a function that only raises an error for wrong values; meta tensors, which have no
+    values, are skipped. `again` says that the operation that follows would raise the error itself.
     """
     if MetaArray in map(type, args):
         return
@@ -102,11 +102,11 @@ def check(function: Callable[..., Any], *args: Any, again: bool = False) -> None
 
 
 def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = ()) -> Any:
-    """Call a function that computes on arrays past the operations (a fused update), so that a
+    """Call a function that computes on arrays outside of operations (a fused update), so that a
     tracer can repeat the call.
 
-    Arrays among the arguments, in lists and tuples too, are what it reads; those at the positions
-    `writes` are overwritten. What it returns are arrays (no NumPy scalars) whose shapes do not
+    The function reads the arrays among the arguments, also inside lists and tuples, and overwrites
+    those at the positions `writes`. It returns arrays (not NumPy scalars) whose shapes do not
     depend on values.
     """
     if tracer():
@@ -117,8 +117,8 @@ def effect(function: Callable[..., Any], *args: Any, writes: tuple[int, ...] = (
 def _apply(
     function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[int, ...] = ()
 ) -> Any:
-    """The call; with arrays of another library, on the host: they go there, and what is written and
-    returned comes back.
+    """Call the function on the host. Arrays of another library are copied to the host first;
+    written arrays and results are copied back.
     """
     xp = (
         None
@@ -144,22 +144,24 @@ def _arrays(values: Any) -> Iterator[Any]:
 
 
 def communication(function: Callable[..., Any], *args: Any, writes: tuple[Any, ...] = ()) -> Any:
-    """Call a function that talks to other processes; a tracer's program calls it again. `writes`
-    are arrays that it changes.
+    """Call a function that communicates with other processes; a compiled program calls it again.
+    `writes` are the arrays that it changes.
     """
     return tracer().communicate(function, args, writes) if tracer() else function(*args)
 
 
 def aside(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of this library's whose reads of attributes decide nothing in a program."""
+    """Call a function of the library. The attributes that it reads are not recorded as dependencies
+    of the traced program.
+    """
     return tracer().aside(function, args) if tracer() else function(*args)
 
 
 class Fixed:
-    """A class of objects that programs know by their identity: what changes in them decides nothing
-    that a program does.
+    """Base class of objects that a compiled program identifies by identity. Changes inside them do
+    not affect what the program does.
 
-    A class derived from it talks to other processes, say: its calls are made again, by
+    For example, a subclass communicates with other processes, and its calls are repeated through
     `communication`.
     """
 
@@ -167,8 +169,8 @@ class Fixed:
 
 
 def gradients(tensors: Iterable[Any]) -> list[Any]:
-    """The gradients that the tensors have; a tracer is told of those that have none, since with one
-    the caller would do something else.
+    """The existing gradients of the tensors. A tracer is told which tensors have none, because the
+    caller would act differently if they had one.
     """
     found = []
     for t in tensors:
@@ -180,9 +182,9 @@ def gradients(tensors: Iterable[Any]) -> list[Any]:
 
 
 def replayed(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Decorator of a method that computes nothing of tensors and changes only the dictionary of its
-    object and its optimizer's options (the step of a learning-rate schedule): each call of a
-    compiled step calls it again.
+    """Decorator of a method that computes nothing from tensors and changes only its object's
+    dictionary and its optimizer's options, such as the step of a learning-rate schedule. Every call
+    of a compiled step calls it again.
     """
 
     @wraps(function)
@@ -195,8 +197,8 @@ def replayed(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate
 
 
 def repeatable(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator of a function that draws random numbers: `function(generator, ...)` fills the array
-    `target`, or returns one.
+    """Decorator of a function that draws random numbers, so that a tracer can repeat the draw.
+    `function(generator, ...)` fills the array `target` or returns a new one.
     """
     names = list(signature(function).parameters)
     fills = (names.index("target"),) if "target" in names else ()

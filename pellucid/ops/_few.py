@@ -1,5 +1,9 @@
-"""Functions of few numbers whose way from the call to the kernel takes longer than the kernel: what
-computes such an array is remembered by the array's look and what was asked for.
+"""A cache for calls on small tensors.
+
+For a small argument, the way from the public function to the kernel takes longer than the kernel
+itself. `Few` remembers which kernel served an argument of some shape, strides and dtype, and
+`Graph` remembers which nodes such a call recorded, so that the next call of this kind skips that
+way.
 """
 
 from __future__ import annotations
@@ -23,15 +27,23 @@ from ..core.tensor import FAST_TYPES, Tensor
 
 
 class Few(dict[Any, Any]):
-    """What computes an array, by its shape, strides and dtype and what was asked of the function: of
-    calls that nobody watches; False where nothing quick does.
+    """A cache of prepared kernels for calls on small tensors.
 
-    What is asked has to be of types that are told apart by more than `==`, which the function sees
-    to: of 2 and 2.0 it takes one. Arrays of more than `most` elements are not looked up at all.
-    Calls that are recorded get nodes as the first such call did (`graphs`).
+    The cache key is the shape, strides and dtype of the argument's array together with the other
+    arguments of the function (`asked`). The value is a function that computes the result from the
+    array, or False where there is no faster way than the usual one.
+
+    A key is compared with `==`, so 2 and 2.0 are the same key: the public function must not look up
+    arguments of types that it treats differently. Arrays of more than `most` elements bypass the
+    cache, and so does every call while an interpreter or observer is active.
+
+    A call that needs a gradient is served only if `graphs` has a trusted template of the nodes that
+    it must record.
 
     Args:
-        aux: what computes the array returns a pair: it, and what gradient rules know as `aux`.
+        most: the largest number of elements that is looked up.
+        aux: the prepared functions return a pair: the result, and the value that the gradient
+            rules know as `aux`.
     """
 
     def __init__(self, most: int = sys.maxsize, aux: bool = False) -> None:
@@ -40,7 +52,7 @@ class Few(dict[Any, Any]):
         self.graphs: dict[Any, Graph | None] = {}
 
     def made(self, x: Any, *asked: Any) -> Tensor | None:
-        """The result of the function, where what computes it is known."""
+        """The function's result for `x`, or None on a cache miss."""
         if type(x) not in FAST_TYPES or state.slow:
             return None
         a = x._array
@@ -58,9 +70,11 @@ class Few(dict[Any, Any]):
     def remember(
         self, x: Tensor, asked: tuple[Any, ...], prepare: Callable[[ndarray], Any], made: Tensor
     ) -> Tensor:
-        """Know from now on what computes such an array as `x`: what `prepare` makes for its array;
-        False where that is nothing, None where it may be something later. Returns `made`, the
-        result of this call.
+        """Fill the cache after a call that took the usual way, and return its result `made`.
+
+        `prepare(array)` returns the function that computes the result for such arrays. It returns
+        False if there is none, and None if there is none yet (native code may not be loaded so
+        far), in which case nothing is stored and a later call asks again.
         """
         a = x._array
         if type(a) is not ndarray or a.size > self.most or state.slow or not config.kernels:
@@ -72,7 +86,7 @@ class Few(dict[Any, Any]):
                 self.graphs.clear()
             run = prepare(a)
             if run is not None:
-                self[key] = run and self._lies_as(made._array, run(a)) and run
+                self[key] = run and self._has_layout_of(made._array, run(a)) and run
         if x._rg and local.grad and self.get(key):
             known = self.graphs.get(key, self)
             if known is self:
@@ -81,30 +95,33 @@ class Few(dict[Any, Any]):
                 self.graphs[key] = known.confirmed(graph_of(x, made, self.aux))
         return made
 
-    def _lies_as(self, wanted: Any, made: Any) -> bool:
-        """Whether an array lies in memory as another."""
+    def _has_layout_of(self, wanted: Any, made: Any) -> bool:
+        """Whether `made` has the shape, strides and dtype of `wanted`."""
         made = made[0] if self.aux else made
         look = made.shape, made.strides, made.dtype
         return type(wanted) is ndarray and look == (wanted.shape, wanted.strides, wanted.dtype)
 
 
 class Graph:
-    """The nodes between an argument and a result, one after the other, where nothing in them depends
-    on the argument's values: what they keep are shapes, dtypes and constants, but for `aux` of the
-    last one. Other calls on such arguments have such nodes.
+    """A template of the nodes that a call records between its argument and its result.
 
-    Arrays are constants where a second call keeps the same ones: until then nothing is sure.
+    The nodes form a chain. What they save must not depend on the argument's values: only shapes,
+    dtypes and constants qualify, except for the `aux` value of the last node, which every call
+    computes anew.
+
+    Whether a saved array is a constant cannot be told from one call. A template that saves arrays
+    is therefore trusted (`sure`) only after a second call has saved the very same arrays.
     """
 
     __slots__ = ("arrays", "aux", "first", "last", "sure")
 
     def __init__(self, steps: list[tuple[Any, ...]], aux: int | None, arrays: list[Any]) -> None:
         *self.first, self.last = steps
-        self.aux = aux  # its place in what the last node keeps
+        self.aux = aux  # the index of `aux` among the values that the last node saves
         self.arrays, self.sure = arrays, not arrays
 
     def confirmed(self, other: Graph | None) -> Graph | None:
-        """The graph, if that of a second call keeps the same arrays."""
+        """This template, now trusted, if a second call saved the same arrays; otherwise None."""
         if other is None or len(other.arrays) != len(self.arrays):
             return None
         if any(a is not b for a, b in zip(self.arrays, other.arrays, strict=True)):
@@ -113,14 +130,14 @@ class Graph:
         return self
 
     def drawn(self, x: Tensor, r: Any) -> Tensor:
-        """The tensor of the array `r` that was computed of `x`, with new nodes."""
+        """Record new nodes for the argument `x`, and return the tensor that holds the result `r`."""
         record, start = callers.record, x._node or x
         edge: Any = start
         for kind, op, params, plan, ends, saved, guard, total, ext, shape, dtype in self.first:
             n = record(kind, op, params, plan, (edge, *ends), saved, guard, total, None, None)
             n.shape, n.dtype = shape, dtype
             if ext is not None:
-                n.ext = _linked(ext, start)
+                n.ext = _fresh_ext(ext, start)
             edge = n
         kind, op, params, plan, ends, saved, guard, total, ext, _, _ = self.last
         if self.aux is not None:
@@ -128,12 +145,12 @@ class Graph:
             saved = (*saved[: self.aux], aux, *saved[self.aux + 1 :])
         t = record(kind, op, params, plan, (edge, *ends), saved, guard, total, r, None)
         if ext is not None:
-            t._node.ext = _linked(ext, start)
+            t._node.ext = _fresh_ext(ext, start)
         return t
 
 
-def _linked(ext: tuple[bool, Any], start: Any) -> dict[str, Any]:
-    """A node's rare things, with the edge to the argument in its place."""
+def _fresh_ext(ext: tuple[bool, Any], start: Any) -> dict[str, Any]:
+    """The `ext` dictionary of a new node, which refers to the edge `start` of the new argument."""
     linked, of = ext
     made: dict[str, Any] = {}
     if linked:
@@ -144,7 +161,9 @@ def _linked(ext: tuple[bool, Any], start: Any) -> dict[str, Any]:
 
 
 def graph_of(x: Tensor, made: Tensor, aux: bool) -> Graph | None:
-    """The nodes between them, where others can be made like them."""
+    """A template of the nodes between `x` and `made`, or None if their contents are specific to
+    this call.
+    """
     a, start = x._array, x._node or x
     if type(made) is not Tensor or made._view is not None or made._ver is not None:
         return None
@@ -187,7 +206,7 @@ def graph_of(x: Tensor, made: Tensor, aux: bool) -> Graph | None:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it refers to numbers, words, and functions alone."""
+    """Whether a value consists of numbers, strings and functions without a closure only."""
     if type(value) is dict:
         return all(map(_is_plain, value.values()))
     if type(value) in (tuple, list):
@@ -200,5 +219,5 @@ def _is_plain(value: Any) -> bool:
 
 
 def compiles() -> bool:
-    """Whether code may be loaded for few numbers now."""
+    """Whether a kernel for small arrays may be compiled now."""
     return native_code_runs() and not sparing[0]

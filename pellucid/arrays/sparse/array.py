@@ -1,9 +1,9 @@
-"""Arrays of which only some elements are stored: the storage of sparse tensors, and gradients that
-are sparse.
+"""Arrays that store only some of their elements: the storage of sparse tensors and sparse
+gradients.
 
-A `SparseArray` is made of ordinary arrays, and describes itself as an array does (shape, dtype,
-ndim, size). Whatever wants its memory as if it were dense is refused. Everything here is NumPy and
-knows no tensors; what is differentiated stands in `pellucid.sparse`.
+A `SparseArray` consists of ordinary arrays and has an array's properties (shape, dtype, ndim,
+size). Code that accesses its memory as if it were dense gets an error. Everything here is NumPy and
+knows nothing of tensors; `pellucid.sparse` implements what is differentiated.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ BY_ROWS = ("csr", "bsr")
 BLOCKED = ("bsr", "bsc")
 BACKENDS = {"": "CPU", "coo": "SparseCPU"} | dict.fromkeys(COMPRESSED, "SparseCsrCPU")
 
-# The package of sparse tensors, by a function that loads it when it is first needed: the root puts
-# it here.
+# A function that loads the package of sparse tensors when it is first needed; set by the root
+# package.
 LENT: list[Callable[[], Any]] = []
 
 
 def package() -> Any:
-    """`pellucid.sparse`, which lies above everything that may need it."""
+    """`pellucid.sparse`. It is in a higher layer than its users here, hence the indirection."""
     return LENT[0]()
 
 
@@ -98,7 +98,7 @@ class SparseArray(Described):
 
     @property
     def nnz(self) -> int:
-        """How many values (or blocks) are stored; of each matrix in a batch."""
+        """The number of stored values (or blocks); in a batch, per matrix."""
         return self.indices.shape[1] if self.layout == "coo" else self.plain.shape[-1]
 
     @property
@@ -121,14 +121,14 @@ class SparseArray(Described):
         return self.indices.shape[0] if self.layout == "coo" else 2
 
     base = None
-    flags = _READ_ONLY.flags  # gradients are not added up in its memory
+    flags = _READ_ONLY.flags  # read-only, so that backward does not accumulate in place
 
     def __repr__(self) -> str:
         return f"SparseArray({self.layout}, {self.shape}, nnz={self.nnz}, {self.dtype})"
 
     # ---- refusals ----------------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "xp":  # which arrays have that are not the host's
+        if name.startswith("__") or name == "xp":  # arrays of other libraries have `xp`
             raise AttributeError(name)
         raise refusal("as_strided" if name == "strides" else name, self.layout)
 
@@ -142,8 +142,8 @@ class SparseArray(Described):
     def __array_ufunc__(
         self, ufunc: Any, how: str, *args: Any, out: Any = (), **kwargs: Any
     ) -> Any:
-        """Sums, which backward makes of gradients, and products with a number; NumPy's ufuncs are
-        known by name, since those that several threads share are others.
+        """Only sums, by which backward accumulates gradients, and products with a number. Ufuncs
+        are recognized by name, since the multi-threaded variants are different objects.
         """
         name = ufunc.__name__
         if how == "__call__" and len(args) == 2 and not kwargs:
@@ -192,7 +192,7 @@ class SparseArray(Described):
 
     # ---- others like this one ----------------------------------------------------------------
     def like(self, values: Any) -> SparseArray:
-        """Other values in the same places."""
+        """An array with other values at the same positions."""
         made = SparseArray(
             self.layout, self.shape, values, self.indices, self.plain, self.coalesced
         )
@@ -218,11 +218,11 @@ class SparseArray(Described):
 
     # ---- places ------------------------------------------------------------------------------
     def keys(self) -> Any:
-        """Of a coo array: the number of each place, counted through the sparse dimensions."""
+        """The flat position of each entry of a coo array within the sparse dimensions."""
         return numbers(self.sound().indices, self.shape[: self.sparse_dim])
 
     def index(self) -> tuple[Any, ...]:
-        """Integer arrays of the shape of the stored elements: `dense[index]` are the values."""
+        """Index arrays with the shape of the stored elements: `dense[index]` gives the values."""
         self.sound()
         if self.layout == "coo":
             return tuple(self.indices)
@@ -248,8 +248,10 @@ class SparseArray(Described):
         return tuple(found)
 
     def sound(self) -> SparseArray:
-        """This array, whose places are known to lie inside of it: looked at before they are used,
-        once.
+        """Check, once, that all positions are in range, and return this array.
+
+        Raises:
+            RuntimeError: a position is out of range.
 
         Raises:
             RuntimeError: they do not.
@@ -260,7 +262,9 @@ class SparseArray(Described):
         return self
 
     def coalesce(self) -> SparseArray:
-        """In order, with the values of equal places added up, as compressed arrays are."""
+        """A coo array sorted by position, with the values of equal positions summed. Compressed
+        arrays are returned unchanged.
+        """
         if self.coalesced or self.layout != "coo":
             return self
         if self.nnz < 2:
@@ -274,12 +278,12 @@ class SparseArray(Described):
         return SparseArray("coo", self.shape, values, self.indices[:, order[starts]], None, True)
 
     def first(self) -> Any:
-        """Of a coo array: where the first entry of each place is, in the order of places."""
+        """The index of the first entry of each position of a coo array, ordered by position."""
         return np.unique(self.keys(), return_index=True)[1]
 
     # ---- between layouts ---------------------------------------------------------------------
     def coo(self) -> SparseArray:
-        """The same in coordinates, coalesced where this one was compressed."""
+        """This array in coordinates; coalesced if it was compressed."""
         if self.layout == "coo":
             return self
         index = self.index()
@@ -291,9 +295,9 @@ class SparseArray(Described):
         ).coalesce()
 
     def dense(self) -> Any:
-        """The whole array."""
+        """This array with all elements."""
         a = self.coo()
-        # blocks that are whole columns lie one behind the other
+        # blocks that are whole columns are stored column by column
         columns = self.layout in BLOCKED and self.block == (self.shape[0], 1) != (1, 1)
         out = np.zeros(self.shape, self.dtype, "F" if columns else "C")
         if a.nnz:
@@ -302,7 +306,7 @@ class SparseArray(Described):
         return out
 
     def to(self, layout: str, block: Any = None) -> SparseArray:
-        """The same matrix (of matrices, where this array is a batch) in another layout."""
+        """The same matrix, or batch of matrices, in another layout."""
         if layout == self.layout and (
             layout not in BLOCKED or block is None or tuple(block) == self.block
         ):
@@ -332,8 +336,8 @@ class SparseArray(Described):
         indices, keys = np.concatenate([a.indices, b.indices], 1), [a.keys(), b.keys()]
         if any((k[1:] < k[:-1]).any() for k in keys):
             return SparseArray("coo", self.shape, values, indices)
-        # Two lists in order become one: where both have a place (for the first time, for the second
-        # ...), it is there once.
+        # Merge two sorted lists. A position that occurs in both (for the first time, the second
+        # time, ...) appears once.
         turns = [np.arange(len(k)) - np.searchsorted(k, k) for k in keys]
         key, turn = np.concatenate(keys), np.concatenate(turns)
         order = np.lexsort((turn, key))
@@ -365,7 +369,7 @@ class SparseArray(Described):
         return np.negative(self)
 
     def at(self, other: SparseArray) -> Any:
-        """The values at the places of another array of this shape; zero where there is none."""
+        """The values at the positions of another array of this shape; zero where none is stored."""
         index = other.index()
         a = matched(self.coo(), len(index)).coalesce()
         keys, wanted = a.keys(), numbers([i.reshape(-1) for i in index], self.shape[: len(index)])
@@ -412,7 +416,7 @@ def _check_compressed(a: SparseArray) -> None:
 
 
 def numbers(indices: Any, shape: tuple[int, ...]) -> Any:
-    """The number of each place of `indices` (dims, nnz) in row-major order."""
+    """The flat position of each column of `indices` (dims, nnz) in row-major order."""
     keys = np.zeros(len(indices[0]) if len(indices) else np.shape(indices)[1], np.int64)
     for line, size in zip(indices, shape, strict=True):
         keys = keys * size + line
@@ -420,20 +424,20 @@ def numbers(indices: Any, shape: tuple[int, ...]) -> Any:
 
 
 def add_up(values: Any, starts: Any) -> Any:
-    """Sums of neighboring values; each begins at a place in `starts`."""
+    """Sums of runs of consecutive values; `starts` are the first indices of the runs."""
     return np.add.reduceat(values, starts, 0, dtype=values.dtype) if len(starts) else values[:0]
 
 
 def matched(a: SparseArray, sparse_dim: int) -> SparseArray:
-    """A coo array of which no more than the first dimensions are sparse."""
+    """A coo array converted so that its first `sparse_dim` dimensions are the sparse ones."""
     if a.sparse_dim == sparse_dim:
         return a
     return from_dense(a.dense(), sparse_dim)
 
 
 def from_dense(array: Any, sparse_dim: int) -> SparseArray:
-    """The elements that are not zero (slices with such an element, where there are dense
-    dimensions) in coordinates.
+    """The nonzero elements in coordinates. With dense dimensions, the slices that have a nonzero
+    element.
     """
     dense = tuple(range(sparse_dim, array.ndim))
     mask = array != 0
@@ -453,7 +457,7 @@ def from_dense(array: Any, sparse_dim: int) -> SparseArray:
 def _compressed(
     row: Any, column: Any, values: Any, shape: tuple[int, ...], layout: str, block: Any
 ) -> SparseArray:
-    """Compressed from elements in row-major order, each place once."""
+    """Compress elements that are given in row-major order without repetition."""
     rows, columns = shape[0], shape[1]
     if layout in BLOCKED:
         height, width = block
@@ -478,8 +482,8 @@ def _compressed(
 
 
 def compress(array: Any, layout: str, block: Any = None, dense_dim: int = 0) -> SparseArray:
-    """A dense matrix, or a batch of them, compressed. All matrices of a batch must have as many
-    elements (or blocks) stored.
+    """A dense matrix, or a batch of them, in a compressed layout. All matrices of a batch must have
+    the same number of nonzero elements (or blocks).
     """
     nb = array.ndim - 2 - dense_dim
     rows, columns = array.shape[nb : nb + 2]

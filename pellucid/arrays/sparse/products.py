@@ -10,10 +10,12 @@ from .array import SparseArray, numbers
 
 
 def rows(a: SparseArray) -> tuple[Any, Any, Any]:
-    """A matrix by compressed rows: where each begins, the columns, and the values in this order."""
+    """A matrix in compressed rows: the start of each row, the columns, and the values in this
+    order.
+    """
     a.sound()
     if a.layout == "csr":
-        # Two kinds of integers are two kinds of kernels.
+        # SciPy's loops take one integer dtype for both.
         kind = np.result_type(a.indices, a.plain)
         return a.indices.astype(kind, copy=False), a.plain.astype(kind, copy=False), a.values
     known = a.known.get("rows")
@@ -34,13 +36,13 @@ def rows(a: SparseArray) -> tuple[Any, Any, Any]:
 
 
 def _wide(kind: Any) -> Any:
-    """The dtype that products are computed in."""
+    """The dtype in which products are computed."""
     return kind if kind.char in "fdFDbhilqBHILQ" else np.dtype(np.float32)
 
 
 def times_dense(a: SparseArray, d: Any, transposed: bool = False, conjugate: bool = False) -> Any:
-    """The product of a sparse matrix, or of its transpose, and a dense matrix or vector;
-    `conjugate`: of its complex conjugate.
+    """The product of a sparse matrix, or of its transpose, with a dense matrix or vector.
+    `conjugate` takes the complex conjugate of the sparse matrix.
     """
     from scipy.sparse import _sparsetools
 
@@ -64,11 +66,13 @@ def times_dense(a: SparseArray, d: Any, transposed: bool = False, conjugate: boo
     return out.astype(d.dtype, copy=False)
 
 
-_AT_ONCE = 1 << 15  # elements of a chunk: what it gathers stays in the processor's caches
+_AT_ONCE = 1 << 15  # elements per chunk, so that the gathered rows stay in the processor's caches
 
 
 def at_places(a: SparseArray, left: Any, right: Any) -> Any:
-    """The elements of `left @ right.T` where a sparse matrix has some, in the shape of its values."""
+    """The elements of `left @ right.T` at the positions stored in a sparse matrix, in the shape of
+    its values.
+    """
     row, column = (i.reshape(-1) for i in a.index())
     kind = _wide(left.dtype)
     left, right = np.ascontiguousarray(left, kind), np.ascontiguousarray(right, kind)
@@ -78,7 +82,7 @@ def at_places(a: SparseArray, left: Any, right: Any) -> Any:
     x, y = (np.empty((min(step, len(row)), left.shape[1]), kind) for _ in range(2))
     for k in range(0, len(row), step):
         n = min(step, len(row) - k)
-        # The places lie inside, which was looked at: "clip" is the way without a copy in between.
+        # The positions have been checked; mode "clip" avoids an intermediate copy.
         left.take(row[k : k + n], 0, x[:n], "clip")
         right.take(column[k : k + n], 0, y[:n], "clip")
         if row_by_row:
@@ -89,7 +93,7 @@ def at_places(a: SparseArray, left: Any, right: Any) -> Any:
 
 
 def add_rows(array: Any, rows_of: Any, values: Any, factor: float) -> None:
-    """`array[rows_of[k]] += factor * values[k]`, one after the other, for rows of a matrix."""
+    """`array[rows_of[k]] += factor * values[k]` for each k in turn, for the rows of a matrix."""
     from scipy.sparse import _sparsetools
 
     n = len(rows_of)
@@ -115,7 +119,7 @@ def add_rows(array: Any, rows_of: Any, values: Any, factor: float) -> None:
 
 
 def times_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
-    """The product of two sparse matrices, by compressed rows."""
+    """The product of two sparse matrices, as csr."""
     from scipy.sparse import csr_array
 
     kind = _wide(np.result_type(a.values, b.values))
@@ -137,8 +141,8 @@ def times_sparse(a: SparseArray, b: SparseArray) -> SparseArray:
 def solve_triangular(
     a: SparseArray, b: Any, upper: bool, transpose: bool, unit: bool
 ) -> np.ndarray:
-    """The solution of `a x = b` (of the transposed `a` with `transpose`), of whose elements one
-    triangle is read.
+    """The solution of `a x = b` (with `transpose`, of the transposed `a`); only one triangle of `a`
+    is read.
     """
     from scipy.sparse import csr_array, tril, triu
     from scipy.sparse.linalg import spsolve_triangular

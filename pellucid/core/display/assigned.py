@@ -1,4 +1,4 @@
-"""Check what may be assigned: gradients, and flags."""
+"""Checks for assignments to tensors and tensor classes: gradients, flags and methods."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from ...errors import type_name
 
 
 class TensorMeta(type):
-    """The class of the classes of tensors: `torch.Tensor.relu = mine` is told to `told`, which
-    whoever has to know of it sets. From `sealed` on, the library's own code keeps its own methods.
+    """The metaclass of tensor classes. It passes each assignment to a class (`torch.Tensor.relu =
+    mine`) to the function `told`, if one is set. The class `sealed` stores replaced methods as
+    `ReplacedMethod`, so that the library itself keeps calling its own.
     """
 
     told: Callable[[type, str, Any], None] | None = None
@@ -37,15 +38,15 @@ class TensorMeta(type):
 
 
 def place(cls: type, name: str, value: Any) -> None:
-    """Set an attribute of a class of tensors for everybody, the library's own code included."""
+    """Set an attribute of a tensor class for all callers, including the library's own code."""
     if TensorMeta.told is not None:
         TensorMeta.told(cls, name, value)
     type.__setattr__(cls, name, value)
 
 
-# what the library's own code asks others for
+# replacements of these methods apply to the library's own code as well
 _SHOWN = frozenset({"__format__", "__repr__", "__str__"})
-# packages that stand where PyTorch is C++, or that watch programs
+# packages whose counterpart in PyTorch is written in C++, and those that watch programs
 _INNER = tuple(
     f"{__name__.partition('.')[0]}.{part}."
     for part in (
@@ -56,14 +57,14 @@ _INNER = tuple(
 
 
 def _inside(frame: FrameType) -> bool:
-    """Whether the library's own code asks, which PyTorch has in C++."""
+    """Whether the caller is library code whose counterpart in PyTorch is written in C++."""
     return f"{frame.f_globals.get('__name__')}.".startswith(_INNER)
 
 
 class ReplacedMethod:
-    """A method of tensors that a program has replaced (`torch.Tensor.sum = mine`). As PyTorch's C++
-    never looks methods up, the library's own code goes on to find its own; everybody else finds what
-    the program has put there.
+    """A method of tensors that a program has replaced (`torch.Tensor.sum = mine`). PyTorch's C++
+    code never looks methods up, so the library's own code keeps finding the original. All other
+    code finds the replacement.
     """
 
     def __init__(self, own: Any, others: Any) -> None:
@@ -83,7 +84,7 @@ class ReplacedMethod:
 
 
 class ReplacedProperty(ReplacedMethod):
-    """An attribute that can be assigned to, replaced by another."""
+    """A replaced attribute that supports assignment."""
 
     def __set__(self, instance: Any, value: Any) -> None:
         found: Any = self.own if _inside(sys._getframe(1)) else self.others
@@ -95,7 +96,7 @@ class ReplacedProperty(ReplacedMethod):
 
 
 def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
-    """Refuse what cannot be the gradient of a tensor."""
+    """Raise PyTorch's error if `grad` cannot be the gradient of a tensor."""
     if not isinstance(grad, tensors):
         raise TypeError(
             f"assigned grad expected to be a Tensor or None but got grad of type {type_name(grad)}"
@@ -123,14 +124,14 @@ def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
 
 
 def checked_flag(value: Any) -> bool:
-    """What may be assigned to `requires_grad`."""
+    """The value, if it may be assigned to `requires_grad`; otherwise PyTorch's error."""
     if type(value) is not bool:
         raise RuntimeError("requires_grad must be a bool")
     return value
 
 
 def checked_mode(mode: Any) -> bool:
-    """What grad mode may be set to."""
+    """The value, if grad mode may be set to it; otherwise PyTorch's error."""
     if type_name(mode) not in ("bool", "numpy.bool"):
         raise TypeError(
             f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type_name(mode)}"

@@ -27,7 +27,7 @@ from .. import tracing
 
 @dataclass
 class PrintOptions:
-    """What `set_printoptions` sets."""
+    """The options that `set_printoptions` sets."""
 
     precision: int = 4
     threshold: float = 1000
@@ -36,7 +36,7 @@ class PrintOptions:
     sci_mode: bool | None = None
 
 
-PrintOptions.__qualname__ = "__PrinterOptions"  # as its objects show themselves in PyTorch
+PrintOptions.__qualname__ = "__PrinterOptions"  # the name in PyTorch's repr
 OPTIONS = PrintOptions()
 
 PROFILES: dict[str, dict[str, Any]] = {
@@ -137,7 +137,7 @@ def format_tensor(array: Any, spec: str, text: Callable[[], str], *, plain: bool
 
 
 class _Numbers:
-    """How the real numbers of one tensor are written: the notation, and the width of a column."""
+    """The format of the real numbers of one tensor: the notation, and the width of a column."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.floating = values.dtype.kind == "f"
@@ -145,7 +145,7 @@ class _Numbers:
         if not self.floating:
             self.width = max((len(str(value)) for value in values.ravel().tolist()), default=1)
             return
-        # Zeros, infinities and NaN have no say in notation and width: they are often padding or
+        # Zeros, infinities and NaN do not influence notation and width: they are often padding or
         # accidents.
         told = values[np.isfinite(values) & (values != 0)]
         if not told.size:
@@ -172,7 +172,7 @@ class _Numbers:
 
 
 class _ComplexNumbers:
-    """How complex numbers are written: real and imaginary parts each in their own notation."""
+    """The format of complex numbers: real and imaginary parts each have their own notation."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
         self.real, self.imag = _Numbers(values.real), _Numbers(values.imag)
@@ -195,9 +195,7 @@ def _edges(array: Any, shortened: tuple[bool, ...]) -> Any:
 
 
 def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
-    """The numbers in brackets, for an array with elements. `indent` is the column of the first
-    bracket.
-    """
+    """The numbers of a non-empty array, in brackets. `indent` is the column of the first bracket."""
     edge = OPTIONS.edgeitems
     summarize = prod(array.shape) > OPTIONS.threshold
     if summarize and edge < 1 and array.shape:
@@ -231,8 +229,8 @@ def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
 
 
 def _join(text: str, suffixes: list[str], indent: int, apart: bool = False) -> str:
-    """Append `, name=value` parts, on a new line where they would not fit; `apart`: the first on a
-    new line in any case.
+    """Append `, name=value` parts, each on a new line if it does not fit. With `apart`, the first
+    one always starts a new line.
     """
     used = len(text) - text.rfind("\n") + 1
     for k, suffix in enumerate(suffixes):
@@ -289,7 +287,8 @@ def tensor_str(
     suffixes = [] if device.type == "cpu" else [f"device='{device}'"]
     if meta or (empty and len(shape) != 1) or (not empty and not OPTIONS.edgeitems):
         suffixes.append(f"size={shape}")
-    # Where no number shows whether the type is integer, int64 and bool are named too.
+    # If no numbers are printed, int64 and bool are named as well, since nothing else shows the
+    # type.
     if kind is not get_default_dtype() and (meta or empty or not _is_default(kind)):
         suffixes.append(f"dtype={kind}")
     if grad_fn_name is not None:

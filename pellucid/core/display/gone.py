@@ -1,4 +1,4 @@
-"""What is said where a value that a node saved is gone: freed by backward, or overwritten."""
+"""Error messages for saved values of a node that are gone: freed by backward, or overwritten."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ references = sys.getrefcount
 
 
 def _unshared() -> int:
-    """`references` of a write counter that a variable and one other object have."""
+    """The result of `references` for a version counter that only one variable and one other object
+    refer to.
+    """
     holder = [VersionCounter()]
     version = holder[0]
     return references(version)
@@ -56,13 +58,14 @@ def _place(line: Any) -> str | None:
 
 def overwritten(node: Any) -> Exception:
     """The error for a saved value that was overwritten, naming both operations."""
-    if node.op.nodes is not None:  # one of PyTorch's keeps it, as that one has it
+    # PyTorch has several nodes here: report the one that saved the value
+    if node.op.nodes is not None:
         changed_one = (
             n for n in node.op.nodes(node) if sum(v.count for v in n.versions) != n.total
         )
         node = next(changed_one, node)
     written = [v for v in node.versions if v.writer is not None]
-    # the line is known of those that were written to beside somebody who has them: a node
+    # prefer counters with a known line: it is captured when a node or view shares the counter
     changed = [v for v in written if v.writer[1] is not None] or written or list(node.versions)
     version = changed[0]
     array: Any = None
@@ -85,13 +88,14 @@ def overwritten(node: Any) -> Exception:
             )
             if by_steps:
                 array, maker = _in_cells(node, array, plan.entries[position], v)
-    # or a list of arrays
-    if array is None:  # what else backward reads, of a leaf
+    # `array` may also be a list of arrays
+    # the value is not among the saved ones, but belongs to a leaf that backward reads
+    if array is None:
         edges = (node.ext or {}).get("of", (None,))[0] or node.inputs
         leaf = (e for e in edges if isinstance(e, Tensor) and e._ver is version)
         array = getattr(next(leaf, None), "_array", None)
-    # Only the sum of the counts is kept: writes since then are shared out among those that were
-    # ever written to.
+    # The node only keeps the sum of the counters. The writes since then are divided evenly among
+    # the counters that were ever written to.
     expected = max(
         0,
         version.count - max(1, (sum(v.count for v in node.versions) - node.total) // len(changed)),
@@ -99,16 +103,16 @@ def overwritten(node: Any) -> Exception:
     return _overwritten(node, array, maker, version, expected)
 
 
-# what the nodes of a recurrent layer keep, in the order in which backward comes to it
+# values that the nodes of a recurrent layer save, in the order in which backward checks them
 _BY_STEPS = ("w_hh", "w_ih", "input", "hx")
 
 
 def _in_cells(node: Any, array: Any, entry: tuple[str, int], version: Any) -> tuple[Any, str]:
-    """A value that a recurrent layer keeps as PyTorch's nodes of its steps have it, and where they
-    have it from.
+    """A saved value of a recurrent layer as PyTorch's per-step nodes save it, and PyTorch's words
+    for where they have it from.
     """
     word, edge = node.op.args[entry[1]], node.inputs[entry[1]]
-    layer = "reverse" in node.params  # else a single step
+    layer = "reverse" in node.params  # otherwise it is a single step (a cell)
     if word == "hx" and edge is not None and layer:
         told = refusal(edge, "multi", BASE_WRITTEN).split(" is a view", 1)[1]
         raise GraphError(f"Output 0 of Unbind is a view{told}")
@@ -121,7 +125,7 @@ def _in_cells(node: Any, array: Any, entry: tuple[str, int], version: Any) -> tu
 def overwritten_value(
     node: Any, array: Any, entry: tuple[str, int], version: Any, expected: int
 ) -> Exception:
-    """`overwritten` for a value that is known: an argument ("in") or a result ("out") of a node."""
+    """As `overwritten`, for a known value: an argument ("in") or a result ("out") of a node."""
     return _overwritten(node, array, _maker(node, entry, version), version, expected)
 
 
@@ -146,9 +150,10 @@ def _overwritten(node: Any, array: Any, maker: str, version: Any, expected: int)
 
 
 def _maker(node: Any, entry: tuple[str, int], version: Any) -> str:
-    """PyTorch's words for where a saved value came from: ', which is output 0 of Exp,'. An argument
-    has the node that writes have given it since, and is always output 0; a view of what was written
-    to is made anew.
+    """PyTorch's words for the origin of a saved value: ', which is output 0 of Exp,'.
+
+    An argument is reported as output 0 of the node that the last write gave it. A view of a tensor
+    that was written to has been recomputed, so it is an output of `AsStrided`.
 
     Raises:
         RuntimeError: the value is one of several views, which are refused after a write.
@@ -169,8 +174,8 @@ def _maker(node: Any, entry: tuple[str, int], version: Any) -> str:
 
 
 def _turned(node: Any, written: Any) -> bool:
-    """Whether the node is of a view that a tensor has become in place (`t_`): what wrote to it since
-    then comes after it.
+    """Whether `node` belongs to a view operation that was applied in place (`t_`). A later write to
+    the same tensor is then recorded behind it.
     """
     while written is not None and type(written) is not Tensor:
         if written is node:
@@ -181,6 +186,6 @@ def _turned(node: Any, written: Any) -> bool:
 
 
 def _short(name: str) -> str:
-    """A node's name as these messages have it: `Clamp1` for ClampBackward1."""
+    """A node's name as these messages print it: `Clamp1` for ClampBackward1."""
     made = re.fullmatch(r"(.*)Backward(\d*)", name)
     return made[1] + made[2].removeprefix("0") if made else f"torch::autograd::{name}"

@@ -1,9 +1,9 @@
-"""What nodes show of what they keep: PyTorch's words for each kind of node, and what stands for them
-in the record.
+"""The saved values that nodes show as `_saved_<word>`: PyTorch's words for each kind of node, and
+the matching entries of the record.
 
-PyTorch's words are facts about its nodes (`LENT.kept`). A word for a tensor is an argument, a result
-or what a record's `packs` makes; a word for a number or sizes is a parameter, or follows from the
-shapes. Where the record says it otherwise, its field `shows` has it.
+PyTorch's words are facts about its nodes (`LENT.kept`). A word for a tensor names an argument, a
+result, or something that the record's `packs` computes. A word for a number or sizes names a
+parameter, or follows from the shapes. The record's field `shows` covers the exceptions.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _UNSET: dict[str, Any] = {"i": 0, "v": (), "a": None, "o": None, "T": None, "L":
 
 
 class Kept:
-    """One word of a node's: at which position of what is saved it stands (-1: at none), or what
-    makes its value.
+    """One `_saved_<word>` of a node: its index among the saved values, or -1 and a function that
+    makes the value.
     """
 
     __slots__ = ("make", "node", "position", "tensor", "word")
@@ -48,12 +48,12 @@ class Kept:
         number = isinstance(value, (bool, int, float, complex))
         if isinstance(value, list):
             return tuple(value)
-        # PyTorch's operators of two tensors keep a number as a tensor
+        # PyTorch's binary operators save a number as a tensor
         return wrap(np.asarray(value)) if number and self.tensor else value
 
 
 def words(node: Node) -> dict[str, Kept]:
-    """The words of the node, in PyTorch's order where it has such a node."""
+    """The node's words, in PyTorch's order if PyTorch has such a node."""
     known = LENT[0]().kept(type(node).__name__) if LENT else None
     found = {}
     for word, kind in (_own_words(node) if known is None else known).items():
@@ -64,7 +64,7 @@ def words(node: Node) -> dict[str, Kept]:
 
 
 def _own_words(node: Node) -> dict[str, str]:
-    """For a node that PyTorch does not have: the record's own words."""
+    """The words of a node that PyTorch does not have: the record's own names."""
     tensors = [_own_word(node, *entry) for entry in getattr(node.plan, "entries", ())]
     return {w: "T" for w in tensors if w} | dict.fromkeys(node.params, "s")
 
@@ -94,11 +94,11 @@ def _found(node: Node, word: str, kind: str, known: dict[str, str]) -> Kept | No
     if name in node.params:
         value = node.params[name]
         return Kept(node, word, False, -1, lambda: _shown(kind, value))
-    if name in op.args:  # a number in the place of a tensor
+    if name in op.args:  # a number was passed in place of a tensor
         entry = ("in", op.args.index(name))
         position = node.plan.entries.index(entry) if entry in node.plan.entries else -1
         return Kept(node, word, False, position, lambda: None)
-    # where a number was given, PyTorch has further nodes for it here
+    # if a number was given, PyTorch has additional nodes here; otherwise the word shows its default
     default = (
         LENT[0]().default(type(node).__name__, word)
         if word in ("alpha", "beta") and op.name in PRIMITIVES
@@ -130,19 +130,21 @@ def _of_tensor(node: Node, word: str, known: dict[str, str]) -> Kept | None:
         return Kept(node, word, True, -1, lambda: _packed(node, place))
     if entry is not None and entry[0] == "in" and not _named_by_rules(op, entry[1]):
         leaf = node.inputs[entry[1]] if entry[1] < len(node.inputs) else None
-        if isinstance(leaf, Tensor):  # PyTorch's node keeps it, ours need not
+        if isinstance(leaf, Tensor):  # PyTorch's node saves it, ours does not need to
             return Kept(node, word, True, -1, lambda: leaf)
     return Kept(node, word, True, -1, lambda: None)
 
 
 def _inside(node: Node, word: str, entry: Any) -> Callable[[], Any] | None:
-    """A whole function's argument or result, where an operation that stands for it keeps it."""
+    """An argument or result of a function that is recorded as several operations, taken from the
+    operation that saved it. None if no operation did.
+    """
     if not node.saved or not isinstance(node.saved[0], tuple):
         return None
     inner, edges, *kept = node.saved[0]
     if kept and word in kept[0]:
         return lambda: wrap(kept[0][word])
-    roots = inner if type(inner) is tuple else (inner,)  # of several results, one for each
+    roots = inner if type(inner) is tuple else (inner,)  # one root per result
     if word == "result":
         return _at(roots[0], ("out", 0))
     edge = edges[entry[1]] if entry is not None and entry[1] < len(edges) else None
@@ -164,20 +166,22 @@ def _at(node: Node, entry: Any) -> Callable[[], Any] | None:
 
 
 def _named_by_rules(op: Primitive, k: int) -> bool:
-    """Whether a gradient rule of the operation names this argument, wanted here or not."""
+    """Whether some gradient rule of the operation uses this argument, even if that rule is not
+    needed here.
+    """
     rules = op.vjp.values() if isinstance(op.vjp, dict) else (op.vjp,)
     named = {word.partition("_for_")[0] for rule in rules if rule for word in parameters(rule)}
     return op.args[k] in named
 
 
 def _other_word(op: Primitive, word: str) -> str | None:
-    """The record's own word, where it says so."""
+    """The record's name for the word, if its field `shows` gives one."""
     found = op.shows.get(word)
     return found if isinstance(found, str) else None
 
 
 def _own_name(node: Node, word: str, known: dict[str, str]) -> str | None:
-    """What the record calls the tensor."""
+    """The record's name for the tensor that PyTorch calls `word`."""
     op = node.op
     k = _argument(node, word)
     if k is not None:
@@ -211,7 +215,7 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _read(node: Node, word: str) -> Any:
-    """What a word of a rule stands for, of what the node keeps."""
+    """The value of a gradient rule's parameter, taken from what the node saved."""
     entry = node.op._entry(word)
     if entry is None:
         return {"needs": node.plan.needs, "node": node, **node.params}.get(word)
@@ -231,14 +235,16 @@ def _ruled(node: Node, rule: Callable[..., Any]) -> Any:
 
 
 def _packed(node: Node, place: int) -> Any:
-    """What the record's rule makes for hooks of saved tensors."""
+    """The value at index `place` among those that the record's `packs` rule computes for
+    saved-tensor hooks.
+    """
     made = _ruled(node, node.op.packs[0])  # type: ignore[arg-type]
     return _as_tensor(made[place]) if place < len(made) else None
 
 
 # ---- numbers and sizes ---------------------------------------------------------------------------
 def _shown(kind: str, value: Any) -> Any:
-    """A parameter as PyTorch shows it: integers below zero as what their bits are without a sign."""
+    """A parameter as PyTorch shows it. Negative integers appear as their unsigned 64-bit value."""
     if kind in "TL":
         return _as_tensor(value)
     if kind in "va" and value is not None:
@@ -256,7 +262,7 @@ def _shown(kind: str, value: Any) -> Any:
 
 
 def _sizes(node: Node, k: int, kind: str, what: str, more: str | None) -> Any:
-    """Sizes of an argument."""
+    """Sizes, strides or the element count of an argument."""
     edge = node.inputs[k] if k < len(node.inputs) else None
     array = _read(node, node.op.args[k])
     if edge is None and array is None:

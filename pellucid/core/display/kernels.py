@@ -1,7 +1,8 @@
-"""PyTorch's names of the kernels that it looks for, and has not for floats of eight bits.
+"""PyTorch's names for kernels that do not exist for 8-bit floats.
 
-`kernels.txt` holds a line for each record that such floats are refused for: its name, the kernel's,
-and the kernel's where one operand is a number. "-" is one that PyTorch has.
+`kernels.txt` has one line for each record that is refused for such floats: the record's name, the
+kernel's name, and the kernel's name if one operand is a number. "-" means that PyTorch has the
+kernel.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _EIGHTS = frozenset(kind.numpy.char for kind in dtypes.ALL if kind.is_float8)
 
 
 def aside(name: str, promote: str | None, checked: bool) -> str:
-    """The dtypes that the general path of an operation must see, by NumPy's characters: it checks,
-    turns integers into floats, and refuses.
+    """The dtypes (NumPy characters) that must take the general path of an operation, because it
+    checks arguments, converts integers to floats or refuses the dtype.
     """
     return (
         ("?bBhHiIlLqQ" if promote == "float" else "")
@@ -42,12 +43,14 @@ def _lacking(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
 
 
 def refuse(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> None:
-    """Raise what NumPy raises for other dtypes, where PyTorch has no kernel for these arguments."""
+    """Raise the TypeError that NumPy raises for other dtypes if PyTorch has no kernel for these
+    arguments.
+    """
     if _lacking(name, operands, arrays):
         raise TypeError("not supported")
 
 
 def no_kernel(name: str, kind: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
-    """PyTorch's sentence where an operation has no kernel for a dtype."""
+    """PyTorch's message for an operation that has no kernel for a dtype."""
     first = _KERNELS.get(name, ["-"])[0].strip("-") or f"{name}_cpu"
     return f"\"{_lacking(name, operands, arrays) or first}\" not implemented for '{kind}'"

@@ -1,9 +1,9 @@
-"""PyTorch's view of the graph: the names of nodes, the edges they show, and the values they
-saved (`_saved_self`).
+"""PyTorch's view of the graph: the names of nodes, the edges they show, and the values they saved
+(`_saved_self`).
 
-The engine does not need it. A node's own edges are one for each argument; PyTorch's nodes have
-one for each argument that has a gradient rule, and their names tell which overload ran. Both
-follow from the record, and are computed on demand.
+The engine itself does not need it. In the engine, a node has one edge per argument. PyTorch's nodes
+have one edge per argument with a gradient rule, and their names tell which overload ran. Both
+follow from the record and are computed on demand.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .words import face
 
 # ---- names and edges ---------------------------------------------------------------------------
 def fully_named(node: Any) -> Any:
-    """The node, of the type that PyTorch would give it where that depends on the arguments; it is
-    decided when somebody looks.
+    """The node with its final type, if PyTorch's name depends on the arguments. The name is
+    computed only when it is looked at.
     """
     if (
         isinstance(node, Node)
@@ -59,7 +59,7 @@ _IN_A_NAMESPACE = ("CopyBackwards", "CopySlices", "NotImplemented")
 
 
 def _seen(self: Node, edge: Any) -> tuple[Any, Node]:
-    """The edge to one of the results, as it is shown, and its node."""
+    """The edge to one of the results as it is displayed, and its node."""
     if type(edge) is OutputSlot:
         edge = in_front(edge)
     node = node_of(edge)
@@ -72,7 +72,9 @@ def _places(self: Node) -> tuple[int, ...]:
 
 
 def _shown(self: Node, g: Any) -> tuple[list[Any], list[int]]:
-    """The results' gradients, and which of them hooks see: indices and other integers have none."""
+    """The results' gradients, and the indices of those that hooks receive: integer results have
+    none.
+    """
     if not isinstance(g, tuple):
         return [g], [0]
     return list(g), [k for k, dtype in enumerate(self.dtype) if dtype.kind not in "biu"]
@@ -81,7 +83,7 @@ def _shown(self: Node, g: Any) -> tuple[list[Any], list[int]]:
 def _next_functions(self: Node) -> tuple[tuple[Any, int], ...]:
     """The nodes that made the inputs, with the index of the result used; (None, 0) for a constant."""
     arrange(self)
-    if is_front(self):  # what is behind it is gone
+    if is_front(self):  # `arrange` could not replace it, because the saved values are gone
         self = self.inputs[0].node
     edges = self.inputs
     return tuple([_as_function(edges[k] if k < len(edges) else None) for k in _places(self)])
@@ -108,8 +110,8 @@ def _register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def _call(self: Node, *grads: Any) -> Any:
-    """The gradients of what the node took, from those of what it made, without hooks; several in a
-    tuple.
+    """Run the node's gradient rules without hooks: the gradients of its inputs, given those of its
+    results. Returns a tuple if there are several.
     """
     several = isinstance(self.shape, list)
     wanted = len(self.shape) if several else 1
@@ -152,7 +154,7 @@ class _InputMetadata:
 
 
 def _input_metadata(self: Node) -> tuple[_InputMetadata, ...]:
-    """What the gradients of the results look like."""
+    """Shape, dtype and device of the results' gradients."""
     if isinstance(self.shape, list):
         return tuple(map(_InputMetadata, self.shape, self.dtype))
     return (_InputMetadata(self.shape, self.dtype),)
@@ -164,17 +166,17 @@ def _repr(self: Node) -> str:
 
 
 # ---- Functions -----------------------------------------------------------------------------------
-# what a ctx has of its node
+# attributes that a ctx forwards to its node
 OF_NODES = {"next_functions", "metadata", "register_hook", "register_prehook", "_input_metadata"}
 
 
 class FunctionNode(Node):
-    """The node of a Function: it and the ctx have one dictionary for what is set on either."""
+    """The node of a custom Function. It shares its `__dict__` with the ctx."""
 
 
 @functools.cache
 def function_node(name: str) -> type:
-    """The type of a Function's nodes by their name."""
+    """The type for the nodes of a Function, by name."""
     return type(name, (FunctionNode,), {"__module__": "torch.autograd.function"})
 
 
@@ -224,7 +226,7 @@ class AccumulateGrad:
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
-    """The leaf's AccumulateGrad, the same object as long as somebody holds it."""
+    """The leaf's AccumulateGrad. It is the same object as long as someone holds it."""
     extra = leaf.extra()
     known = extra.get("accumulator")
     found = known() if known is not None else None
@@ -252,8 +254,8 @@ _SAVED, _RAW = "_saved_", "_raw_saved_"
 
 
 def _getattr(self: Node, name: str) -> Any:
-    """What the node keeps, by PyTorch's names: `_saved_self`, `_saved_dim`, `_raw_saved_self`; what
-    a Function's ctx has.
+    """Saved values by PyTorch's names (`_saved_self`, `_saved_dim`, `_raw_saved_self`). For a
+    Function's node, the attributes of its ctx.
     """
     ctx = self.params.get("ctx")
     if ctx is not None and not name.startswith("__"):
@@ -270,7 +272,7 @@ def _getattr(self: Node, name: str) -> Any:
 
 
 def _of_function(node: Node, ctx: Any, name: str) -> Any:
-    """PyTorch's ctx is the node itself."""
+    """An attribute of a Function's node, which in PyTorch is the same object as the ctx."""
     if name in ("_raw_saved_tensors", "_saved_tensors"):
         if name == "_saved_tensors":
             return ctx.saved_tensors
@@ -303,8 +305,8 @@ class SavedTensor:
     __slots__ = ("_how", "_item", "_node")
 
     _node: Node
-    _how: kept.Kept | None  # None: one of a Function's
-    _item: int | None  # of a Function: which of its saved tensors
+    _how: kept.Kept | None  # None for a Function
+    _item: int | None  # for a Function: the index among its saved tensors
 
     def __init__(self) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
@@ -319,18 +321,18 @@ class SavedTensor:
 
     @property
     def unpack_hook(self) -> Callable[[Any], Tensor] | None:
-        """The hook that makes the tensor of what is kept; None without hooks."""
+        """The hook that restores the tensor; None without hooks."""
         value = self._kept()
         return value.unpack_hook if type(value) is Packed else None
 
     @property
     def data(self) -> Any:
-        """What is kept: a tensor, or what the pack hook returned."""
+        """The saved tensor, or what the pack hook returned for it."""
         value = self._kept()
         return value.packed if type(value) is Packed else self.unpack()
 
     def unpack(self) -> Any:
-        """The tensor, with its place in the graph; the unpack hook is called where there is one."""
+        """The tensor with its place in the graph. The unpack hook is called if there is one."""
         if self._how is None:
             return self._node.params["ctx"].saved_tensors[self._item]
         return self._how.value()
@@ -338,8 +340,8 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
-        """Call `pack_hook` with the tensor now, keep what it returns, and have `unpack_hook` make
-        the tensor of that when it is needed.
+        """Call `pack_hook` with the tensor now and keep its result. `unpack_hook` restores the
+        tensor from that when it is needed.
 
         Raises:
             RuntimeError: when it was freed, has hooks already, or the hook writes into its

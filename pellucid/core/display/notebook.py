@@ -1,4 +1,6 @@
-"""Notebooks as programs: their code cells form one file, whose lines are shown as lines of cells."""
+"""Notebooks as programs: the code cells form one file, and its lines are displayed as lines of
+cells.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
-_cells: dict[str, list[int]] = {}  # by path: the line at which each code cell begins
+_cells: dict[str, list[int]] = {}  # path -> the first line of each code cell
 
-# the rest of such a cell is Python
+# magics after which the rest of the cell is Python
 _SAME_CELL = re.compile(r"%%(time|timeit|capture|prun|check|explain)\b")
 _SHELL = re.compile(
     r"(?P<indent>\s*)(?:(?P<target>[\w, ]+)=\s*)?(?:[%!]|\?)|(?P<help>\s*)[\w.]+\?+\s*$"
@@ -26,10 +28,10 @@ def is_notebook(path: str) -> bool:
 
 
 def source_of(path: str) -> str:
-    """The code cells of a notebook, one below the other; from here on `linecache` and tracebacks
-    have their lines.
+    """The code cells of a notebook, concatenated. Registers their lines with `linecache`, so that
+    tracebacks can show them.
 
-    What is IPython's own (`%matplotlib inline`, `!pip install`) does nothing; a cell of another
+    IPython's own lines (`%matplotlib inline`, `!pip install`) do nothing, and a cell in another
     language is left empty.
 
     Raises:
@@ -54,7 +56,7 @@ def source_of(path: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A cell's text as Python, line by line."""
+    """A cell's text as Python, with the same number of lines."""
     if text.startswith("%%"):
         if _SAME_CELL.match(text) is None:
             return "\n" * text.count("\n")
@@ -76,8 +78,8 @@ def _line(line: str) -> str:
 
 
 def cell_of(file: str, line: int) -> tuple[int | None, int]:
-    """(number of the code cell, from 1; line in it) of a line; (None, line) in a file that is not a
-    notebook.
+    """The number of the code cell (from 1) that holds a line, and the line within it. (None, line)
+    for a file that is not a notebook.
     """
     starts = _cells.get(file)
     if starts is None:
@@ -86,13 +88,13 @@ def cell_of(file: str, line: int) -> tuple[int | None, int]:
     return cell, line - starts[cell - 1] + 1
 
 
-# In IPython: what a cell's file is called, ("Cell", "In[3]"), or None for other files.
+# Set in IPython: maps a cell's file name to ("Cell", "In[3]"), and other file names to None.
 cell_name: Callable[[str], tuple[str, str] | None] | None = None
 
 
 def place(file: str, line: int, shown: str | None = None) -> str:
-    """How a place is written: `train.py:12`, `lesson.ipynb: cell 3, line 4`, `cell In[3], line 4`;
-    `shown` is a shorter path.
+    """The text for a place: `train.py:12`, `lesson.ipynb: cell 3, line 4` or `cell In[3], line 4`.
+    `shown` is a shorter path to print.
     """
     named = cell_name(file) if cell_name is not None else None
     if named is not None:
@@ -104,7 +106,7 @@ def place(file: str, line: int, shown: str | None = None) -> str:
 
 
 def traceback_of(error: BaseException, frames: Any) -> str:
-    """A traceback with cells in the places of a notebook."""
+    """A traceback that shows places in a notebook by their cells."""
     shown = traceback.TracebackException(type(error), error, frames)
     waiting = [shown]
     while waiting:

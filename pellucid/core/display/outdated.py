@@ -1,4 +1,4 @@
-"""Views that must not be used any more, or not be written to, and PyTorch's words for it."""
+"""Views that must not be used any more, or not be written to, and PyTorch's messages about them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ...errors import GraphError
 
-# Why the gradient of a write through a view would be another than one thinks, by the view's kind.
+# By the view's kind: why a write through the view is forbidden.
 _UNCLEAR = (
     " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
     "inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
@@ -28,8 +28,8 @@ BASE_WRITTEN = "its base or another view of its base has been modified inplace"
 
 
 class Outdated:
-    """In the place of a view's node after its base was written to, for the kinds of views that have
-    no gradient then: whoever asks the graph about the view gets the error.
+    """Replaces the node of a view of a restricted kind after its base was written to. Any use of
+    the view in the graph then raises PyTorch's error.
     """
 
     __slots__ = ("kind", "made")
@@ -45,7 +45,9 @@ class Outdated:
 
 
 def refusal(edge: Any, kind: str, what: str = WRITTEN) -> str:
-    """Why a view of this kind, which `edge` made, must not be written to or used."""
+    """PyTorch's message for a view of this kind, made by `edge`, that must not be written to or
+    used.
+    """
     edge = edge.made if type(edge) is Outdated else edge
     node = getattr(edge, "node", edge)
     told = (
@@ -66,8 +68,8 @@ def refusal(edge: Any, kind: str, what: str = WRITTEN) -> str:
 
 
 def restrict(view: Any) -> None:
-    """Remember a view that is outdated as soon as its memory is written to."""
-    # of a base that wants no gradient, it is seen when that changes
+    """Outdate a view of a restricted kind at the next write to its memory."""
+    # if the base needs no gradient yet, `follow` does this when that changes
     if view._view.kind in _REFUSED and view._view.base._rg:
         remember(view, outdate)
 
@@ -76,14 +78,14 @@ _reattach: list[Callable[[Any], None]] = []
 
 
 def reattaches(function: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Name the function that gives a view its place in the graph anew."""
+    """Decorator that registers the function which recomputes the node of a view."""
     _reattach[:] = [function]
     return function
 
 
 def follow(view: Any, wanted: bool) -> bool:
-    """Whether a view wants a gradient when its base does, which has just been decided. At the next
-    write it becomes a view of what the base is then, or is outdated.
+    """Whether a view requires a gradient, now that `requires_grad` of its base has been set to
+    `wanted`. The next write then recomputes the view's node, or outdates the view.
     """
     wanted = wanted and view._view.kind != "bits"
     if wanted:
@@ -92,7 +94,7 @@ def follow(view: Any, wanted: bool) -> bool:
 
 
 def remember(view: Any, then: Callable[[Any], None]) -> None:
-    """Call `then` with the view as soon as its memory is written to."""
+    """Call `then(view)` at the next write to the view's memory."""
     known = view._ver.restricted
     if known is None:
         known = view._ver.restricted = []
@@ -102,7 +104,9 @@ def remember(view: Any, then: Callable[[Any], None]) -> None:
 
 
 def outdate(view: Any) -> None:
-    """The base of a view, or the view itself, was written to."""
+    """Mark a view of a restricted kind as outdated, because its base or the view itself was written
+    to.
+    """
     known = view._view
     if known is not None and known.base._rg and known.kind in _REFUSED:
         view._node = view._node if type(view._node) is Outdated else Outdated(view)
@@ -110,7 +114,7 @@ def outdate(view: Any) -> None:
 
 
 def outdate_all(version: Any) -> None:
-    """Memory was written to: the views of it that are remembered are told."""
+    """Notify the remembered views after a write to their memory."""
     known, version.restricted = version.restricted, None
     for ref, then in known:
         view = ref()

@@ -1,5 +1,5 @@
-"""The names that PyTorch gives the nodes of in-place functions, where they differ from those of the
-functions that return new tensors.
+"""PyTorch's names for the nodes of in-place functions, where they differ from those of the
+out-of-place functions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ _NAMES = {
 
 
 def named(node: Any, name: str) -> Any:
-    """The node of a tensor that the in-place function `name` has written to; None where there is none."""
+    """Give the node recorded by the in-place function `name` its name in PyTorch; returns the node
+    (None if there is none).
+    """
     title = _NAMES.get(name)
     if node is not None and title is not None:
         node.__class__ = named_type(title)
@@ -42,7 +44,7 @@ def named(node: Any, name: str) -> Any:
 
 
 def regenerated(fresh: Any, base: Any) -> Any:
-    """The node of a view that was made anew, since its base was written to: PyTorch makes it by
-    `as_strided` of the base.
+    """The node of a view that was recomputed after a write to its base. PyTorch recomputes it as
+    `as_strided` of the base, so it has that name.
     """
     return titled(fresh, "AsStridedBackward0", of=(base,))._node

@@ -1,5 +1,5 @@
-"""What a node keeps, handed to the user's saved-tensor hooks: the tensors that PyTorch's node has, in
-its order.
+"""Pass a node's saved values to the user's saved-tensor hooks: the tensors that PyTorch's node
+would save, in its order.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def pack(
     made: Sequence[Any] = (),
     aux: Any = None,
 ) -> None:
-    """Put what `save` returns in the place of each array that a node keeps, or those that PyTorch
-    has for it. `tensors`, `made` and `aux` are what the operation took and made.
+    """Replace each saved array of a node, or each that PyTorch's node would save, by the result of
+    `save`. `tensors`, `made` and `aux` are the operation's inputs, results and aux value.
     """
     operands = {
         id(t._array): extra["operand"]
@@ -56,9 +56,11 @@ def pack(
 
 
 def only_saves() -> bool:
-    """Whether those for whom operations leave the fast path look at nothing but what is saved: then
-    one operation may stand for several steps. A function that runs again to save the same once
-    more answers as it did, whoever watches now.
+    """Whether saved-tensor hooks are the only reason to be off the fast path. One operation may
+    then stand for several steps.
+
+    A function that runs again in order to save the same values must get the same answers as in its
+    first run, so the answers can be recorded and replayed (`noting`, `repeating`).
     """
     stack = thread.stack
     alone = bool(stack.save) and len(stack.all) == len(stack.save) == state.slow
@@ -78,7 +80,7 @@ def _answering(answer: Callable[[bool], bool]) -> Iterator[None]:
 
 
 def noting(answers: list[bool]) -> AbstractContextManager[None]:
-    """Note down what `only_saves` answers inside the block."""
+    """Record the answers of `only_saves` inside the block in a list."""
 
     def note(alone: bool) -> bool:
         answers.append(alone)
@@ -88,19 +90,19 @@ def noting(answers: list[bool]) -> AbstractContextManager[None]:
 
 
 def repeating(answers: Sequence[bool]) -> AbstractContextManager[None]:
-    """Have `only_saves` answer inside the block what was noted down."""
+    """Let `only_saves` return recorded answers inside the block."""
     left = iter(answers)
     return _answering(lambda alone: next(left, alone))
 
 
 def hooked() -> bool:
-    """Whether hooks are to see what the next operation saves."""
+    """Whether saved-tensor hooks will see what the next operation saves."""
     return bool(state.slow and local.grad and thread.stack.save)
 
 
 class _Beside(threading.local):
-    """What the records' rules may name besides arguments, results and parameters of an operation: what
-    its function was given. And who has a say in what `only_saves` answers, the innermost last.
+    """Additional values that a record's rules may name besides arguments, results and parameters:
+    the arguments of the public function. Also the overrides of `only_saves`, innermost last.
     """
 
     values: dict[str, Any] = {}
@@ -111,7 +113,7 @@ beside = _Beside()
 
 
 def given(**tensors: Any) -> AbstractContextManager[None]:
-    """Have these tensors at hand, by name, for what is packed inside the block."""
+    """Make these tensors available by name to `pack` inside the block."""
     return _at_hand(tensors) if state.slow and thread.stack.save else _NOTHING
 
 
@@ -119,8 +121,8 @@ _NOTHING = nullcontext()
 
 
 def before_write(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function whose result is about to be written into its first argument: hooks receive copies
-    of what is overwritten then.
+    """Wrap a function whose result will be written into its first argument. Hooks then receive
+    copies of saved arrays that share memory with that argument.
     """
 
     def call(t: Any, *args: Any, **kwargs: Any) -> Any:
@@ -146,8 +148,9 @@ def _at_hand(tensors: dict[str, Any]) -> Iterator[None]:
 
 
 def promoted(x: Tensor, dtype: Any) -> Tensor:
-    """An operand in the type that an operation computes in, recorded. PyTorch casts inside of its
-    operations: so this node is not shown, and hooks receive the operand as it was.
+    """Cast an operand to the dtype that an operation computes in; the cast is recorded. PyTorch
+    casts inside its operations, so this node is not shown, and hooks receive the operand before the
+    cast.
     """
     made: Tensor = TENSORS.cast(x, dtype=dtype)
     if isinstance(made._node, Node) and made._node is not x._node:
@@ -156,7 +159,9 @@ def promoted(x: Tensor, dtype: Any) -> Tensor:
 
 
 def packed_as(made: Tensor, x: Tensor) -> Tensor:
-    """`made`, in whose place hooks receive `x`: the same in another type or shape."""
+    """Let hooks receive `x` in place of `made`, which has the same values in another dtype or
+    shape; returns `made`.
+    """
     if state.slow and thread.stack.save and thread.stack.tracer is None and made is not x:
         made.extra()["operand"] = x
     return made
@@ -168,14 +173,14 @@ def _kept(node: Any, saved: list[Any]) -> None:
 
 
 def _through(save: Callable[[Any], Any], value: Any, kind: str) -> Any:
-    """A saved value, its arrays packed."""
+    """Pack the arrays of a saved value."""
     if kind in ("ins", "outs"):
         return type(value)([save(v) if isinstance(v, ndarray) else v for v in value])
     return save(value) if kind in ("in", "out") and isinstance(value, ndarray) else value
 
 
 def _in_order(node: Any) -> list[int]:
-    """The positions of the saved values in PyTorch's order: arguments by their names, then results."""
+    """The indices of the saved values in PyTorch's order: arguments sorted by name, then results."""
     places = {place: word for word, place in words_of(node).items() if isinstance(place, int)}
 
     def order(n: int) -> tuple[bool, str, int]:
@@ -188,7 +193,7 @@ def _in_order(node: Any) -> list[int]:
 
 
 def _value(node: Any, tensors: Sequence[Any], made: Sequence[Any], aux: Any, word: str) -> Any:
-    """What a word of a rule stands for, as an array where it is a tensor."""
+    """The value of a rule's parameter. Tensors are given as arrays."""
     op: Primitive = node.op
     word, _, user = word.partition("_for_")
     if user and not node.plan.needs[op.args.index(user)]:
@@ -207,7 +212,9 @@ def _value(node: Any, tensors: Sequence[Any], made: Sequence[Any], aux: Any, wor
 
 
 def _packed_by_words(node: Any, save: Callable[[Any], Any], found: Callable[[str], Any]) -> None:
-    """Pack what the record's words name; what no rule uses stands behind the rest."""
+    """Pack the values that the record's `packs` names. Values that no gradient rule uses are
+    appended at the end.
+    """
     entries, saved = list(node.plan.entries), list(node.saved)
     for word in node.op.packs.split():
         value = found(word)
@@ -222,10 +229,10 @@ def _packed_by_words(node: Any, save: Callable[[Any], Any], found: Callable[[str
 
 
 def _in_shape(node: Any, save: Callable[[Any], Any], value: Any, entry: Any) -> Any:
-    """A value packed in the shape that it has in PyTorch's node, where that is one of several for
-    an operation.
+    """Pack a value in the shape that it has in PyTorch's node, in case one operation is several
+    nodes there.
     """
-    kind, k = entry or ("in", 0)  # a parameter is like the first argument
+    kind, k = entry or ("in", 0)  # treat a parameter like the first argument
     edge = node.inputs[k] if kind == "in" and node.op.nodes is not None else None
     shape = value_at(edge)[0] if edge is not None else value.shape
     if kind in ("out", "aux") and node.op.outputs == 1:
@@ -240,7 +247,7 @@ def _in_shape(node: Any, save: Callable[[Any], Any], value: Any, entry: Any) -> 
 
 
 def _before_promotion(save: Callable[[Any], Any], operands: dict[int, Tensor], value: Any) -> Any:
-    """A value packed in the type and shape that it had before it was promoted."""
+    """Pack a value with the dtype and shape that it had before promotion."""
     operand = operands.get(id(value))
     if operand is None:
         return save(value)
@@ -263,14 +270,16 @@ def _reshaped(unpack_hook: Callable[[Any], Any], shape: Any, packed: Any) -> Any
 
 
 def _packed_by_rules(node: Any, save: Callable[[Any], Any], found: Callable[[str], Any]) -> None:
-    """Pack what the record's first rule makes; the second makes of it what is saved."""
+    """Pack the values that the first rule of `packs` computes. The second rule restores the saved
+    values from them.
+    """
     keeps, again = node.op.packs
     values = keeps(*map(found, parameters(keeps)))
     kept = [save(np.asarray(v)) if isinstance(v, (ndarray, np.generic)) else v for v in values]
     given = [found(word) for word in parameters(again)[1:]]
     words = [_word(node.op, *entry) for entry in node.plan.entries]
     group = _Group(kept, lambda values: again(values, *given), [w for w in words if w])
-    if thread.stack.tracer is not None:  # which knows the whole of `aux` by what it is
+    if thread.stack.tracer is not None:  # a tracer identifies `aux` by identity
         group.tracer = weakref.ref(thread.stack.tracer)
         group.traced = dict(zip(words, node.saved, strict=True)).get("aux")
     _kept(
@@ -280,13 +289,13 @@ def _packed_by_rules(node: Any, save: Callable[[Any], Any], found: Callable[[str
 
 
 def _word(op: Primitive, kind: str, k: int) -> str:
-    """What a gradient rule calls a value that it reads; nothing for shapes and dtypes."""
+    """The name by which a gradient rule reads a saved value; empty for shapes and dtypes."""
     words = {"in": op.args[k : k + 1], "out": [f"out{k}" if op.outputs != 1 else "out"]}
     return {"outs": "out", "aux": "aux"}.get(kind) or "".join(words.get(kind, ()))
 
 
 class _Group:
-    """Packed values, and how to make of them what a node's gradient rules read."""
+    """Packed values, and the function that restores from them what a node's gradient rules read."""
 
     def __init__(
         self, kept: list[Any], again: Callable[[list[Any]], dict[str, Any]], words: list[str]
@@ -300,7 +309,9 @@ class _Group:
         return lambda group: group.take(word)
 
     def take(self, word: str) -> Any:
-        """One of the values. Backward asks for all of them in turn: they are made for the first."""
+        """One of the restored values. Backward asks for all of them in order, so all are restored
+        at the first request and dropped one by one.
+        """
         if word == self.words[0]:
             made = self.again([v.array() if isinstance(v, Packed) else v for v in self.kept])
             self.made = {w: made[w] for w in self.words}
@@ -315,7 +326,7 @@ class _Group:
 
 
 class Made(Packed):
-    """A saved value that is made of the ones that went through hooks."""
+    """A saved value that is restored from other values, which went through hooks."""
 
     __slots__ = ()
 

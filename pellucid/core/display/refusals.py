@@ -1,6 +1,4 @@
-"""PyTorch's error messages for writes that would make gradients ambiguous, or that lose values, and for
-what a Function is called with.
-"""
+"""PyTorch's error messages for hooks, for writes and `out=`, and for the use of custom Functions."""
 
 from __future__ import annotations
 
@@ -53,7 +51,9 @@ NO_TANGENT = (
 
 
 def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The gradients after a hook of a node: what it returned in the place of `values`, or those."""
+    """Check and return the gradients after a node's hook: its result `got`, or `values` if it
+    returned None.
+    """
     if got is None:
         return values
     if not isinstance(got, tuple):
@@ -72,7 +72,7 @@ def answered(hook: Any, got: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def replacement(hook: Any, got: Any, g: Any) -> Any:
-    """What a hook of a tensor returned in the place of the gradient `g`."""
+    """Check and return the gradient that a tensor hook returned in place of `g`."""
     name = getattr(hook, "__name__", "unknown")
     if g is None:
         raise OperationError("can't replace a None gradient with a non-None value")
@@ -87,8 +87,8 @@ def replacement(hook: Any, got: Any, g: Any) -> Any:
 
 
 def within(g: Any, chain: tuple[tuple[Any, ...], ...]) -> Any:
-    """The gradient `g` of a base; refuses to ask it about a part that was written to outside of the
-    base, by `as_strided` of a base that does not fill its storage.
+    """Check that the part of a base that `chain` shows lies within its gradient `g`, and return
+    `g`. `as_strided` of a base that does not fill its storage can reach outside.
     """
     op, params, _ = chain[0]
     if op.name == "as_strided":
@@ -98,31 +98,35 @@ def within(g: Any, chain: tuple[tuple[Any, ...], ...]) -> Any:
 
 
 class OutRule(NamedTuple):
-    """What a function asks of `out=`."""
+    """What a function requires of `out=`."""
 
-    text: str = ""  # the refusal of another dtype: "same", "found" or words of the function's own
+    text: str = ""  # the error for another dtype: "same", "found", or the function's own text
     any_dtype: bool = False
-    apart: bool = False  # nowhere near the arguments' memory
+    apart: bool = False  # `out` must not share memory with the arguments at all
     only: str = (
         ""  # calls with "numbers", those without ("tensors"), or with "several" results, alone
     )
     cast: bool = False  # any dtype that the result can be cast to
-    real: bool = False  # but no complex one for a real result
-    uncast: str = ""  # the refusal of a dtype that the result cannot be cast to, if it is another
-    grown: str = ""  # into another shape: in "rows" of memory, so if it is "full", or "silent"
+    real: bool = False  # but not a complex dtype for a real result
+    uncast: str = ""  # the error for a dtype that the result cannot be cast to, if it differs
+    # how to write into another shape: in "rows" of memory, in rows if it is "full", or "silent"
+    grown: str = ""
 
 
 @functools.cache
 def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
-    """The rules that are written beside a function, one for all results or one for each.
+    """Parse the rules that a function declares for `out=`: one for all results, or one for each.
 
-    "cast: TEXT" takes every dtype that the result can be cast to, "real: TEXT" no complex one for
-    real ones; "castable: FUNCTION" and "castable: FUNCTION WHAT" do so in the words of most
-    decompositions. Other texts ask for the result's own dtype, `errors.other_dtype`; "TEXT // " before
-    one is for dtypes that the result cannot be cast to. "numbers: "
-    before them means calls with a number, "tensors: " those without, "several: " those with several results, "apart: " that
-    memory is not shared either. First of all, "rows: " lays what gets another shape in rows ("full: " if it is full), and "silent: " gives it that
-    without a warning.
+    "cast: TEXT" accepts every dtype that the result can be cast to; "real: TEXT" excludes complex
+    dtypes for real results. "castable: FUNCTION" and "castable: FUNCTION WHAT" are like "cast",
+    with the message of most decompositions. Any other text requires the result's own dtype
+    (`errors.other_dtype`). "TEXT // " in front is the message for dtypes that the result cannot be
+    cast to.
+
+    Prefixes restrict the rule: "numbers: " to calls with a number, "tensors: " to calls without
+    one, "several: " to calls with several results. "apart: " forbids shared memory. The first
+    prefix says what happens to an `out` of another shape: "rows: " lays it out in rows ("full: "
+    only if it has elements), "silent: " resizes it without a warning.
 
     >>> out_rules("apart: same")[0].apart, out_rules("cast: no")[0].text
     (True, 'no')
@@ -158,14 +162,14 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
 
 
 def wrapped(target: Any) -> Any:
-    """What is given as `out=`: to functions that take numbers for tensors, a number is one."""
+    """The value of `out=`. For functions that accept numbers as tensors, a number is wrapped."""
     if isinstance(target, (int, float, complex)):
         return make_tensor(np.array(target))
     return target
 
 
 class Asked(str):
-    """What a function asks of `out=`, and what its calls with one look at before they compute.
+    """A rule for `out=` together with functions that calls with `out=` run before they compute.
 
     Args:
         rule: see `out_rules`.
@@ -192,8 +196,8 @@ class Asked(str):
 def in_dtype(
     target: Tensor, args: tuple[Any, ...], given: dict[str, Any], kind: Any, name: str
 ) -> dict[str, Any]:
-    """The keywords of a call with `out=`, in whose dtype some functions compute; a `dtype=` that is
-    another one is refused.
+    """The keywords of a call with `out=`. Some functions compute in the dtype of `out`; a different
+    `dtype=` is an error.
     """
     if isinstance(kind, Asked) and kind.check is not None:
         outside_graphs(name, target, *args)
@@ -207,7 +211,8 @@ def in_dtype(
 def check_outs(
     name: str, rules: tuple[OutRule, ...], target: Any, result: Any, given: Any = ()
 ) -> None:
-    """Refuse `out=` of another dtype than the result's, or one that cannot hold it.
+    """Raise PyTorch's error for an `out=` tensor whose dtype differs from the result's, or cannot
+    hold it.
 
     Args:
         rules: what the function asks, one for all results or one for each.
@@ -253,7 +258,7 @@ def check_outs(
 
 
 def _grow(target: Tensor, result: Tensor, way: str) -> None:
-    """Prepare the writing of a result into an `out=` of another shape."""
+    """Prepare writing a result into an `out=` of another shape."""
     if way == "rows" or way == "full" and target._array.size:
         result._array = np.ascontiguousarray(result._array)
     elif way == "silent" and can_cast(result.dtype, target.dtype):
@@ -261,7 +266,7 @@ def _grow(target: Tensor, result: Tensor, way: str) -> None:
 
 
 def _check_grown(target: Tensor, result: Tensor, given: Any) -> None:
-    """Refuse an `out=` that reaches over the arguments once it has the result's size."""
+    """Raise PyTorch's error if `out` would overlap an argument after growing to the result's size."""
     grown = numpy_cpu.resized(target._array, result._array.shape, result._array)
     for x in given:
         if isinstance(x, Tensor) and numpy_cpu.overlaps(grown, x._array, True):
@@ -269,7 +274,7 @@ def _check_grown(target: Tensor, result: Tensor, given: Any) -> None:
 
 
 def outside_graphs(name: str, *values: Any) -> None:
-    """Refuse tensors that require a gradient beside `out=`."""
+    """Raise PyTorch's error for tensors that require a gradient in a call with `out=`."""
     if local.grad and any(getattr(x, "_rg", False) for x in values):
         raise GraphError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -279,8 +284,8 @@ def outside_graphs(name: str, *values: Any) -> None:
 
 
 def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:
-    """Refuse to write what is computed in a dtype that `t` does not hold: PyTorch says so before it
-    says that there is no kernel for that dtype.
+    """Raise PyTorch's error if the dtype of the computation cannot be written to `t`. PyTorch
+    raises it before the error that there is no kernel for that dtype.
     """
     op = PRIMITIVES.get(name)
     promotes = op is not None and op.elementwise and op.promote in ("common", "float")
@@ -302,7 +307,7 @@ def check_castable(t: Tensor, name: str, args: tuple[Any, ...]) -> None:
 
 
 def unclear_rule(cls: Any) -> str:
-    """What `vmap` says of a Function with no rule of its own and none to be made, or with both."""
+    """The message of `vmap` for a Function without a rule, or with two."""
     what = (
         "has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the "
         "overridden vmap staticmethod to avoid ambiguity."
@@ -316,7 +321,7 @@ def unclear_rule(cls: Any) -> str:
 
 
 def only_tensors(args: tuple[Any, ...], refusal: str) -> tuple[Any, ...]:
-    """The arguments of a ctx's method, all of which have to be tensors."""
+    """Check that all arguments of a ctx method are tensors, and return them."""
     others = [type(t).__name__ for t in args if not isinstance(t, Tensor)]
     if others:
         raise GraphError(refusal, notes=[f"given: {', '.join(others)}"])
@@ -326,7 +331,7 @@ def only_tensors(args: tuple[Any, ...], refusal: str) -> tuple[Any, ...]:
 def bound(
     forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> inspect.BoundArguments:
-    """What a Function's `forward` is called with."""
+    """The arguments bound to the parameters of a Function's `forward`, or PyTorch's TypeError."""
     try:
         return inspect.signature(forward).bind(*args, **kwargs)
     except TypeError as error:
@@ -335,7 +340,7 @@ def bound(
 
 
 def classless(g: Any) -> Any:
-    """A gradient that a program gives; of a class of its own, without the class, which no gradient has."""
+    """A gradient given by the user, without its Tensor subclass: gradients never have one."""
     own = type(g) not in FAST_TYPES and type(getattr(g, "_array", None)) is np.ndarray
     own = own and g._interpreter is None and getattr(type(g), "_keeps_type", True)
     return g.as_subclass(Tensor) if own else g

@@ -1,4 +1,4 @@
-"""Tensors as PyTorch's C++ prints them, which stand in a few of its errors."""
+"""Tensors as PyTorch's C++ code prints them. A few of its errors contain such text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _matrix(a: np.ndarray, indent: int) -> str:
 
 
 def _format(a: np.ndarray) -> tuple[float, int, str]:
-    """What all numbers are divided by, how wide they are, and how they are written."""
+    """The common divisor, the width and the format of all numbers."""
     size = np.abs(a[np.isfinite(a)])
     low, high = (
         math.floor(math.log10(v)) + 1 if v else 1

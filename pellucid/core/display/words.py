@@ -1,5 +1,5 @@
-"""PyTorch's words for a node: its name, which inputs it shows, and what it calls what it keeps. They
-follow from the record.
+"""PyTorch's terms for a node: its name, the inputs it shows, and the names of its saved values.
+They follow from the record.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ def with_rules(op: Primitive, count: int) -> tuple[int, ...]:
 
 
 def face(node: Node) -> tuple[str, tuple[int, ...]]:
-    """The node's whole name, and the positions of the inputs that it shows."""
+    """The node's full name, and the positions of the inputs that it shows."""
     op = node.op
     found = op.grad_name if op.variant is None else op.variant(node)
     name, places = (found, None) if isinstance(found, str) else found
     return name, with_rules(op, len(node.inputs)) if places is None else places
 
 
-# the module that knows PyTorch's operators (`aten.schema`), which the root package puts here
+# a function that loads `aten.schema`, which knows PyTorch's operators; set by the root package
 LENT: list[Callable[[], Any]] = []
 
 
 def schema_words(name: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
-    """For each overload of an operator of PyTorch's what its tensors and numbers are called, and its
-    other arguments; empty where there is no such operator.
+    """For each overload of one of PyTorch's operators, the names of its tensors and numbers, and
+    those of its other arguments. Empty if there is no such operator.
     """
     found: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         LENT[0]().words(name) if LENT else ()
@@ -46,9 +46,9 @@ def schema_words(name: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ..
 
 @functools.cache
 def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str, int | str]:
-    """PyTorch's words for what a node of this name keeps, by its operator's schema: to the position
-    of an argument, or to the name of a parameter. Empty where there is no such operator, or the
-    record's arguments come in another order.
+    """PyTorch's names for the saved values of a node, derived from the operator's schema: name ->
+    the position of an argument, or the name of a parameter. Empty if there is no such operator, or
+    if the record orders its arguments differently.
     """
     stem = re.sub("(?<=[a-z])(?=[A-Z])", "_", name.partition("Backward")[0]).lower()
     known = schema_words(stem) or schema_words(f"_{stem}")
@@ -60,13 +60,15 @@ def _schema_words(name: str, op: Primitive, params: tuple[str, ...]) -> dict[str
     found: dict[str, int | str] = dict(zip(inputs, range(len(op.args)), strict=False))
     words = [w for w in (*inputs[len(op.args) :], *others) if w not in params]
     rest = [p for p in params if p not in (*inputs, *others)]
-    if len(words) == len(rest) < 3:  # more of them need not come in the same order
+    if len(words) == len(rest) < 3:  # more than two might come in another order
         found |= dict(zip(words, rest, strict=True))
     return found | {p: p for p in params if p not in rest}
 
 
 def words_of(node: Node) -> dict[str, int | str]:
-    """PyTorch's words for what a node keeps, unless the node shows its arguments in another order, or not all."""
+    """PyTorch's names for a node's saved values. Empty if the node shows its arguments in another
+    order, or not all of them.
+    """
     name, places = face(node)
     found = _schema_words(name, node.op, tuple(node.params))
     inputs = sum(isinstance(place, int) for place in found.values())

@@ -106,7 +106,7 @@ def bernoulli_like(
         raise refuse("bernoulli_tensor_cpu_p_", p.dtype)
     p = widened(p)
     chances = p if p.shape == shape else np.broadcast_to(p, shape)
-    if not (p.size and _minimum(p, None) >= 0 and _maximum(p, None) <= 1):  # NaN is not
+    if not (p.size and _minimum(p, None) >= 0 and _maximum(p, None) <= 1):  # NaN fails both
         raise RuntimeError(_NO_CHANCE)
     if isinstance(target, np.ndarray):
         chances = chances.transpose(axis_order(target.shape, target.strides))
@@ -127,7 +127,7 @@ _NO_CHANCE = (
 
 
 def _chances(generator: Generator, p: np.ndarray) -> np.ndarray | None:
-    """As `bernoulli_like`, by one native call; None where there is none for these."""
+    """As `bernoulli_like`, by one native call; None if there is no native code for these arguments."""
     run = native("chances", p.size) if type(p) is np.ndarray and p.flags.carray else None
     if run is None:
         return None
@@ -304,8 +304,8 @@ _exp.__name__ = "exp"
 
 
 def _exactly(function: Any, values: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """The C library's function where its last place can be seen, NumPy's where rounding to fewer
-    digits hides it.
+    """The C library's function for float64, where its last digit is visible. NumPy's function
+    otherwise, since rounding to fewer digits hides the difference.
     """
     if kind == np.float64:
         return exact(function, values)
@@ -376,9 +376,11 @@ def multinomial(
 
 
 def _largest(ratios: np.ndarray, count: int) -> np.ndarray:
-    """The places of the `count` largest of each row, largest first, equal ones by their index."""
+    """The indices of the `count` largest values of each row, largest first; equal values in the
+    order of their indices.
+    """
     few = ratios.size < _SORTED and not native_code_runs()
-    # of NaN, the quotient of two zeros, the kernel has another opinion
+    # the kernel orders NaN, the quotient of two zeros, differently
     if config.kernels and not few and not np.isnan(ratios).any():
         made = kernels.ordering.order.first(ratios, 1, count, True)
         if made is not None:
@@ -387,18 +389,18 @@ def _largest(ratios: np.ndarray, count: int) -> np.ndarray:
     return np.ascontiguousarray(ranked[:, :count])
 
 
-_SORTED = 1 << 13  # ratios for which code is loaded
+_SORTED = 1 << 13  # with fewer ratios, native code is not loaded for this
 
 
 def _compute(kind: np.dtype) -> np.dtype:
     return kind if kind is _FLOAT32 or kind == _FLOAT64 else _FLOAT32
 
 
-# up to so many numbers are made one by one, which costs less than the calls of array functions
+# up to so many numbers are computed one by one, which is cheaper than calls of array functions
 _FEW, _MASK53 = 8, (1 << 53) - 1
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _SEARCHES = {_FLOAT32: "search_float", _FLOAT64: "search_double"}
-_MANY = 1 << 17  # weights and samples from which on it pays to load the compiler
+_MANY = 1 << 17  # with so many weights and samples, it pays to load the compiler
 
 
 def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> None:
@@ -421,7 +423,7 @@ def _check_weights(weights: np.ndarray, num_samples: int, replacement: bool) -> 
     if not wide.size:
         return
     largest = np.maximum.reduce(wide, -1)
-    # NaN is not a number of these
+    # NaN fails both comparisons
     if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(largest, None) < math.inf):
         if not replacement or num_samples == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

@@ -29,7 +29,7 @@ from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
 
 Target: TypeAlias = "np.ndarray | tuple[int, ...]"
 
-_BLOCK = 1 << 16  # values at a time: what they need stays in a core's cache
+_BLOCK = 1 << 16  # values per block, so that the temporary arrays stay in a core's cache
 _MASK24 = np.uint32((1 << 24) - 1)
 _WIDE_MASK24 = np.array((1 << 24) - 1, np.uint64)
 _SCALE24 = np.array(2.0**-24, np.float32)
@@ -52,7 +52,7 @@ _COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64
 
 
 def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
-    """How many values of which dtype `target` takes."""
+    """The number of values in `target`, and their dtype."""
     if type(target) is tuple:
         count = math.prod(target)
         threads.expect(count)
@@ -67,8 +67,8 @@ _DTYPES = {type(np.dtype(kind)) for kind in ("f4", "f8", "i8")}
 
 
 def deliver(target: Target, values: np.ndarray) -> np.ndarray:
-    """Give flat `values` the target's shape, or write them into the target in the order of its
-    memory.
+    """Return flat `values` in the target's shape, or write them into the target array in memory
+    order.
     """
     if not isinstance(target, np.ndarray):
         return values.reshape(target)
@@ -85,9 +85,11 @@ def fast(
     block: int = 1,
     more: tuple[float, ...] = (),
 ) -> np.ndarray | None:
-    """A float32 target in order, or a new one, filled by one call of `kernels.random.twister`, which
-    takes the numbers `more`; None, and nothing drawn, for others, where there is no code, and where
-    the size is no multiple of `block`.
+    """Fill a contiguous float32 target, or a new array, by one call of `kernels.random.twister`;
+    `more` are further arguments of that function.
+
+    Returns None and draws nothing for other targets, if there is no native code, or if the size is
+    not a multiple of `block`.
     """
     if type(target) is np.ndarray:
         kind, count = target.dtype, target.size
@@ -102,13 +104,13 @@ def fast(
         return None
     run = ready.get(name) if config.kernels else None
     if run is None:
-        # without code, blocks of 16 are made by some forty calls of NumPy
+        # without native code, a block of 16 takes about forty NumPy calls
         run = native(name, count, 3 * block)
         if run is None:
             return None
     place = np.empty(target, _FLOAT32) if type(target) is tuple else target
     lock = generator.lock if draw_guards else generator._lock
-    lock.acquire()  # half the cost of `with`
+    lock.acquire()  # costs half as much as a `with` statement
     try:
         if more:
             run(generator._state, place, count, *more)
@@ -155,10 +157,12 @@ def memory_order(array: np.ndarray) -> np.ndarray:
 def _real_view(
     target: Target, dtype: Any
 ) -> tuple[Target, np.dtype, Callable[[np.ndarray], np.ndarray]]:
-    """A complex target seen as real numbers, and what turns the filled reals back into the result."""
+    """View a complex target as real numbers. Returns the view, its dtype, and a function that turns
+    the filled reals back into the result.
+    """
     if isinstance(target, np.ndarray):
         real = _COMPLEX[target.dtype.name]
-        flat: Any = target.real  # the same memory; the imaginary part lies one real number further
+        flat: Any = target.real  # shares memory; the imaginary part follows one element later
         pairs = np.lib.stride_tricks.as_strided(
             flat, (*target.shape, 2), (*target.strides, real.itemsize)
         )
@@ -189,7 +193,7 @@ def uniform24(generator: Generator, count: int) -> np.ndarray:
         return made
     if count <= _BLOCK:
         words = generator.words(count)
-        if words.itemsize == 8:  # few: the conversion costs less than a second array of words
+        if words.itemsize == 8:  # few words: converting them costs less than another array of words
             np.bitwise_and(words, _WIDE_MASK24, words)
             values = words.astype(np.float32)
             return np.multiply(values, _SCALE24, values)
@@ -230,7 +234,7 @@ def uniform(
         made = fast_halves(generator, "uniform24", target, dtype, 1, ())
         if made is not None:
             bits = made.view(np.uint16)
-            np.putmask(bits, bits == _ONE[made.dtype], 0)  # rounding may reach the open end
+            np.putmask(bits, bits == _ONE[made.dtype], 0)  # rounding may reach 1
             return made
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and low == 0.0 and high == 1.0:
@@ -260,25 +264,25 @@ _NEAR, _FAR = 2.0**-4, 2.0**4
 
 
 def _spread(values: np.ndarray, low: float, high: float, kind: np.dtype) -> np.ndarray:
-    """Uniforms in [0, 1) to [low, high) in `kind`."""
+    """Map uniforms in [0, 1) to [low, high) in the dtype `kind`."""
     real = values.dtype.type
     start, span = real(low), real(high) - real(low)
     first, length = float(start), float(span)
     if kind is _FLOAT32 and length * _NEAR <= abs(first) <= length * _FAR:
-        # values of 24 bits after the point: float64 has products and sums without rounding
+        # the values have 24 fractional bits, so float64 products and sums are exact
         wide = values.astype(np.float64)
         wide *= length
         wide += first
         spread = wide.astype(kind)
         if real((1 - 2.0**-24) * length + first) < real(high):
-            return spread  # the largest of them stays below the end
+            return spread  # even the largest value stays below `high`
     else:
         spread = values * span if low == 0.0 else fma(values, span, start)
     end = kind.type(high)
     reached = bool(spread.size) and spread.max().astype(kind) >= end
     spread = narrowed(spread, kind)
     if reached:
-        spread[spread == end] = kind.type(low)  # rounding may reach the open end
+        spread[spread == end] = kind.type(low)  # rounding may reach the excluded bound
     return spread
 
 
@@ -354,7 +358,9 @@ def normal(
 
 
 def normal_serial(generator: Generator, count: int) -> np.ndarray:
-    """Standard normals (float64) one by one, beginning with the one that was kept."""
+    """Standard normals (float64) drawn one by one, starting with the one kept from the last draw,
+    if any.
+    """
     if count < 2 * EXACT_LIMIT:
         made = generator.serial("normals", count)
         if made is not None:
@@ -383,7 +389,7 @@ def normal_serial(generator: Generator, count: int) -> np.ndarray:
 
 
 def _serial_few(generator: Generator, out: np.ndarray, have: int, pairs: int) -> None:
-    """The same numbers one by one: a handful costs less than the calls of array functions."""
+    """As `normal_serial`, without array functions, which cost more than a handful of numbers."""
     words = generator.words(4 * pairs).tolist()
     made = []
     for k in range(0, 4 * pairs, 4):
@@ -427,7 +433,7 @@ def _box_muller64(uniforms: np.ndarray, mean: float, std: float) -> np.ndarray:
 def _normal_blocks32(
     generator: Generator, count: int, mean: float, std: float, kind: np.dtype, target: Any
 ) -> np.ndarray:
-    """The values, in the memory of `target` where it is an array in order and native code runs."""
+    """Normals drawn in blocks of 16, written block by block by native code if it is loaded."""
     whole = count // 16 * 16
     large = count > _BLOCK
     out = np.empty(count, kind)
@@ -438,7 +444,7 @@ def _normal_blocks32(
         if made is not part:
             part[...] = made
     if whole != count:
-        # the remainder is drawn in full before it is overwritten; the short types leave it out
+        # PyTorch draws the remainder before it overwrites it (float32 only)
         if kind == np.float32:
             generator.words(count - whole)
         out[-16:] = normal_blocks32(generator.words(16), mean, std, large)
@@ -446,7 +452,7 @@ def _normal_blocks32(
 
 
 def round_to(values: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """float64 values as `kind`; the short types go through float32, as PyTorch's conversions do."""
+    """float64 values as `kind`. Two-byte floats go through float32, as in PyTorch's conversions."""
     if name_of(kind) in ("float16", "bfloat16"):
         values = values.astype(np.float32)
     return values.astype(kind, copy=False)

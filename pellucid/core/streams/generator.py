@@ -1,14 +1,14 @@
 """The random generator: PyTorch's CPU random numbers, drawn with NumPy's MT19937.
 
-One generator holds one Mersenne Twister (Matsumoto and Nishimura, 1998), seeded with
-`init_genrand(seed mod 2**32)`. Every random number of the library is made from its 32-bit words, in
-the order in which PyTorch makes it, so that one seed gives the same numbers here and there. The
-words are the only state, but for one normal number: a normal draw of fewer than 16 values makes
-them in pairs, and an odd one is kept for the next draw.
+A generator holds one Mersenne Twister (Matsumoto and Nishimura, 1998), seeded with
+`init_genrand(seed mod 2**32)`. Every random number of the library is computed from its 32-bit
+words, in the same order as in PyTorch, so that a seed gives the same numbers in both. The state
+consists of these words and at most one normal number: a normal draw of fewer than 16 values makes
+pairs, and keeps an odd one for the next draw.
 
-A 64-bit draw is two words, the first one high. How each distribution uses the words is written at
-the fills, in `random_fill.py` and `random_reject.py`; which results equal PyTorch's to the bit is
-listed in `docs/random-streams.md`.
+A 64-bit draw is two words, the high one first. The functions in `fill.py` and `reject.py` describe
+how each distribution uses the words; `docs/random-streams.md` lists which results equal PyTorch's
+bit for bit.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ _STATE = np.dtype(
 )
 
 
-ready: dict[str, Any] = {}  # functions of the library that were asked for
-_waiting = [20_000]  # small draws that loading the compiler would pay for
-_twister: Any = None  # the library, once loaded; False where it cannot serve
+ready: dict[str, Any] = {}  # functions of `kernels.random.twister` used so far
+# the number of small draws after which loading the compiler pays off, counted down
+_waiting = [20_000]
+_twister: Any = None  # the native library, once loaded; False if it cannot be used
 
 
 def native(name: str, count: int, worth: int = 1) -> Any:
-    """A function of `kernels.random.twister`, or None; without it this draw takes as long as so many
-    small ones.
+    """A function of `kernels.random.twister`, or None. A draw of few numbers counts as `worth`
+    small draws towards loading the library.
     """
     global _twister
     if _twister:
@@ -68,15 +69,16 @@ def native(name: str, count: int, worth: int = 1) -> Any:
     if _twister is None:
         if not config.kernels:
             return None
-        # few numbers wait until somebody has loaded the compiler, or they are many together
+        # small draws wait until the compiler is loaded anyway, or until there have been enough of
+        # them
         if count < _BULK:
             _waiting[0] -= worth
             if _waiting[0] > 0 and not native_code_runs():
                 return None
         from ...kernels.random.twister import library
 
-        # NumPy promises where the state lies, and its layout is looked at: both must give the same
-        # words.
+        # NumPy documents the address of the state, but not its layout. So check that the native
+        # code gives the same words.
         probe, out = np.random.MT19937(1), np.empty(1300, np.uint32)
         words = np.random.MT19937(1).random_raw(1300)
         if library.words is not None:
@@ -87,8 +89,8 @@ def native(name: str, count: int, worth: int = 1) -> Any:
 
 
 def serial(name: str, count: int) -> Any:
-    """A function of `kernels.random.draws`, or None; it waits for the compiler as `native` does,
-    and each number counts.
+    """A function of `kernels.random.draws`, or None. It waits for the compiler as `native` does;
+    each number counts as one small draw.
     """
     run = _draws.get(name)
     if run is None or not config.kernels:
@@ -145,13 +147,13 @@ class Generator:
         self._raw = self._bits.random_raw
         self._state = self._bits.ctypes.state_address
         self._bulk = np.random.Generator(self._bits).integers
-        self._kept = np.zeros(2)  # whether there is a `normal`, and that, for native code
+        self._kept = np.zeros(2)  # for native code: whether there is a kept `normal`, and its value
         self._seeder = np.random.RandomState(self._bits).seed
         self._reseed(DEFAULT_SEED)
 
     @property
     def lock(self) -> threading.RLock:
-        """What a fill holds while it draws; those in `draw_guards` are asked first."""
+        """The lock to hold while drawing. The functions in `draw_guards` run first."""
         if draw_guards:
             for guard in draw_guards:
                 guard()
@@ -200,8 +202,8 @@ class Generator:
         return self.snapshot()
 
     def snapshot(self) -> np.ndarray:
-        """`get_state` for the library's own use, where nothing follows from the state unless it is
-        set again.
+        """As `get_state`, for the library's own use: the program does not depend on this state
+        unless it is set again.
         """
         with self._lock:
             record = np.zeros((), _STATE)
@@ -288,8 +290,8 @@ class Generator:
     def native(
         self, name: str, count: int, dtype: Any, *more: float, shape: Any = None
     ) -> np.ndarray | None:
-        """`count` numbers made by a function of `kernels.random.twister`; None where that is not
-        loaded, which only many numbers pay for.
+        """`count` numbers from a function of `kernels.random.twister`; None if that is not loaded.
+        Only large draws are worth loading it.
         """
         run = native(name, count)
         if run is None:
@@ -300,7 +302,7 @@ class Generator:
 
     def serial(self, name: str, count: int, *arrays: np.ndarray) -> np.ndarray | None:
         """`count` float64 numbers that a function of `kernels.random.draws` draws one after the
-        other; None where it is not loaded.
+        other; None if that is not loaded.
         """
         run = serial(name, count)
         if run is None:
@@ -315,8 +317,8 @@ class Generator:
 
     @property
     def stream(self) -> int | None:
-        """Where the words' state lies, for native code that draws from it under `lock`; None where
-        no native code can.
+        """The address of the state, for native code that draws from it while holding `lock`. None
+        if native code cannot.
         """
         return self._state if native("words", _BULK) is not None else None
 
@@ -344,7 +346,7 @@ class Generator:
         return self._bits.state["state"]
 
     def rewind(self, mark: Any, words: int) -> None:
-        """Go back to `mark` and on by `words` words."""
+        """Set the position to `words` words after `mark`."""
         self._set_words(mark)
         if words:
             self._raw(words, output=False)

@@ -119,7 +119,7 @@ def _from_range(
             offsets = wide.view(np.int64)
         else:
             words = generator.words(count)
-            # NumPy takes it in half the time that it takes for a scalar
+            # an array without dimensions is twice as fast as a scalar here
             np.remainder(words, np.array(span, words.dtype), words)
             offsets = words.view(_INT64) if words.itemsize == 8 else words.astype(_INT64)
     if low:
@@ -181,7 +181,7 @@ def _as_float(value: int, kind: np.dtype) -> float:
 
 
 def _inner_from(low: int, kind: np.dtype) -> int:
-    """The smallest integer from `low` on that stays there in a float dtype."""
+    """The smallest integer from `low` on that remains >= `low` when converted to a float dtype."""
     after = int(_finite(_as_float(low + 1, kind)))
     if after < low:
         return after + (1 << (abs(low + 1).bit_length() - 1 - DIGITS[name_of(kind)] + 1))
@@ -189,7 +189,9 @@ def _inner_from(low: int, kind: np.dtype) -> int:
 
 
 def _inner_to(high: int, kind: np.dtype) -> int:
-    """The largest open end up to `high` that stays there in a float dtype."""
+    """The largest exclusive bound up to `high` such that smaller values remain below it when
+    converted to a float dtype.
+    """
     before = int(_finite(_as_float(high - 1, kind)))
     if before >= high:
         return before - (1 << (abs(high - 1).bit_length() - 1 - DIGITS[name_of(kind)] + 1))
@@ -197,13 +199,13 @@ def _inner_to(high: int, kind: np.dtype) -> int:
 
 
 def _finite(value: float) -> float:
-    # what C makes of an infinite float as an integer
+    # the result of C's conversion of an infinite float to an integer
     return value if math.isfinite(value) else -(2.0**63)
 
 
 @functools.cache
 def _limits(kind: np.dtype) -> tuple[int, int]:
-    """The smallest and the largest integer of a dtype, which NumPy takes microseconds to say."""
+    """The smallest and largest integer of a dtype, cached because `np.iinfo` takes microseconds."""
     info = np.iinfo(kind)
     return int(info.min), int(info.max)
 

@@ -1,5 +1,5 @@
-"""The arithmetic under the fills: fused multiply-adds, the C library's functions, the 16-value
-normal transform.
+"""Arithmetic for the fills: fused multiply-adds, the C library's functions, and the transform to
+blocks of 16 normals.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _TWO_PI = np.float32(2.0 * np.pi)
 
 
 def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
-    """`function` of the C library for each float64, for equality to the bit with PyTorch's loops.
+    """Apply the C library's `function` to each float64, for equality with PyTorch's loops bit for
+    bit.
 
-    From 16,384 values on NumPy's vector loops take over, which are many times faster and differ by
-    at most a few last places.
+    From 16,384 values on, NumPy's vector loops are used instead. They are many times faster and
+    differ in at most a few last digits.
     """
     if values.size >= EXACT_LIMIT:
         vector: np.ndarray = _VECTOR[function.__name__](values)
@@ -77,8 +78,8 @@ def _two_sum(a: np.ndarray, b: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _round_sum(product: np.ndarray, addend: float, total: np.ndarray) -> np.ndarray:
-    """float64 sums to float32, minding those that fall half-way between two float32 only because
-    they were rounded.
+    """Round float64 sums to float32. Sums that lie half-way between two float32 only because they
+    were rounded are corrected first.
     """
     half = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
     if half.any():
@@ -111,11 +112,11 @@ def _split(a: Any) -> tuple[Any, Any]:
 def normal_blocks32(
     words: np.ndarray, mean: float, std: float, compile_kernel: bool, out: Any = None
 ) -> np.ndarray:
-    """32-bit words in blocks of 16 (8 radii, 8 angles) into blocks of 16 float32 normals (8
+    """Transform 32-bit words in blocks of 16 (8 radii, 8 angles) to blocks of 16 float32 normals (8
     cosines, 8 sines).
 
-    The native kernel and NumPy give the same numbers; `compile_kernel` says whether the draw is
-    large enough to load the compiler for it, and `out` where the kernel may write them.
+    The native kernel and NumPy give the same numbers. `compile_kernel` says whether the draw is
+    large enough to load the compiler; `out` is where the kernel may write.
     """
     words = words.astype(np.uint32, copy=False)
     transform = kernel("transform", compile_kernel)
@@ -141,7 +142,7 @@ def normal_blocks32(
     return scale(out, mean, std)
 
 
-_SHARED = 2048  # blocks that a chunk for one thread has
+_SHARED = 2048  # blocks in one thread's chunk
 
 
 def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
@@ -153,14 +154,14 @@ def scale(values: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 
 _library: Any = None
-# small draws, of a fifth of a millisecond, until the kernels pay for loading the compiler: about
-# 0.15 s
+# the number of small draws (0.2 ms each) after which loading the compiler (about 0.15 s) pays off,
+# counted down
 _waiting = [400]
 
 
 def kernel(name: str, load: bool) -> Any:
-    """A function of `kernels.random.normal`; None before large or many draws make loading it worth
-    while, or without a compiler.
+    """A function of `kernels.random.normal`. None without a compiler, or if neither a large draw
+    (`load`) nor many small ones have made loading it worthwhile.
     """
     global _library
     if _library is None:

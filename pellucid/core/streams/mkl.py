@@ -56,7 +56,7 @@ def states(seed: int, count: int) -> np.ndarray:
     out = np.empty(max(count, 1), np.uint64)
     out[0] = first
     done = 1
-    while done < count:  # what is done, skipped ahead by its own length
+    while done < count:  # the states so far, advanced by their number
         skip = np.uint64(pow(_MULTIPLIER, done, _MODULUS))
         more = min(done, count - done)
         out[done : done + more] = out[:more] * skip % np.uint64(_MODULUS)
@@ -83,7 +83,7 @@ def exponential(generator: Generator, count: int, lambd: float, kind: np.dtype) 
 
 
 def deliver_in_index_order(target: Target, values: np.ndarray) -> np.ndarray:
-    """As `random_fill.deliver`, in the order of the indices instead of the memory."""
+    """As `fill.deliver`, but in the order of the indices instead of memory order."""
     if not isinstance(target, np.ndarray):
         return values.reshape(target)
     target[...] = values.reshape(target.shape)

@@ -1,8 +1,7 @@
-"""Distributions that draw until they accept: gamma, Dirichlet, Poisson, binomial.
+"""Distributions by rejection sampling: gamma, Dirichlet, Poisson, binomial.
 
-How many uniforms a value takes depends on the uniforms, so values are made one after the other,
-each from where the last one stopped. Uniforms have 53 bits; normals are made in pairs as by the
-normal fill.
+The number of uniforms that a value takes depends on the uniforms, so values are made one after the
+other. Uniforms have 53 bits; normals are made in pairs as by the normal fill.
 
 Sources: gamma by Marsaglia and Tsang (2000, doi:10.1145/358407.358414); Poisson of rate 10 or more
 and binomial of mean 10 or more by Hormann's transformed rejection (1993), below that by products of
@@ -28,7 +27,7 @@ _SQUEEZE = float(np.float32(0.0331))
 
 
 class _Draws:
-    """Uniforms and normals one at a time from a generator that is advanced by exactly what was
+    """Uniforms and normals one at a time. On exit, the generator has advanced by exactly the words
     used.
     """
 
@@ -109,15 +108,15 @@ def dirichlet(generator: Generator, alpha: np.ndarray) -> np.ndarray:
 
 @cache
 def _ends(kind: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest normal number and the largest one below 1, in arrays, which NumPy takes faster
-    than its scalars.
+    """The smallest normal number and the largest number below 1, as arrays, which are faster in
+    NumPy than scalars.
     """
     real = kind.type
     return np.array(np.finfo(real).tiny), np.array(np.nextafter(real(1), real(0)))
 
 
 def _gammas(generator: Generator, alpha: np.ndarray) -> np.ndarray:
-    """float64 gamma values; the parameters of each are computed in alpha's dtype, as PyTorch does."""
+    """float64 gamma values. As in PyTorch, the parameters of each are computed in alpha's dtype."""
     flat = np.ascontiguousarray(alpha).reshape(-1)
     with generator.lock:
         made = generator.serial(
@@ -299,14 +298,14 @@ def _binomial(n: Any, p: Any, draws: _Draws) -> Any:
 
 
 def _binomial_half(n: Any, p: Any, draws: _Draws) -> Any:
-    """Of a probability up to 1/2."""
+    """A binomial value for a probability up to 1/2."""
     if n * p >= 10.0:
         return _transformed_rejection(n, p, draws)
     log_miss = float(np.log1p(-p))
     trials, successes, total = float(n), 0, 0.0
     while True:
         u = math.log(draws.uniform() or 5e-324)
-        # a tiny probability: no success among any number of trials
+        # log_miss is 0 for a tiny probability: no success in any number of trials
         total += float(np.ceil(u / log_miss)) if log_miss else math.inf
         if total > trials:
             return successes
@@ -332,7 +331,7 @@ def _transformed_rejection(n: Any, p: Any, draws: _Draws) -> float:
         edge = 0.5 - abs(u)
         if edge == 0.0:
             continue
-        k = float(real(np.floor((2 * a / edge + b) * u + c)))  # of infinite trials no integer
+        k = float(real(np.floor((2 * a / edge + b) * u + c)))  # not an integer if `n` is infinite
         if k < 0 or k > trials:
             continue
         if edge >= 0.07 and v <= inside:
@@ -352,7 +351,7 @@ def _transformed_rejection(n: Any, p: Any, draws: _Draws) -> float:
 
 
 def _tail(k: float) -> float:
-    """What Stirling's formula for ln(k!) leaves out."""
+    """The remainder of Stirling's formula for ln(k!)."""
     if k < len(_TAILS):
         return _TAILS[int(k)]
     square = (k + 1) * (k + 1)

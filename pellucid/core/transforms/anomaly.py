@@ -17,13 +17,15 @@ from ..tensor import Tensor
 
 
 class Anomaly:
-    """The interpreter of a thread in anomaly mode; `check_nan` says whether it looks at values."""
+    """The interpreter of a thread in anomaly mode. With `check_nan`, it checks all gradients for
+    NaN.
+    """
 
     role = "anomaly"
 
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
-        self.told = False  # of an infinity
+        self.told = False  # whether it has warned of an infinity
 
     def recorded(self, node: Node) -> None:
         node.extra()["forward_stack"] = source.stack_text()
@@ -49,8 +51,8 @@ class Anomaly:
         warn(f"Error detected in {node.op.grad_name}. {told}", UserWarning)
 
     def _check(self, node: Node, gs: Any) -> None:
-        """Raise when a gradient just computed holds NaN, naming the forward line; of an infinity, which
-        mixed precision meets by design, warn once.
+        """Raise an error that names the forward line if a gradient contains NaN. An infinity, which
+        occurs regularly in mixed precision, gives one warning only.
         """
         for k, g in enumerate(gs):
             if g is None:
@@ -86,7 +88,7 @@ _settings = _Thread()
 
 
 def setting() -> tuple[bool, bool]:
-    """Whether anomaly mode is on in this thread, and whether it looks at values."""
+    """Whether anomaly mode is on in this thread, and whether it checks values."""
     return thread.stack.anomaly is not None, _settings.check_nan
 
 

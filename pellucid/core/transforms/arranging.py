@@ -1,5 +1,6 @@
-"""Nodes as PyTorch arranges them, where several operations stand for one of its functions, or one for
-several. It is done when somebody looks at a node: programs that do not look have nothing of it.
+"""Rearrange nodes as PyTorch has them, where several operations represent one of its functions, or
+one operation several. This happens only when someone looks at a node; other programs pay nothing
+for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .unfolding import OUTER, Unfolding, is_front, take_steps, uncover
 
 
 def arrange(node: Node) -> None:
-    """Give a node the edges that PyTorch's has."""
+    """Give a node the edges of PyTorch's node."""
     if local.run is not None:  # a backward is under way
         return
     if is_front(node):
@@ -43,8 +44,8 @@ def arrange(node: Node) -> None:
 
 # ---- several operations for one function ---------------------------------------------------------
 class _Within(BackwardPass):
-    """A traversal of the operations that stand for one function: it ends at the function's own
-    arguments, whose hooks and gradients are left to the traversal around it.
+    """A traversal of the operations that represent one function. It ends at the function's
+    arguments, whose hooks and gradients are left to the outer traversal.
     """
 
     ends: frozenset[int]
@@ -65,9 +66,9 @@ def _within(kind: type[BackwardPass]) -> Any:
 
 
 def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
-    """The gradients of a function's arguments, by the operations that stand for it."""
+    """The gradients of a function's arguments, computed by the operations that represent it."""
     inner, edges, *_ = s[0]
-    # a function of several results has an operation for each, and gradients for some
+    # a function with several results has one operation for each; only some may have a gradient
     given = zip(inner, g, strict=True) if type(inner) is tuple else [(inner, g)]
     sent = [(root, its) for root, its in given if its is not None]
     if not sent:
@@ -78,7 +79,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
     run = _within(kind)(not F.raw and local.grad, True, wanted, [None if F.raw else sent[0][1]])
     run.tensors = run.tensors or not F.raw
     run.F = F if F.raw else run.F
-    run.plans = {}  # `runs` knows which nodes run
+    run.plans = {}  # any dictionary: `runs` decides
     run.ends = frozenset(id(node_of(e)) for e in wanted)
     for root, its in sent:
         run.send(root, its)
@@ -98,7 +99,7 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
 
 @functools.cache
 def _whole(title: str, count: int) -> Primitive:
-    """The record of a function that several operations stand for."""
+    """The record of a function that several operations represent."""
     name = title.partition("Backward")[0]
     return Primitive(
         name=name,
@@ -113,7 +114,9 @@ def _whole(title: str, count: int) -> Primitive:
 def _one_for_several(
     node: Node, edges: tuple[Any, ...], shown: dict[str, Any] | None = None
 ) -> None:
-    """Make the node that of a whole function of `edges`; what computed it goes on inside."""
+    """Turn `node` into the node of a whole function with the arguments `edges`. The operations that
+    computed the result continue to exist inside it.
+    """
     inner = moved_before(node)
     node.op = _whole(type(node).__name__, len(edges))
     node.inputs, node.params = edges, shown or {}
@@ -121,7 +124,7 @@ def _one_for_several(
     if {id(e) for e in inner.inputs} <= {id(e) for e in edges}:  # a single operation
         node.plan.saves_nothing = inner.plan.saves_nothing
     node.guard = ()
-    if node.saved is not None:  # else it was freed, and says where
+    if node.saved is not None:  # otherwise it was freed, and `total` says where
         node.saved, node.total = ((inner, edges),), 0
 
 
@@ -131,7 +134,7 @@ class _Together(Primitive):
 
 @functools.cache
 def _several(title: str, count: int, results: int) -> Primitive:
-    """The record of a function of several results, each of which is an operation's."""
+    """The record of a function with several results, each computed by an operation of its own."""
     return _Together(
         name=title,
         args=tuple(f"x{k}" for k in range(count)),
@@ -152,9 +155,10 @@ def together(
     keeps: Mapping[str, Tensor | None] | None = None,
     **shown: Any,
 ) -> Any:
-    """`results`, a tuple of what operations computed of the tensors `of`, with one node for all, as
-    PyTorch's function `title` has it; the node shows what it `keeps`, and `shown`, by PyTorch's
-    words.
+    """Give `results` (a tuple that operations computed from the tensors `of`) one common node, as
+    PyTorch's function `title` has; returns `results`.
+
+    The node shows the tensors in `keeps` and the values in `shown` as `_saved_<word>`.
     """
     stack = thread.stack
     plain = all(t is None or type(t) in FAST_TYPES for t in (*results, *of))
@@ -177,8 +181,10 @@ def together(
 def drawn(
     made: Tensor, title: str, draw: Callable[[Node, tuple[Any, ...]], None], *of: Tensor
 ) -> Tensor:
-    """`made`, computed of the tensors `of`. When somebody looks at its node, which goes by `title`,
-    `draw` gets it with the edges of `of`, and gives it PyTorch's.
+    """Name the node of `made` `title`, and let `draw` rearrange it later; returns `made`, which was
+    computed from the tensors `of`.
+
+    When someone looks at the node, `draw(node, edges of the tensors)` gives it PyTorch's form.
     """
     node = made._node
     edges = tuple([(x._node or x) if x._rg else None for x in of])
@@ -192,9 +198,11 @@ def drawn(
 def by_steps(
     title: str, short: Callable[[], Tensor], steps: Callable[[Tensor], Tensor], x: Tensor
 ) -> Tensor:
-    """What `short` computes of `x`, with the nodes of PyTorch's `steps` for those who look, of which
-    the last goes by `title`; hooks of saved tensors see the steps. Those who look have them run on
-    zeros: they are linear.
+    """Compute `short()`, but show the nodes of `steps(x)`, PyTorch's way to compute the same, to
+    those who look at the graph. The last of these nodes has the name `title`.
+
+    Saved-tensor hooks make `steps` itself run. Otherwise the steps run on zeros when someone looks,
+    which is enough because they are linear.
     """
     if type(x._array) is not np.ndarray or not x._rg:
         return short()
@@ -212,8 +220,8 @@ def _draw_steps(steps: Callable[[Tensor], Tensor], node: Node, edges: tuple[Any,
 
 
 def _one_write(node: Node) -> None:
-    """Make the node of a write to a part that of the function that wrote, with the whole in the place
-    of the part.
+    """Turn the node of a write through a view into the node of the function that wrote, with the
+    base as the argument in place of the view.
     """
     base, wrote = node.inputs
     ext = (wrote.ext or {}) if isinstance(wrote, Node) else {}
@@ -228,8 +236,8 @@ def _one_write(node: Node) -> None:
 def node_before(
     node: Node, name: str, edge: Any, shape: tuple[int, ...], place: float, /, **params: Any
 ) -> Any:
-    """The node of a view of one argument, numbered `place` before `node`; None where the argument
-    wants no gradient.
+    """A new node for a view of one argument, numbered `place` before `node`. None if the argument
+    needs no gradient.
     """
     if edge is None:
         return None
@@ -249,7 +257,7 @@ def become(
     /,
     **params: Any,
 ) -> None:
-    """Make a node that of an operation of which only shapes and dtypes are kept."""
+    """Turn a node into the node of another operation, one that saves only shapes and dtypes."""
     op = PRIMITIVES[name]
     node.op, node.inputs, node.params = op, tuple(edges), params
     node.plan = op.plan(tuple([e is not None for e in edges]))
@@ -260,7 +268,9 @@ def become(
 
 
 def moved_before(node: Node) -> Node:
-    """A node that computes what `node` does, numbered before it, which is to be made another."""
+    """A copy of `node` with an earlier number. The caller then turns `node` itself into another
+    node.
+    """
     made: Node = object.__new__(type(node))
     for slot in Node.__slots__:
         if slot != "__weakref__":

@@ -1,11 +1,11 @@
-"""Batched tensors: what `vmap` hands to the function it maps.
+"""Batched tensors, which `vmap` passes to the function that it maps.
 
-A `Batched` stands for one sample and holds all of them: a physical tensor with the batch dimension
-first, and the level of its `vmap`. Its own array knows shape and dtype of one sample and refuses to
-be read, so code that would look at values fails loudly; `NeedsLoop` then tells `vmap` to map the
-function sample by sample. Operations on Batched arguments come here from `core.interpret` and run
-on the physical tensors by the record's `batch`, or sample by sample. Autograd's graph and tangents
-live on the physical tensors.
+A `Batched` represents one sample and holds all of them: a physical tensor with the batch dimension
+first, and the level of its `vmap`. Its own array has the shape and dtype of one sample and cannot
+be read. Code that looks at values therefore fails with `NeedsLoop`, and `vmap` maps the function
+sample by sample instead. `core.interpret` sends operations on Batched arguments here. They run on
+the physical tensors by the record's `batch` rule, or sample by sample. The autograd graph and
+tangents belong to the physical tensors.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from ..tensor import Tensor, set_requires_grad
 
 
 class NeedsLoop(NotImplementedError):
-    """The function mapped by `vmap` does something that has no batched form; it must run sample by
-    sample.
+    """The function mapped by `vmap` does something that has no batched form, so it must run sample
+    by sample.
     """
 
 
 class BatchedArray(MetaArray):
-    """Shape and dtype of one sample. Reading values, or anything else of an array, raises
+    """Shape and dtype of one sample. Reading values, or using any other feature of an array, raises
     NeedsLoop.
     """
 
     __slots__ = ()
     device = "cpu"
-    xp = numpy_cpu  # whose functions refuse it
+    xp = numpy_cpu  # its functions refuse this array
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NeedsLoop("vmap: the values of a batched tensor cannot be read")
@@ -69,8 +69,8 @@ class _Levels(threading.local):
 
 
 class Level:
-    """One running `vmap`: its number, batch size and what random operations may do ("error",
-    "different", "same").
+    """One running `vmap`: its number, its batch size and the treatment of random operations
+    ("error", "different" or "same").
     """
 
     __slots__ = ("looping", "number", "randomness", "size")
@@ -79,7 +79,7 @@ class Level:
         self.number = next(_numbers)
         self.size = size
         self.randomness = randomness
-        self.looping = False  # it runs sample by sample: there are no Batched of it
+        self.looping = False  # True if it runs sample by sample, without Batched tensors
 
 
 _numbers = itertools.count(1)
@@ -97,7 +97,7 @@ fallback = _Fallback()
 
 
 class Batched(Tensor):
-    """One sample of a batch of tensors; `_x["physical"]` holds them all."""
+    """A tensor that represents one sample of a batch; `_x["physical"]` holds all samples."""
 
     __slots__ = ()
     _keeps_type = False
@@ -181,7 +181,7 @@ class Batched(Tensor):
 
 
 def physical(t: Tensor) -> Tensor:
-    """All samples, the batch dimension first."""
+    """The tensor of all samples, with the batch dimension first."""
     assert t._x is not None
     if t._x["array"] is not t._array:
         raise NeedsLoop(
@@ -203,7 +203,7 @@ def level_of(t: Any) -> int:
 
 
 def batched(samples: Tensor, level: int) -> Tensor:
-    """The Batched that stands for one of the samples stacked in the first dimension."""
+    """The Batched for samples that are stacked in the first dimension."""
     t: Tensor = object.__new__(Batched)
     array = samples._array
     t._array = BatchedArray(tuple(array.shape[1:]), array.dtype)
@@ -222,10 +222,10 @@ def _innermost(t: Any) -> int:
 
 
 def unwrap(t: Any, level: int, size: int = 0) -> tuple[Any, bool]:
-    """(physical tensor, True) for a tensor batched at this level, (the tensor, False) for another.
+    """(physical tensor, True) for a tensor batched at this level, otherwise (the tensor, False).
 
-    A tensor whose tangents alone are batched is expanded, so that primal and tangents stay
-    together.
+    If only its tangents are batched, the tensor is expanded, so that primal and tangents keep the
+    same shape.
     """
     if level_of(t) == level:
         return physical(t), True
@@ -252,8 +252,8 @@ def swap(t: Tensor) -> Tensor:
 
 
 def lower(t: Tensor, level: int, size: int) -> Tensor:
-    """The tensor with the batch of a level as its first dimension, repeated if it has none; still
-    batched at inner levels.
+    """The tensor with the batch of a level as its first dimension, expanded if it is not batched
+    there. The result stays batched at inner levels.
     """
     known = level_of(t)
     if known == level:
@@ -278,7 +278,7 @@ def spread(t: Tensor, size: int) -> Tensor:
 
 
 def wrap_in_all(t: Tensor) -> Tensor:
-    """The tensor batched at every running level: each sample then has a gradient of its own."""
+    """The tensor batched at every running level, so that each sample has its own gradient."""
     for level in levels.stack:
         if not level.looping:
             t = ensure(t, level)
@@ -291,7 +291,7 @@ def ensure(t: Tensor, level: Level) -> Tensor:
     if known == level.number:
         return t
     if known > level.number:
-        # Batched further in: the outer batch goes below it, in the physical tensor's own samples.
+        # Already batched at an inner level: add the outer batch to the physical tensor.
         inner = ensure(physical(t), level)
         if level_of(inner) == level_of(physical(t)):
             return t
@@ -302,8 +302,8 @@ def ensure(t: Tensor, level: Level) -> Tensor:
 
 # ---- operations ------------------------------------------------------------------------------
 def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
-    """Physical tensors whose samples broadcast against each other: dimensions of size 1 inserted
-    after the batch's.
+    """Physical tensors reshaped so that their samples broadcast: dimensions of size 1 are inserted
+    after the batch dimension.
     """
     wide = max(
         v._array.ndim - f for v, f in zip(values, flags, strict=True) if isinstance(v, Tensor)
@@ -319,12 +319,12 @@ def aligned(values: list[Any], flags: list[bool]) -> list[Any]:
 
 
 class Batch:
-    """One operation on a batch, as a record's batching rule sees it.
+    """One operation on a batch; the argument of a record's batching rule.
 
-    `b[k]` is an argument with all its samples, the batch first (`b.flags[k]` says whether it has
-    one), `b.p` holds the parameters of one sample, `b.ndim` is the number of dimensions of the
-    first argument's samples. A rule returns the result with the batch first, or None: the operation
-    then runs sample by sample.
+    `b[k]` is argument k with all its samples, batch dimension first (`b.flags[k]` says whether it
+    is batched). `b.p` holds the parameters for one sample, and `b.ndim` is the number of dimensions
+    of a sample of the first argument. A rule returns the result with the batch dimension first, or
+    None, in which case the operation runs sample by sample.
     """
 
     __slots__ = ("flags", "op", "p", "size", "values")
@@ -347,23 +347,23 @@ class Batch:
 
     @property
     def first_only(self) -> bool:
-        """Whether the first argument has samples, and no other."""
+        """Whether only the first argument is batched."""
         return self.flags[0] and True not in self.flags[1:]
 
     def call(self, *values: Any, **changed: Any) -> Any:
-        """The operation itself, with these parameters changed."""
+        """Call the operation with some parameters changed."""
         return self.op.call(*values, **{**self.p, **changed})
 
     def whole(self) -> list[Any]:
-        """All arguments with the batch first, repeated where they are the same for every sample."""
+        """All arguments with the batch dimension first; those that are not batched are expanded."""
         return [
             v if f or v is None else spread(v, self.size)
             for v, f in zip(self.values, self.flags, strict=True)
         ]
 
     def shifted(self, dim: Any) -> Any:
-        """A dimension of a sample, or several, as dimensions of the batch: those counted from the
-        left move by one.
+        """Convert a dimension of a sample, or several, to dimensions of the batch: non-negative
+        ones move by one.
         """
         if dim is None:
             return tuple(range(1, self.ndim + 1))
@@ -372,26 +372,27 @@ class Batch:
         return dim + 1 if dim >= 0 else dim
 
     def along_dims(self) -> Any:
-        """The operation with every parameter that names dimensions moved."""
+        """Run the operation with all parameters that name dimensions shifted."""
         return self.call(
             *self.whole(), **{k: self.shifted(v) for k, v in self.p.items() if k in _DIM_WORDS}
         )
 
     def fold(self, x: Any) -> Any:
-        """Samples of batches of images as one batch of images."""
+        """Merge the samples, each a batch of images, into one batch of images."""
         shape = x._array.shape
         return F.reshape(x, shape=(shape[0] * shape[1], *shape[2:]))
 
     def unfold(self, x: Any) -> Any:
         """The reverse of `fold`."""
         shape = x._array.shape
-        size = self.size and shape[0] // self.size  # how many there are in no sample is lost
+        # with a batch of 0 samples, their size is unknown
+        size = self.size and shape[0] // self.size
         return F.reshape(x, shape=(self.size, size, *shape[1:]))
 
 
 _DIM_WORDS = frozenset({"dim", "dims", "dim0", "dim1", "dim2"})
 
-# What a record's `batch` may say in a word.
+# The batching rules that a record's `batch` can name by a word.
 WAYS: dict[str, Callable[[Batch], Any]] = {
     "elementwise": lambda b: b.call(*aligned(b.values, b.flags)),
     "dims": lambda b: (
@@ -402,14 +403,14 @@ WAYS: dict[str, Callable[[Batch], Any]] = {
 
 
 def run(below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """An operation with Batched arguments."""
+    """Run an operation with Batched arguments."""
     level = max(_innermost(x) for x in args)
     for value in params.values():
         if isinstance(value, (Batched, BatchedArray)):
             raise NeedsLoop(f"vmap: a parameter of {op.name} differs from sample to sample")
     tensors = _check_types(op, args)
     if op.promote is not None:
-        # By the rules for one sample: a batch of numbers still counts as a number.
+        # Promote by the rules for one sample: a batch of scalars still counts as scalars.
         tensors, _ = _promote(op, tensors)
     size = next((physical(x)._array.shape[0] for x in tensors if level_of(x) == level), 0) or _size(
         level
@@ -432,7 +433,7 @@ def _size(level: int) -> int:
 def one_by_one(
     op: Primitive, size: int, values: list[Any], flags: list[bool], params: dict[str, Any]
 ) -> Any:
-    """The operation sample by sample, results stacked: always right."""
+    """Run the operation sample by sample and stack the results. This is always correct."""
     if op.view or not size:
         raise NeedsLoop(f"vmap: {op.name} has no batched form")
     fall_back(op.overload or op.name)
@@ -469,7 +470,7 @@ def fall_back(name: str) -> None:
 
 
 def write(below: Any, t: Tensor, result: Tensor, name: str) -> Tensor:
-    """In-place operations: the samples take the result's values."""
+    """An in-place operation on Batched tensors: the samples take the result's values."""
     level = max(level_of(t), level_of(result))
     if level_of(t) != level:
         raise larger(name)
@@ -497,7 +498,7 @@ def to_front(x: Any, dim: int) -> Any:
 
 
 class _Info:
-    """What a Function's own `vmap` is told."""
+    """The `info` argument of a Function's `vmap` method."""
 
     def __init__(self, batch_size: int, randomness: str) -> None:
         self.batch_size = batch_size
@@ -505,10 +506,12 @@ class _Info:
 
 
 def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A custom Function on Batched arguments: its `vmap` rule, or sample by sample."""
+    """Run a custom Function on Batched arguments by its `vmap` rule. Without a rule, NeedsLoop is
+    raised.
+    """
     number = max(level_of(x) for x in args)
     rule: Any = getattr(cls, "vmap", None)
-    split = cls.setup_context is not Function.setup_context  # `_apply` refuses the others
+    split = cls.setup_context is not Function.setup_context  # `_apply` refuses the other style
     if split and (rule is not Function.vmap) is bool(cls.generate_vmap_rule):
         raise OperationError(refusals.unclear_rule(cls))
     if rule is Function.vmap:
@@ -549,7 +552,9 @@ Batched._interpreter = _Batching
 
 
 def draw_guard() -> None:
-    """Called before random numbers are drawn: what the innermost running `vmap` says about it."""
+    """Raise an error before random numbers are drawn if the running `vmap` levels forbid it, or if
+    each sample needs its own numbers (NeedsLoop).
+    """
     modes = {(level.randomness, level.looping) for level in levels.stack}
     if any(mode == "error" for mode, _ in modes):
         raise refused_draw()

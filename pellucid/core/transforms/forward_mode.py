@@ -2,12 +2,12 @@
 
 A tensor's tangents are in `t.extra()["tangents"]`, one per level. Levels nest (`jvp` of `jvp`): the
 tangent at a level is itself a tensor that may carry tangents of the outer levels, so it is computed
-while only those are active. A level is an interpreter (`core.interpret`): it is on the thread's
-stack while it is open, and is told of each operation that ran.
+while only those are active. A level is an interpreter (`core.interpret`). It is on the thread's
+stack while it is open, and is notified of each operation that ran.
 
-The tangent of a result is found from the record's `jvp`. Without one, it is derived from the vjp,
-which is linear in the gradient g: the derivative of <v, vjp(g)> with respect to g is the product of
-the Jacobian with v.
+The tangent of a result comes from the record's `jvp`. Without one, it is derived from the vjp. The
+vjp is linear in the gradient g, so the derivative of <v, vjp(g)> with respect to g is the product
+of the Jacobian with v.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from .linking import apart
 
 
 class Level:
-    """An open level: the interpreter that computes the tangents of one number."""
+    """An open level: the interpreter that computes the tangents with this number."""
 
     on_tensors = True
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.carriers: list[Any] = []  # weak references to the tensors that carry a tangent
-        self.within: Any = None  # the stack that `below` was made of
+        self.within: Any = None  # the stack from which `below` was derived
         self.below: Any = None
 
     def ran(self, op: Any, tensors: Any, params: dict[str, Any], made: Any, aux: Any) -> None:
-        """Compute the tangents of what an operation made."""
+        """Compute the tangents of an operation's results."""
         given = [tangent(x, self.number) for x in tensors]
         if all(v is None for v in given):
             return
@@ -58,13 +58,13 @@ class Level:
         _keep(op, tensors, outs)
 
     def wrote(self, t: Tensor, result: Tensor) -> None:
-        """`t` took the values of `result`, and takes its tangent."""
+        """Give `t`, which was overwritten with the values of `result`, the tangent of `result`."""
         value = tangent(result, self.number)
         base = t if t._view is None else t._view.base
         if value is None and tangent(t, self.number) is None and tangent(base, self.number) is None:
             return
         with self.outside():
-            # it may be another tensor's own
+            # clone, because another tensor may own it
             value = _zeros(t) if value is None else _fitted(value, t).clone()
             if base is not t:
                 assert t._view is not None
@@ -80,7 +80,7 @@ class Level:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Inside the block only the levels that were opened before this one are active."""
+        """Inside the block, only the levels that were opened before this one are active."""
         before = thread.stack
         if self.within is not before:
             kept = [i for i in before.all if type(i) is not Level or i.number < self.number]
@@ -98,7 +98,7 @@ _open: dict[int, Level] = {}
 
 # ---- levels and duals ------------------------------------------------------------------------
 def enter_level() -> int:
-    """Open a level inside those that are open; returns its number."""
+    """Open a new innermost level and return its number."""
     level = next(_numbers)
     _open[level] = Level(level)
     interpret.push(_open[level])
@@ -112,7 +112,7 @@ def exit_level(level: int) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     interpret.pop(_open[level])
-    _open[level].within = _open[level].below = None  # which know the level
+    _open[level].within = _open[level].below = None  # they refer back to the level
     for carrier in _open.pop(level).carriers:
         t = carrier()
         if t is not None:
@@ -126,7 +126,7 @@ def tangent(t: Any, level: int) -> Any:
 
 
 def set_tangent(t: Tensor, level: int, value: Tensor | None) -> None:
-    """Give a tensor its tangent at a level (None takes it away)."""
+    """Set a tensor's tangent at a level; None removes it."""
     known = {} if t._x is None else t._x.get("tangents", {})
     tangents = {k: v for k, v in known.items() if k != level}
     if value is not None:
@@ -139,7 +139,7 @@ def set_tangent(t: Tensor, level: int, value: Tensor | None) -> None:
 
 
 def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
-    """A view of `primal` that carries the tangent `value` at a level."""
+    """An alias of `primal` that carries the tangent `value` at a level."""
     if not (primal.dtype.is_floating_point or primal.dtype.is_complex):
         raise ArgumentTypeError(
             f"Expected primal to be floating point or complex, but got: {primal.dtype}"
@@ -210,8 +210,8 @@ def _tangents(
 
 
 def _linear(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any]) -> Any:
-    """The operation is linear in all its differentiable arguments together: it is applied to their
-    tangents.
+    """The tangent of an operation that is linear in all its differentiable arguments together: the
+    operation applied to their tangents.
     """
     args = []
     for i, (x, v) in enumerate(zip(tensors, given, strict=True)):
@@ -231,7 +231,7 @@ def _zeros(x: Tensor) -> Tensor:
 
 
 def _value(op: Primitive, entry: tuple[str, int], tensors: Any, made: Any, aux: Any) -> Any:
-    """What a rule's parameter stands for, as tensors with their place in the graph."""
+    """The value of a rule's parameter, as tensors with their place in the graph."""
     kind, i = entry
     several = isinstance(made, (tuple, list))
     if kind == "in":
@@ -258,7 +258,7 @@ def _value(op: Primitive, entry: tuple[str, int], tensors: Any, made: Any, aux: 
 def _call(
     op: Primitive, rule: Any, tensors: Any, g: Any, params: dict[str, Any], made: Any, aux: Any
 ) -> Any:
-    """Run a rule with its parameters by name; `g` is also what it may call `tangents`."""
+    """Run a rule with its parameters looked up by name. `g` is passed as `g` or `tangents`."""
     args = []
     for word in parameters(rule):
         if word in ("g", "tangents"):
@@ -276,8 +276,8 @@ def _call(
 def _diagonal(
     op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any], made: Any, aux: Any
 ) -> Any:
-    """Element by element on real numbers the Jacobian is diagonal, its own transpose: the vjp rules
-    serve.
+    """The tangent of an element-wise operation on real numbers. Its Jacobian is diagonal and thus
+    equal to its transpose, so the vjp rules can be applied to the tangents.
     """
     total = None
     rules = op.vjp if isinstance(op.vjp, dict) else {}
@@ -299,13 +299,13 @@ def _from_vjp(
     made: Any,
     aux: Any,
 ) -> Any:
-    """The Jacobian's product with the tangents, by differentiating the vjp with respect to its
+    """The product of the Jacobian with the tangents, by differentiating the vjp with respect to its
     gradient.
     """
     needs = tuple(v is not None for v in given)
     plan = op.plan(needs)
     outer = local.grad
-    # the gradient of a gradient is a tool here, with which no hook has to do
+    # this double backward is an implementation detail, so hooks must not see it
     with enable_grad(), apart():
         dummies = []
         for out in outs:
@@ -338,7 +338,7 @@ def _from_vjp(
 
 
 def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, ...]:
-    """The tangents that a Function's own `jvp` gives."""
+    """The tangents that a custom Function's `jvp` returns."""
     ctx._forward = True
     try:
         values = op.cls.jvp(ctx, *given)
@@ -364,8 +364,8 @@ def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, .
 
 
 def _keep(op: Any, tensors: Any, outs: Any) -> None:
-    """Let the node remember the tangents of what it saved, so that backward, run on tensors, is
-    differentiated too.
+    """Store the tangents of the saved values in the node, so that a backward that runs on tensors
+    is differentiated, too.
     """
     edge = next((o._node for o in outs if isinstance(o, Tensor) and o._node is not None), None)
     node = node_of(edge)

@@ -1,9 +1,9 @@
 """Keep recorded gradients connected to arguments on which their values may not depend, as in
 PyTorch.
 
-Many of its gradient functions (of ReLUs, pools, convolutions) are differentiable functions of
-the gradient and of the arguments. So the second derivative with respect to these is zero or None
-instead of an error.
+Many of PyTorch's gradient functions (for ReLUs, pools, convolutions) are differentiable functions
+of the gradient and the arguments. The second derivative with respect to these arguments is
+therefore zero or None instead of an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _apart = threading.local()
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """Inside, gradients are connected to nothing that they do not depend on."""
+    """Inside the block, gradients are connected only to what they depend on."""
     before, _apart.now = getattr(_apart, "now", False), True
     try:
         yield
@@ -36,16 +36,16 @@ def apart() -> Iterator[None]:
 
 
 def are_tools() -> bool:
-    """Whether gradients are taken inside `apart`: nobody but this library asks for them."""
+    """Whether the code runs inside `apart`, where the library takes gradients for its own purposes."""
     return getattr(_apart, "now", False)
 
 
 def in_reverse(leaves: dict[int, tuple[Tensor, Any, Node | None]]) -> list[tuple[Tensor, Any]]:
-    """The leaves and their gradients, taken out of the dictionary, the one that is served first at
-    the end.
+    """Empty `leaves` and return pairs (leaf, gradient), in reverse order of service.
 
-    A leaf is served when its last gradient has come, those of one node in the order of the edges of
-    PyTorch's node (`order` of its record). Only hooks can tell.
+    A leaf is served when its last gradient has arrived. Leaves with the same last node are served
+    in the order of the edges of PyTorch's node (the record's `order`). Only hooks can observe this
+    order.
     """
     found = list(leaves.values())
     leaves.clear()
@@ -65,7 +65,7 @@ def _by_edges(found: list[tuple[Tensor, Any, Node | None]]) -> list[Any]:
 
 
 def linked(node: Node, gs: Any) -> Any:
-    """Recorded gradients of a node, connected to the arguments that its record names (`linked`)."""
+    """Connect recorded gradients of a node to the arguments that its record's `linked` names."""
     named, known = node.op.linked, (node.ext or {}).get("linked", ())
     if not named and not known or are_tools():
         return gs
@@ -90,8 +90,8 @@ def linked(node: Node, gs: Any) -> Any:
 
 
 def connected(g: Tensor, ends: list[tuple[Any, bool]]) -> Tensor:
-    """A recorded gradient, connected to edges (nodes, leaves or slots) that it may not depend on;
-    those marked get zeros in a second derivative, the others None.
+    """Connect a recorded gradient to edges (nodes, leaves or slots) that it may not depend on. A
+    second derivative gives zeros for the edges that are marked True, and None for the others.
     """
     others = []
     for edge, _ in ends:
@@ -110,7 +110,7 @@ def connected(g: Tensor, ends: list[tuple[Any, bool]]) -> Tensor:
 
 
 def copied_like(leaf: Tensor, g: Tensor) -> Tensor:
-    """A recorded copy of a gradient that lies in memory as the leaf does."""
+    """A recorded copy of a gradient that has the leaf's strides."""
     order = turned(leaf._array, g._array)
     copied: Tensor = TENSORS.clone(g) if order is None else TENSORS.contiguous(g, order=order)
     return copied

@@ -1,8 +1,8 @@
-"""The part of a graph that a backward for given edges runs: nodes on a path to one of them, and of
-each node the gradients of the arguments that lead there.
+"""The part of a graph that a backward for given edges has to run: the nodes on a path to one of the
+edges, and only the gradients that lead there.
 
-`autograd.grad(loss, x)` asks for no weight's gradient, which is half of the work of a layer or more.
-PyTorch leaves out the same ones (`should_compute_output` of its nodes).
+`autograd.grad(loss, x)` needs no gradients of weights, which are half of the work of a layer or
+more. PyTorch leaves out the same ones (`should_compute_output` of its nodes).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..tensor import OutputSlot, node_of
 
 
 def key_of(edge: Any) -> tuple[int, int]:
-    """What an edge goes by in a backward for given edges."""
+    """The key that identifies an edge in `wanted` and `found`."""
     if type(edge) is OutputSlot:
         return (id(edge.node), edge.index)
     return (id(edge), 0)
@@ -26,13 +26,12 @@ def key_of(edge: Any) -> tuple[int, int]:
 def paths(
     roots: Sequence[Any], wanted: Container[tuple[int, int]], oldest: float
 ) -> dict[int, Any]:
-    """The nodes on a path from the roots to a wanted edge, by their `id`: how each is to be
-    differentiated.
+    """The nodes on a path from the roots to a wanted edge: `id` of the node -> its plan.
 
     Args:
         roots: edges.
-        wanted: edges, as `key_of` names them.
-        oldest: the `seq` of the first of them. What was recorded before cannot lead to one.
+        wanted: keys of edges (`key_of`).
+        oldest: the smallest `seq` of a wanted edge. Older nodes cannot lead to one.
     """
     nodes: list[Node] = []
     seen: set[int] = set()
@@ -57,21 +56,21 @@ def paths(
 
 
 def _narrowed(node: Node, leads: tuple[bool, ...]) -> Any:
-    """The plan of a node for the arguments that lead somewhere."""
+    """The node's plan for the arguments that lead to a wanted edge."""
     plan, op = node.plan, node.op
     if type(plan) is not BackwardPlan or len(plan.needs) != len(leads):
-        return plan  # a Function's, which is told of all its arguments
+        return plan  # a custom Function always computes all its gradients
     needs = tuple([need and lead for need, lead in zip(plan.needs, leads, strict=True)])
     if needs == plan.needs:
         return plan
     if op._plans.get(plan.needs) is plan:
         return _among(op, plan, needs)
-    return _without(plan, plan.backward, needs)  # the node has a plan of its own
+    return _without(plan, plan.backward, needs)  # the node has its own plan, which is not shared
 
 
 @lru_cache(4096)
 def _among(op: Primitive, whole: BackwardPlan, needs: tuple[bool | None, ...]) -> BackwardPlan:
-    """The plan of an operation for fewer arguments, which takes what was saved for more."""
+    """The plan of an operation for fewer arguments. It reads the values that were saved for more."""
     few = op.plan(needs)
     if not {*few.entries} <= {*whole.entries}:
         return _without(whole, whole.backward, needs)
@@ -82,7 +81,7 @@ def _among(op: Primitive, whole: BackwardPlan, needs: tuple[bool | None, ...]) -
 def _without(
     whole: BackwardPlan, backward: Callable[..., Any], needs: tuple[bool | None, ...]
 ) -> BackwardPlan:
-    """A plan that keeps back what a rule gives for arguments that are not asked for."""
+    """A plan that drops the gradients of arguments that are not needed."""
 
     def asked_for(F: Any, g: Any, s: Any, p: Any) -> tuple[Any, ...]:
         gs = zip(backward(F, g, s, p), needs, strict=True)

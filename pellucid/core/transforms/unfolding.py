@@ -1,6 +1,8 @@
-"""Nodes of PyTorch's for an operation that stands for many of its: the operations run once more, one
-by one, on what the node kept, and their nodes take its place. It is done when somebody looks at the
-node, who then differentiates through them: backward of what nobody looked at is the operation's own.
+"""Show one operation as the several nodes that PyTorch has for it.
+
+The steps run once more, one by one, on what the node saved, and their nodes replace it. This
+happens only when someone looks at the node; backward then runs through the new nodes. A node that
+nobody looked at runs the operation's own gradient rule.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from ..primitive import BackwardPlan, Primitive
 from ..tape import Node, named_type, saved_arrays, walk
 from ..tensor import OutputSlot, Tensor
 
-# what stays with a node that goes on as another one: of its result, and of who holds it
+# entries of `ext` that stay when a node is replaced by another: they belong to its result or its
+# holder
 OUTER = {"tensor_hooks", "pre_hooks", "post_hooks", "metadata", "module", "role"}
 
 
 class Unfolding:
-    """What a record's field `nodes` holds for such an operation.
+    """The value of a record's field `nodes` for such an operation.
 
     Args:
         function: called as the operation is, with Tensors, it returns the same by PyTorch's
@@ -41,26 +44,26 @@ class Unfolding:
         self.function, self.last, self.single = function, last, single
 
     def __call__(self, node: Node) -> tuple[Node, ...]:
-        """The nodes whose saved values hooks see."""
+        """The nodes whose saved values hooks receive."""
         return (node,)
 
     def arrange(self, node: Node, arrange: Callable[[Node], None]) -> None:
-        """What `core.transforms.arranging` does with a node that somebody looks at."""
+        """Arrange a node that someone looks at (called by `core.transforms.arranging`)."""
         if not isinstance(node.shape, list):
             self.unfold(node, arrange)
         elif self.single is not None and not self.last(node):
             self.single(node)
 
     def unfold(self, node: Node, arrange: Callable[[Node], None]) -> None:
-        """Put the operations' nodes, arranged, in the place of a node; nothing where what it kept is
-        gone.
+        """Replace a node by the nodes of the steps, themselves arranged. Does nothing if its saved
+        values are gone.
         """
         given = _arguments(node)
         if given is not None and not observe.observers:
             take_steps(node, self.function, given, node.inputs, arrange, **node.params)
 
     def front(self, slot: OutputSlot) -> Any:
-        """The node that stands for one of several results until somebody looks behind it."""
+        """A node that represents one of several results until someone looks behind it."""
         node, index = slot.node, slot.index
         names = self.last(node)
         if not names:
@@ -81,7 +84,7 @@ class Unfolding:
 
 
 def in_front(slot: OutputSlot) -> Any:
-    """The edge that is shown for one of several results."""
+    """The edge to show for one of several results."""
     op = slot.node.op
     if op is _DIVIDED:
         return slot.node.inputs[slot.index]
@@ -89,12 +92,12 @@ def in_front(slot: OutputSlot) -> Any:
 
 
 def is_front(node: Node) -> bool:
-    """Whether the node stands for one of another's results."""
+    """Whether the node is a front, that is, represents one result of another node."""
     return node.op is _FRONT
 
 
 def uncover(front: Node, arrange: Callable[[Node], None]) -> None:
-    """Put the node behind a front in its place."""
+    """Replace a front by the nodes of the steps behind it."""
     node = front.inputs[0].node
     if type(node.op.nodes) is Unfolding:
         node.op.nodes.unfold(node, arrange)
@@ -132,8 +135,8 @@ def take_steps(
     arrange: Callable[[Node], None],
     **params: Any,
 ) -> None:
-    """Run `function` on stand-ins for the arguments behind `edges`, and put its nodes, arranged, in
-    the place of `node`; nothing where it returns None.
+    """Run `function` on copies of the arguments behind `edges`, and replace `node` by the recorded
+    nodes. Does nothing if the function returns None.
     """
     before = thread.stack.all
     install(())
@@ -157,7 +160,7 @@ def take_steps(
 
 
 def _arguments(node: Node) -> list[Tensor | None] | None:
-    """Stand-ins for a node's arguments; None where one of them is gone or was overwritten."""
+    """Tensors with a node's saved arguments; None if one of them is gone or was overwritten."""
     if node.saved is None or sum([v.count for v in node.versions]) != node.total:
         return None
     kept = dict(zip(node.plan.entries, saved_arrays(node), strict=True))
@@ -180,8 +183,8 @@ def _nodes(outs: Sequence[Tensor]) -> list[Node]:
 
 
 def _put(node: Node, nodes: list[Node], edges: dict[int, Any]) -> None:
-    """Give new nodes the place of `node` in the order and in the program, and the edges of its
-    arguments.
+    """Give new nodes the position of `node` in the order of recording and in the program, and
+    connect them to the edges of its arguments.
     """
 
     def real(edge: Any) -> Any:
@@ -201,7 +204,7 @@ def _put(node: Node, nodes: list[Node], edges: dict[int, Any]) -> None:
 
 
 def _become(node: Node, other: Any) -> None:
-    """Make a node what another one is; it keeps its number and who listens to it."""
+    """Turn a node into a copy of another one. It keeps its number and its hooks."""
     kept = {k: v for k, v in (node.ext or {}).items() if k in OUTER}
     for slot in Node.__slots__:
         if slot not in ("__weakref__", "seq"):
@@ -211,15 +214,15 @@ def _become(node: Node, other: Any) -> None:
 
 
 def _divide(node: Node, roots: list[Any], nodes: list[Node]) -> None:
-    """Make a node of several results one that hands their gradients to `roots`, which take the place
-    of what stood for them.
+    """Turn a node of several results into one that passes their gradients on to `roots`. The fronts
+    of the node take the place of the roots.
     """
     fronts = {k: ref() for k, ref in (node.ext or {}).pop("fronts", {}).items()}
     taken = {id(roots[k]): front for k, front in fronts.items() if front is not None}
     for root in roots:
         if front := taken.get(id(root)):
             _become(front, root)
-            front.seq = root.seq  # no longer after the node that hands it gradients
+            front.seq = root.seq  # it must run after the node that passes it gradients
     for n in nodes:
         n.inputs = tuple([taken.get(id(e), e) for e in n.inputs])
     node.op, node.params = _DIVIDED, {}

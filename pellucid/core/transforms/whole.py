@@ -1,11 +1,11 @@
-"""Functions of several operations that keep for backward what PyTorch's single node keeps, while
-saved-tensor hooks are on.
+"""Functions that record several operations but, while saved-tensor hooks are on, save what
+PyTorch's single node saves.
 
-Without hooks such a function records its operations, which keep what each of them needs. Hooks are to
-see what PyTorch's node keeps instead, and what they unpack is to decide the gradients: so the
-function runs unrecorded, its node keeps the arguments, and backward runs the function again on what
-was unpacked and differentiates it. Where PyTorch's node does not keep all the arguments, the function
-has a gradient rule of what is kept.
+Without hooks, such a function records its operations, and each saves what it needs. With hooks,
+they must receive what PyTorch's node saves, and the values they unpack must determine the
+gradients. So the function runs unrecorded, its node saves the arguments, and backward runs the
+function again on the unpacked values and differentiates it. If PyTorch's node does not save all
+arguments, the function has its own gradient rule.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def in_one_node(
     beside: Callable[[], dict[str, Any]] | None = None,
     **arguments: Any,
 ) -> Any:
-    """As `one_node`, for a function of this library whose node's name is known when it is called."""
+    """As `one_node`, for a call whose node name is only known at the call."""
     if hooked():
         op = _record(title, tuple(edges.split()), packs, function)
         with nullcontext() if beside is None else _given(**beside()):
@@ -54,7 +54,7 @@ def one_node(
     rule: Callable[..., Any] | None = None,
     beside: Callable[..., dict[str, Any]] | None = None,
 ) -> Callable[[Any], Any]:
-    """A decorator of a function of tensors.
+    """A decorator of a function on tensors that PyTorch records as one node.
 
     Args:
         title: its node's name, as for `titled`.
@@ -91,11 +91,11 @@ def one_node(
 
 
 class _Again:
-    """The gradient rule of such a function: run it again and differentiate. Its words are those of
-    what is kept, and shapes and dtypes of the rest.
+    """The gradient rule of a function without one: run the function again and differentiate it. Its
+    parameters are the saved values, and the shapes and dtypes of the other arguments.
     """
 
-    rounds = True  # its operations do, where gradients of two-byte floats need that
+    rounds = True  # the operations inside round gradients of two-byte floats themselves
 
     def __init__(
         self, function: Callable[..., Any], names: tuple[str, ...], packs: list[str]
@@ -115,7 +115,7 @@ class _Again:
         given |= {word.partition("_for_")[0]: given[word] for word in self.kept}
         tensors = {}
         for name, need in zip(self.names, needs, strict=True):
-            if need is None:  # no tensor
+            if need is None:  # not a tensor
                 continue
             value = given.get(name)
             if value is None:  # its values do not matter
@@ -140,7 +140,9 @@ class _Again:
 
 
 class _Rule:
-    """The gradient rule of a function that has one: of Tensors, also where the engine has arrays."""
+    """The gradient rule of a function that has one. The rule computes with Tensors, also when the
+    engine passes arrays.
+    """
 
     def __init__(self, rule: Callable[..., Any], names: tuple[str, ...], packs: list[str]) -> None:
         self.rule, self.names, self.words = rule, names, packs
@@ -164,7 +166,7 @@ class _Rule:
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """Hooks of saved tensors see nothing of what is recorded inside the block."""
+    """Inside the block, saved-tensor hooks are off."""
     before = thread.stack.all
     install([i for i in before if not hasattr(i, "save")])
     try:
@@ -177,7 +179,7 @@ def without_hooks() -> Iterator[None]:
 def _record(
     title: str, edges: tuple[str, ...], packs: str, function: Any, rule: Any = None
 ) -> Primitive:
-    """The record of the function as one operation."""
+    """The record of the function as a single operation."""
     known = inspect.signature(function).parameters
     words = [w for w in packs.split() if w.partition("_for_")[0] in known]
     names = tuple(dict.fromkeys((*edges, *(w.partition("_for_")[0] for w in words))))
@@ -197,7 +199,7 @@ def _record(
 
 
 def _as_one(function: Callable[..., Any], op: Primitive, arguments: dict[str, Any]) -> Any:
-    """Run the function, recorded as one operation; None where that cannot be, or need not."""
+    """Run the function and record it as one operation. None if that is impossible or not needed."""
     stack = thread.stack
     tensors = [arguments.get(name) for name in op.args]
     needs = tuple([x._rg if isinstance(x, Tensor) else None for x in tensors])

@@ -1,4 +1,4 @@
-"""Backward on the meta device: gradients are shapes, which follow from the graph alone."""
+"""Backward on the meta device: gradients are only shapes and dtypes, which follow from the graph."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..tensor import Tensor, make_tensor
 
 
 class WithoutData(BackwardPass):
-    """A traversal that runs no gradient rule: each argument's gradient has the argument's shape and
-    dtype. Backwards of the user's run, on meta tensors.
+    """A traversal that runs no gradient rules: each argument's gradient has the argument's shape
+    and dtype. Custom Functions do run, on meta tensors.
     """
 
     by_hand = True
