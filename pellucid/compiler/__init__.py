@@ -72,9 +72,10 @@ _STANCES = (
     "eager_then_compile",
     "aot_eager_then_compile",
 )
-_OWN = ("forward", "_compiled_call_impl")  # what is set on a compiled module itself
-_EAGER = ("eager", "aot_eager")  # backends that compile nothing
-EAGER: dict[str, Any] = {}  # the options of a module with one of them
+# attributes that are set on the compiled module itself, not on the original
+_OWN = ("forward", "_compiled_call_impl")
+_EAGER = ("eager", "aot_eager")  # backends that run eagerly
+EAGER: dict[str, Any] = {}  # marks a module with such a backend; compared by identity
 _state: dict[str, Any] = {"backend": "inductor"}
 
 
@@ -96,7 +97,7 @@ class OptimizedModule(Module):
 
     def __init__(self, mod: Module) -> None:
         super().__init__()
-        del self.__dict__["training"]  # the module's own is the one that counts
+        del self.__dict__["training"]  # the property `training` delegates to the original module
         self._modules["_orig_mod"] = mod
 
     def _compiled(self) -> CompiledFunction:
@@ -261,7 +262,7 @@ def compile(
 def _by_custom_backend(
     model: Any, backend: Callable[..., Any], fullgraph: bool, options: dict[str, Any] | None
 ) -> Any:
-    """A function or module whose graphs a program's own backend computes."""
+    """Compile a function or module with a backend given as a function, which receives the graphs."""
     from .custom import Captured
 
     named = {} if options is None else {"options": options}

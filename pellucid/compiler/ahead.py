@@ -1,8 +1,8 @@
-"""Forward and backward of a function as two graphs of operators, for compilers of a program's own
+"""Forward and backward of a function as two graphs of operators, for custom compilers
 (`torch._functorch.aot_autograd`, `functorch.compile`).
 
-Both are traced ahead, as one joint graph. A partition decides what the forward graph keeps for the
-backward one.
+Both are traced ahead, as one joint graph. A partition function decides what the forward graph keeps
+for the backward graph.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def make_boxed_func(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its arguments in one list, which it may empty.
+    """Wrap a function so that it takes its arguments in one list, which it may empty.
 
     >>> make_boxed_func(lambda a, b: a + b)([1, 2])
     3
@@ -49,7 +49,7 @@ def make_boxed_func(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_boxed_compiler(compiler: Callable[..., Any]) -> Callable[..., Any]:
-    """The compiler, what it returns taking its arguments in one list."""
+    """Wrap a compiler so that the functions it returns take their arguments in one list."""
     return lambda gm, example: make_boxed_func(compiler(gm, example))
 
 
@@ -65,7 +65,7 @@ def _call(compiled: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
 
 # ---- graphs ------------------------------------------------------------------------------------
 def _copies(values: Sequence[Any]) -> list[Any]:
-    """Tensors of the same values and flags, which may be written to."""
+    """Copies of the tensors with the same values and `requires_grad`, which may be written to."""
     made = []
     for v in values:
         if isinstance(v, Tensor):
@@ -73,7 +73,7 @@ def _copies(values: Sequence[Any]) -> list[Any]:
             v = copy.requires_grad_(v.requires_grad)
             if v.requires_grad:
                 with enable_grad():
-                    v = v.view_as(v)  # no leaf, so that it may be written to
+                    v = v.view_as(v)  # a view is not a leaf, so it may be written to
         made.append(v)
     return made
 
@@ -86,8 +86,8 @@ def _traced(fn: Callable[..., Any], args: list[Any], table: dict[Any, Any] | Non
 def _joint(
     fn: Callable[..., list[Any]], primals: list[Any], table: dict[Any, Any] | None
 ) -> tuple[GraphModule, list[int]]:
-    """The graph of (inputs, gradients of results) to (results, gradients of inputs), and which
-    results have gradients.
+    """The joint graph, from (inputs, gradients of results) to (results, gradients of inputs), and
+    the indices of the results that require a gradient.
     """
     with fork_rng(), enable_grad():
         results = fn(*_copies(primals))
@@ -110,8 +110,9 @@ def _joint(
 def default_partition(
     joint_module: GraphModule, _joint_inputs: Any, *, num_fwd_outputs: int, **_: Any
 ) -> tuple[GraphModule, GraphModule]:
-    """Forward and backward of a joint graph: what the results need is forward, everything else
-    backward, which is given what it reads of the forward part.
+    """Split a joint graph into forward and backward. Everything that the results need is forward,
+    the rest is backward; the values that backward reads from the forward part become additional
+    results.
 
     Args:
         joint_module: the joint graph, whose inputs are called `primals_1`, ..., `tangents_1`, ...
@@ -140,7 +141,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 def _needed(nodes: list[Node]) -> set[Node]:
-    """Nodes and what they are computed from."""
+    """The nodes and all nodes from which they are computed."""
     found: set[Node] = set()
     waiting = list(nodes)
     while waiting:
@@ -156,7 +157,9 @@ def _is_tangent(node: Node) -> bool:
 
 
 def _writes(graph: Graph) -> set[Node]:
-    """Writes that belong to the forward part, with what they need."""
+    """The writes that belong to the forward part (they need no tangent), and the nodes they depend
+    on.
+    """
     found: set[Node] = set()
     for node in graph.nodes:
         schema = getattr(node.target, "_schema", None)
@@ -170,7 +173,7 @@ def _writes(graph: Graph) -> set[Node]:
 def _part(
     whole: GraphModule, inputs: list[Node], outputs: tuple[Any, ...], nodes: set[Node]
 ) -> GraphModule:
-    """The nodes of a part of a graph, as a graph from `inputs` to `outputs`."""
+    """Extract the given nodes of a graph as a graph from `inputs` to `outputs`."""
     graph = Graph()
     known: dict[Node, Node] = {}
     for node in inputs:
@@ -184,7 +187,7 @@ def _part(
 
 
 def _named(gm: GraphModule, primals: int) -> GraphModule:
-    """The joint graph with PyTorch's names of its inputs."""
+    """Rename the inputs of a joint graph as in PyTorch."""
     for k, node in enumerate(n for n in gm.graph.nodes if n.op == "placeholder"):
         late = k >= primals
         node.name = f"tangents_{k - primals + 1}" if late else f"primals_{k + 1}"
@@ -202,7 +205,7 @@ def _compiled(
     partition_fn: Callable[..., Any],
     table: dict[Any, Any] | None,
 ) -> Callable[..., list[Any]]:
-    """What computes a function of tensors in a list, forward and backward."""
+    """Trace and compile a function that takes tensors and returns a list, forward and backward."""
     wants = local.grad and any(isinstance(p, Tensor) and p.requires_grad for p in primals)
     if not wants:
         plain = [p.detach().clone() if isinstance(p, Tensor) else p for p in primals]
@@ -263,8 +266,8 @@ def aot_function(
     dynamic: bool = False,
     enable_log: bool = True,
 ) -> Callable[..., Any]:
-    """A function whose forward and backward are computed by what compilers make of their graphs,
-    which are traced at the first call with arguments of a kind.
+    """A function whose forward and backward graphs are compiled by the given compilers. They are
+    traced at the first call with arguments of each kind.
 
     Args:
         fn: a function of tensors in containers.
@@ -322,9 +325,7 @@ def aot_function(
 
 
 def aot_module(mod: Module, *args: Any, **kwargs: Any) -> Module:
-    """A module whose forward and backward are computed as `aot_function`'s are; its parameters and
-    buffers are inputs of the graphs.
-    """
+    """As `aot_function`, for a module; its parameters and buffers are inputs of the graphs."""
     if not isinstance(mod, Module):
         raise AssertionError(f"expected nn.Module, got {type(mod)}")
     run = aot_function(
@@ -355,8 +356,8 @@ def aot_module_simplified(
     inference_compiler: Callable[..., Any] | None = None,
     **_: Any,
 ) -> Callable[..., Any]:
-    """What a backend of `torch.compile` makes of the graph it gets: forward and backward as
-    compilers compute them. The module's own parameters and buffers come before `args`.
+    """Compile the graph that a backend of `torch.compile` receives, forward and backward. The
+    module's parameters and buffers are passed before `args`.
     """
     state = {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
     names = list(state)

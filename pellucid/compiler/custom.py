@@ -1,12 +1,12 @@
-"""Backends of a program's own: `torch.compile(f, backend=function)`.
+"""Custom backends: `torch.compile(f, backend=function)`.
 
-The function runs on tensors without data while a mode writes down what it calls, as a
-`torch.fx.GraphModule` of PyTorch's functions. The backend gets the graph and the tensors that go
-into it, and returns what computes it. This happens at every call, so what a graph depends on needs
-no guards: a graph that was seen before is run by what the backend made of it then.
+The function runs on tensors without data while a mode records what it calls, as a
+`torch.fx.GraphModule` of PyTorch's functions. The backend gets the graph and its input tensors, and
+returns a function that computes it. The recording happens at every call, so no guards are needed: a
+graph that occurred before is run by the function that the backend returned then.
 
-A function that reads the value of a tensor to decide something has no single graph. It runs as it
-is, and a CompileWarning says so.
+A function that reads the value of a tensor to decide something has no single graph. It runs
+eagerly, and a CompileWarning says so.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SWAPPED |= {"__rpow__": "pow", "__rmatmul__": "matmul", "__rfloordiv__": "floor
 
 
 class Captured:
-    """A function whose graphs a backend computes."""
+    """A function whose graphs a custom backend computes."""
 
     def __init__(
         self, fn: Callable[..., Any], backend: Callable[..., Any], fullgraph: bool, **options: Any
@@ -63,7 +63,7 @@ class Captured:
         return Captured(self.fn.__get__(instance, owner), self.backend, self.fullgraph)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's results, by what the backend made of its graph."""
+        """The function's results, computed by the backend's function for its graph."""
         if self.broken or tracing.tracer() is not None:
             return self.fn(*args, **kwargs)
         recorded = _Recording(self.fn)
@@ -94,13 +94,13 @@ class Captured:
         return tree_unflatten(filled, spec)
 
     def _as_it_is(self, error: Exception, args: Any, kwargs: Any) -> Any:
-        """Run the function without a graph, after an error while it was recorded."""
+        """Run the function without a graph, after an error during recording."""
         reason = f"{type(error).__name__}: {error}".split("\n")[0]
         if self.fullgraph:
             raise CompileError(
                 f"{self.__name__} cannot be recorded as one graph for the backend: {reason}"
             ) from error
-        result = self.fn(*args, **kwargs)  # which raises, if the function itself is wrong
+        result = self.fn(*args, **kwargs)  # raises if the error is in the function itself
         self.broken = True
         warn_user(
             f"{self.__name__} runs without its backend, because it has no single graph: {reason}"
@@ -109,14 +109,14 @@ class Captured:
 
 
 class _Given:
-    """An input that is a result as well."""
+    """An input that is also a result."""
 
     def __init__(self, place: int) -> None:
         self.place = place
 
 
 class _Recording(TorchFunctionMode):
-    """The graph of one call."""
+    """Records the graph of one call."""
 
     _as_written = True
 
@@ -133,7 +133,9 @@ class _Recording(TorchFunctionMode):
         self.calls = 0
 
     def run(self, args: Any, kwargs: Any) -> tuple[list[Any], Any]:
-        """Record a call: the leaves of its result, nodes in the place of tensors."""
+        """Record a call. Returns the leaves of its result, with nodes in place of tensors, and
+        their structure.
+        """
         leaves, spec = tree_flatten((args, kwargs))
         self.names.update(_argument_names(self.fn, args, kwargs))
         owner = getattr(self.fn, "__self__", None)
@@ -149,7 +151,7 @@ class _Recording(TorchFunctionMode):
         return found, out_spec
 
     def key(self) -> Any:
-        """What tells this graph from others: its code, and what goes into it."""
+        """A key that identifies the graph: its code and its inputs."""
         inputs = [(tuple(x.shape), x.stride(), x.dtype, x.requires_grad) for x in self.inputs]
         constants = [
             (n.name, str(n.target), repr(n.args), repr(n.kwargs)) for n in self.graph.nodes
@@ -158,7 +160,7 @@ class _Recording(TorchFunctionMode):
 
     # -- tensors -----------------------------------------------------------------------------------
     def _input(self, t: Any) -> Any:
-        """The tensor without data that stands for an input, with a node."""
+        """The tensor without data that represents an input; it gets a node."""
         known = self.nodes.get(id(t))
         if known is not None:
             return known[1]
@@ -175,7 +177,7 @@ class _Recording(TorchFunctionMode):
         node.type = kind
         with DisableTorchFunction():
             stand_in = self.fake.from_tensor(t)
-        stand_in._rg = False  # what is recorded needs no gradients
+        stand_in._rg = False  # recording needs no gradients
         node.meta["example_value"] = stand_in
         self.inputs.append(t)
         self.nodes[id(t)] = self.nodes[id(stand_in)] = (node, stand_in)
@@ -196,7 +198,7 @@ class _Recording(TorchFunctionMode):
         return _Given(inputs.index(node))
 
     def _node(self, value: Any) -> Any:
-        """An argument as a graph has it."""
+        """An argument in the form in which a graph stores it."""
         if isinstance(value, Tensor):
             if id(value) not in self.nodes:
                 self._input(value)
@@ -277,7 +279,7 @@ class _Recording(TorchFunctionMode):
                     self._made(part, self.graph.call_function(operator.getitem, (node, k)))
 
     def _set_grad(self, enabled: bool) -> None:
-        """Write down that the grad mode changed."""
+        """Record a change of grad mode."""
         if enabled != self.grad:
             self.grad = enabled
             node = self.graph.call_function(set_grad_enabled, (enabled,))
@@ -285,7 +287,7 @@ class _Recording(TorchFunctionMode):
 
 
 def set_grad_enabled(enabled: bool) -> None:
-    """Set whether graphs are recorded from here on: `torch._C._set_grad_enabled`."""
+    """Set grad mode: `torch._C._set_grad_enabled`."""
     modes.local.grad = enabled
 
 
@@ -294,8 +296,8 @@ def _is_method(func: Any) -> bool:
 
 
 def _names(fn: Any) -> dict[int, str]:
-    """Names of the tensors that a function can reach without arguments: those of its module, of its
-    closure, and global ones.
+    """Names for the tensors that a function can reach without arguments: those of its module, its
+    closure and its globals.
     """
     found: dict[int, str] = {}
     inner = getattr(fn, "__func__", fn)
@@ -334,7 +336,7 @@ def _of_module(module: Module, start: str) -> dict[int, str]:
 
 
 def _argument_names(fn: Any, args: Any, kwargs: Any) -> dict[int, str]:
-    """Names of the tensors among the arguments."""
+    """Names for the tensors among the arguments."""
     import inspect
 
     owner = getattr(fn, "__self__", None)

@@ -1,4 +1,4 @@
-"""The object that `compile` returns. It keeps traced versions of a function and runs eagerly if
+"""The object that `compile` returns. It keeps traced versions of a function, and runs eagerly if
 there can be none.
 """
 
@@ -45,26 +45,25 @@ from .run.tracing import trace_call
 from .run.version import DECISION, OTHER_CALL, Declined, Version
 from .trace.refusal import Refusal
 
-LIMIT = 8  # traced versions of one function
-SIZES = 64  # versions of one function that differ in the sizes of their arguments alone, besides
-# times that number of versions dropped: then each call is another one, and tracing costs more than
-# it gives
+LIMIT = 8  # the largest number of traced versions of a function
+# the largest number of further versions that differ only in the sizes of their arguments
+SIZES = 64
+# if more versions than this many times `limit` were dropped, tracing costs more than it gains
 DROPPED = 2
-# calls that may change what they depend on (optimizer state made at the first step) before that is
-# taken as a refusal
+# calls that may change their own inputs (such as new optimizer state) before that is a refusal
 ATTEMPTS = 3
 
 
-AGAIN = 8  # calls of a part that computed nothing, until it is looked at again
+AGAIN = 8  # a part that computed nothing is looked at again after so many calls
 AROUND = "around a line that stays in Python"
 OTHERS_USE_GRAPHS = (
     "runs eagerly, as a graph begins in it with which others do more than to call backward()"
 )
 
 
-# of functions that are not told; `torch._dynamo.config.recompile_limit` sets it
+# the limit if `compile` gets none
 DEFAULTS = {"limit": LIMIT}
-STANCE = ["default"]  # what compiled functions do; `compiler.set_stance` sets it
+STANCE = ["default"]  # the stance set by `compiler.set_stance`
 
 
 class CompileWarning(UserWarning):
@@ -111,40 +110,41 @@ class CompiledFunction:
         self.function = function
         self.fullgraph = fullgraph
         self.limit = limit
-        self.dynamic = dynamic  # whether calls of several sizes are expected; False: not
+        self.dynamic = dynamic  # whether calls of several sizes are expected (None: maybe)
         self._lengths = Lengths()
         self.versions: list[Version] = []
         self._of_classes: dict[Any, Any] = {}  # compiled methods of classes
         self.refused: dict[Any, str] = {}
-        self.history: list[str] = []  # what was traced, and why again
+        self.history: list[str] = []  # log of traces and their reasons
         self._attempts: dict[Any, int] = {}
-        self._refusals: Counter[Any] = Counter()  # of each kind of call
-        # how often a value decided otherwise than in any version
+        self._refusals: Counter[Any] = Counter()  # per kind of call
+        # how often a value led to a decision that no version has
         self._decisions: dict[Any, int] = {}
-        # which numbers among the arguments have been others
+        # positions of the numbers among the arguments that have changed
         self.changing: dict[Any, frozenset[int]] = {}
-        self.drifting: dict[int, Tensor] = {}  # tensors that have had other memory
-        self.watched: dict[Any, Guard] = {}  # places of other numbers that have been others
-        # kinds of calls that cannot be compiled with numbers that change
+        self.drifting: dict[int, Tensor] = {}  # tensors whose memory has changed
+        self.watched: dict[Any, Guard] = {}  # other places whose numbers have changed
+        # kinds of calls that cannot be compiled with their numbers as inputs
         self._steady: set[Any] = set()
-        self._earlier: Refusal | None = None  # with numbers that change
+        self._earlier: Refusal | None = None  # the refusal with numbers as inputs
         self._warned = False
-        self.silent = False  # tell nobody
-        self._dropped = 0  # versions that made room for others
-        self._full = False  # no other call is traced any more
-        self._met: set[Any] = set()  # kinds of calls of yet another size, met once
-        self._arena = Arena(Arena())  # of versions beyond the first few, for sizes
-        # at which more is done with graphs than to call `backward`
+        self.silent = False  # do not warn
+        self._dropped = 0  # number of versions dropped for others
+        self._full = False  # no further call is traced
+        self._met: set[Any] = set()  # kinds of calls with a new size that occurred once
+        self._arena = Arena(Arena())  # shared by the versions for further sizes
+        # lines at which graphs are used for more than calling `backward`; None: unknown lines
         self.graph_lines: set[int] | None = set()
-        self.graph_breaks: GraphBreaks | None = None  # what is compiled where the whole is refused
-        # what serves calls with objects that hold tensors
+        # the compiled parts, if the whole function was refused
+        self.graph_breaks: GraphBreaks | None = None
+        # the function for calls with objects that contain tensors
         self.opened: OpenedFunction | None = None
-        self._opens = True  # whether those may be served so
-        self._kinds: set[type] = set()  # of such objects
+        self._opens = True  # whether it may be used
+        self._kinds: set[type] = set()  # classes of such objects
         CompiledFunction.living.add(self)
 
     def forget(self) -> None:
-        """Drop what was traced."""
+        """Drop all traced versions and what was learned from calls."""
         self.versions.clear()
         self.refused.clear()
         self.history.clear()
@@ -165,7 +165,7 @@ class CompiledFunction:
 
     @property
     def name(self) -> str:
-        """What was compiled, in words: a function's name, or the class of a module."""
+        """The name of a compiled function, or of the class of a compiled module."""
         bound = getattr(self.function, "__self__", None)
         if isinstance(bound, Module) and self.function.__name__ == "__call__":
             return type(bound).__qualname__
@@ -191,7 +191,7 @@ class CompiledFunction:
         return CompiledFunction, (self.function, self.fullgraph, self.limit, self.dynamic)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
-        """A function of a copied object compiles anew; what was traced stays with the original."""
+        """A deep copy compiles anew; traced versions stay with the original."""
         function = copy.deepcopy(self.function, memo)
         return CompiledFunction(function, self.fullgraph, self.limit, self.dynamic)
 
@@ -202,17 +202,17 @@ class CompiledFunction:
         held: Any
         key: Any
         if isinstance(instance, type):
-            held, key = self._of_classes, instance  # of a classmethod
+            held, key = self._of_classes, instance  # a classmethod
         else:
             held, key = (
                 getattr(instance, "__dict__", None),
                 f"_compiled_{self.function.__qualname__}",
             )
         if type(held) is not dict:
-            # an object without a dictionary to keep it in is an argument
+            # the object has no dictionary to store it in, so it is passed as an argument
             return types.MethodType(self, instance)
         made = held.get(key)
-        # A copy of an object has that of the object.
+        # A copied object still refers to the original's compiled method.
         if (
             made is None
             or made.function.__self__ is not instance
@@ -224,8 +224,8 @@ class CompiledFunction:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Under autocast, too, but not in inference mode, whose results are tensors of another kind.
-        # of the reasons to be slow
+        # Compiled code also serves calls under autocast, but not in inference mode, whose results
+        # are a different kind of tensor.
         followed = local.blocks + (thread.stack.autocast is not None) if state.slow else 0
         quiet = state.slow <= followed and not local.inference and not observe.observers
         if quiet and STANCE[0] == "default" and self.versions:
@@ -240,7 +240,7 @@ class CompiledFunction:
                 if type(result) is not Declined:
                     return result
             following = version.following
-            # steps that take turns, arguments that grow
+            # for steps that alternate, or arguments that grow
             if following is not None and (following.named if kwargs else following.fast):
                 result = following.quick(given)
                 if result is not OTHER_CALL:
@@ -253,8 +253,7 @@ class CompiledFunction:
             or state.slow > followed
             or STANCE[0] == "force_eager"
         ):
-            # Somebody watches, a transform differentiates, or an outer function is being traced:
-            # what they must see are the operations.
+            # Observers, transforms and an outer trace must see the individual operations.
             return self.function(*args, **kwargs)
         if (
             not self.versions
@@ -270,8 +269,8 @@ class CompiledFunction:
             or type(t._node) is Outdated
             for t in tensors
         ):
-            # tensors without an array of their own, such as nested ones, or without data; views
-            # whose place in the graph is gone: the operation that asks for it raises
+            # nested tensors and tensors without data have no ordinary array; using an outdated view
+            # raises in the operation
             return self.function(*args, **kwargs)
         if (
             self._opens
@@ -308,7 +307,7 @@ class CompiledFunction:
         return self._trace(args, kwargs, structure, tensors, reason)
 
     def _with_objects(self, structure: Any, args: Any, kwargs: Any) -> CallWithObjects | None:
-        """The call as one of the contents of its objects; None where it is none."""
+        """The call as a call on the contents of its objects; None if it has no such objects."""
         found = {type(v) for v in objects_in(structure) if opens(v)}
         if not found:
             return None
@@ -323,7 +322,7 @@ class CompiledFunction:
         return None if self.opened.knows(call) else call
 
     def _likely(self) -> list[Version]:
-        """The versions, those first that are likely to serve the next call."""
+        """The versions, beginning with those that will most likely serve the call."""
         following = self.versions[0].following if self.versions else None
         return (
             [*self.versions]
@@ -332,7 +331,7 @@ class CompiledFunction:
         )
 
     def _to_front(self, version: Version) -> None:
-        """Take note that a version served a call, and which one it came after."""
+        """Note that a version served a call, and after which version."""
         last = self.versions[0]
         if version is not last:
             last.following = version
@@ -340,8 +339,8 @@ class CompiledFunction:
             self.versions.insert(0, version)
 
     def _waits(self, kind: Any) -> bool:
-        """Whether a call runs eagerly that differs from traced ones in its sizes alone. When there
-        are many sizes, only one that comes a second time is worth a trace.
+        """Whether a call should run eagerly because only its sizes are new. When there are many
+        sizes, a trace is worthwhile only for a size that occurs a second time.
         """
         skeleton, shapes = kind
         known = {v.admission.shapes for v in self.versions if v.admission.kind == skeleton}
@@ -353,7 +352,7 @@ class CompiledFunction:
 
     @property
     def _python(self) -> Callable[..., Any]:
-        """What runs where no program does: the function, or what is left of it around its parts."""
+        """What runs if no program serves: the function, or what is left around its compiled parts."""
         return self.function if self.graph_breaks is None else self.graph_breaks
 
     def _trace(
@@ -363,7 +362,7 @@ class CompiledFunction:
             others = [version.admission for version in self.versions]
             reason = told(reason, structure, tensors, others, self.function)
         skeleton = masked(structure, None)
-        # which a watched number would answer otherwise
+        # a watched number would have another type
         if any(version.admission.asks_types for version in self.versions):
             self._steady.add(skeleton)
         steady = skeleton in self._steady
@@ -418,7 +417,7 @@ class CompiledFunction:
                 traced.refusal = Refusal(
                     f"a value decides what the step does, in more than {self.limit} ways; the last: {reason}"
                 )
-                # of which none would serve many calls
+                # none of them would serve many calls
                 self.versions = [v for v in self.versions if v.admission.kind != skeleton]
         if traced.refusal is None and traced.version is not None:
             self._keep(traced.version, key, reason)
@@ -427,10 +426,10 @@ class CompiledFunction:
         return traced.result
 
     def _keep(self, version: Version, key: Any, reason: str | None) -> None:
-        """A version for calls like the one that was traced, `key`; the one used longest ago makes
-        room.
+        """Keep a version for calls like the traced one (`key`). If there are too many, drop the one
+        used longest ago.
         """
-        give_back()  # the traced call ran on memory of its own; the compiled step has an arena
+        give_back()  # the traced call used eager memory; the compiled step has an arena
         self.history.append(f"traced, because {reason or 'it was the first call'}")
         logs.tell("recompiles", f"{self.name} was {self.history[-1]}")
         if self.versions:
@@ -457,9 +456,9 @@ class CompiledFunction:
     def _refused(
         self, traced: TraceOutcome, key: Any, kind: Any, varied: bool, undecided: bool
     ) -> None:
-        """Try the next call otherwise, or give up. `kind` is the call without its numbers, `key`
-        without those that were inputs; `varied` says whether anything was; `undecided` whether
-        values decide in too many ways.
+        """After a refusal, try the next call another way, or give up. `kind` identifies the call
+        without its numbers, `key` without those that were inputs. `varied` tells whether there were
+        such inputs, `undecided` whether values decide in too many ways.
         """
         refusal = traced.refusal
         assert refusal is not None
@@ -474,7 +473,7 @@ class CompiledFunction:
             )
             return
         if traced.transient:
-            key = kind  # whatever its numbers are
+            key = kind  # for all values of its numbers
             self._attempts[key] = self._attempts.get(key, 0) + 1
             if self._attempts[key] < ATTEMPTS:
                 self.history.append(f"traced again at the next call: {refusal}")
@@ -485,7 +484,7 @@ class CompiledFunction:
             and not traced.sets_inputs
             and (self.fullgraph or not undecided)
         ):
-            # Without numbers that change it may be compiled.
+            # It may work with fixed numbers.
             skeleton = kind[0]
             self.changing[skeleton] = frozenset()
             self._steady.add(skeleton)
@@ -494,8 +493,8 @@ class CompiledFunction:
                 f"traced again at the next call, with its numbers as they are: {refusal}"
             )
             return
-        # Whatever its numbers are, where that is no matter of the numbers; and whatever its shapes
-        # are, in the end.
+        # Refuse it for all values of its numbers if these do not matter, and finally for all
+        # shapes.
         self._refusals[kind] += 1
         self._full |= self._refusals.total() > DROPPED * self.limit
         self._give_up(
@@ -503,8 +502,8 @@ class CompiledFunction:
         )
 
     def _find_changing(self, structure: Any, skeleton: Any) -> None:
-        """Take note of the numbers in which this call differs from one that was traced: they become
-        inputs of the next version.
+        """Note the numbers that differ from a traced call's; they become inputs of the next
+        version.
         """
         now = numbers_in(structure)
         for version in self.versions if skeleton not in self._steady else ():
@@ -533,9 +532,9 @@ class CompiledFunction:
         self._tell(f"{self.name} {how}: {refusal}")
 
     def _saw_graphs(self, lines: set[int] | None) -> None:
-        """Take note of the lines at which the code does more with graphs than to call `backward`
-        (None: at any): no graph may begin in a compiled part of it without those lines, whose
-        results are those of one node.
+        """Note the lines at which code uses graphs for more than calling `backward` (None: unknown
+        lines). A compiled part's results belong to a single node, so no graph may begin in a part
+        that does not contain those lines.
         """
         if lines is None:
             self.graph_lines = None
@@ -548,8 +547,8 @@ class CompiledFunction:
                 part.begin_no_graph()
 
     def _part(self, refusal: Refusal) -> bool:
-        """Let the statements that were refused keep running in Python, and compile those around
-        them; False where that cannot be.
+        """Let the refused statements run in Python, and compile the statements around them. Returns
+        False if that is impossible.
         """
         if refusal.reason.endswith(tracing.UNKEPT):
             return False
@@ -562,7 +561,7 @@ class CompiledFunction:
             lines = parts.lines_of(refusal)
             if not lines or not parts.cut(lines, refusal.callees):
                 return False
-        except Exception as error:  # a fault of this module's: the function runs eagerly, as before
+        except Exception as error:  # a bug in this module: the function runs eagerly, as before
             self.history.append(
                 f"its text could not be parted ({type(error).__name__}: {error}), which is a fault: please report it"
             )
@@ -572,17 +571,16 @@ class CompiledFunction:
         return True
 
     def _tell(self, text: str) -> None:
-        """Warn, once, that the function, or a line of it, runs eagerly."""
+        """Warn once that the function, or a line of it, runs eagerly."""
         logs.tell("graph_breaks", text)
         if not self._warned and not self.silent:
             self._warned = True
             warn_user(text)
 
     def explain(self, measure: bool = True, passes: bool = False) -> Any:
-        """How the versions traced so far were compiled: an object with `.text`, and `.html`.
-
-        With `measure` each kernel is run for some microseconds, on copies of what it changes. With
-        `passes` the program is shown after each pass of the compiler.
+        """How the versions traced so far were compiled, as an object with `.text` and `.html`. With
+        `measure`, each kernel runs briefly on copies of what it changes. With `passes`, the program
+        is shown after each pass of the compiler.
         """
         from .report.explanation import explain
 
@@ -590,7 +588,7 @@ class CompiledFunction:
 
 
 class OpenedFunction(CompiledFunction):
-    """What serves a function's calls with objects that hold tensors: a function of their contents."""
+    """Serves a function's calls with objects that contain tensors, as a function of their contents."""
 
     def __init__(self, whole: CompiledFunction) -> None:
         made = with_contents(whole.function)
@@ -599,20 +597,20 @@ class OpenedFunction(CompiledFunction):
         self.whole = weakref.ref(whole)
         self.silent = True
         self._call: CallWithObjects | None = None
-        self._others: set[int] = set()  # objects that the code comes to otherwise, by identity
+        self._others: set[int] = set()  # ids of objects that the code also reaches another way
 
     @property
     def name(self) -> str:
-        """The function."""
+        """The name of the original function."""
         whole = self.whole()
         return super().name if whole is None else whole.name
 
     def knows(self, call: CallWithObjects) -> bool:
-        """Whether the code comes to an object of a call otherwise, too."""
+        """Whether the code also reaches an object of the call another way."""
         return not self._others.isdisjoint(call.index)
 
     def serve(self, call: CallWithObjects) -> Any:
-        """The result of a call; its objects hold what they are to hold."""
+        """The result of a call; its objects are updated."""
         before, self._call = self._call, call
         try:
             return call_now(call, self)
@@ -652,7 +650,7 @@ class OpenedFunction(CompiledFunction):
 
 
 class PartOfFunction(CompiledFunction):
-    """A run of statements of a function that cannot be one program."""
+    """A run of statements of a function that cannot be a single program."""
 
     def __init__(
         self,
@@ -671,12 +669,12 @@ class PartOfFunction(CompiledFunction):
         self.lines = first, last
         self.silent = True
         self._skipped = 0
-        # whether there is nothing to compute: not all statements are about tensors
+        # whether its program is empty: not all statements use tensors
         self.nothing = False
 
     @property
     def name(self) -> str:
-        """The function, and the lines."""
+        """The name of the function, and the lines."""
         first, last = self.lines
         return f"{super().name}, line{f's {first} to' if first != last else ''} {last}"
 
@@ -693,8 +691,8 @@ class PartOfFunction(CompiledFunction):
             whole._saw_graphs(lines)
 
     def begin_no_graph(self) -> bool:
-        """Drop versions in which a graph begins, if others do more with graphs; whether there were
-        any.
+        """Drop versions in which a graph begins, if other code uses graphs for more than calling
+        `backward`. Returns whether there were any.
         """
         whole = self.whole()
         lines = None if whole is None else whole.graph_lines
@@ -703,7 +701,7 @@ class PartOfFunction(CompiledFunction):
         if not any(v.code.halves for v in self.versions):
             return False
         self.versions.clear()
-        self._full = True  # for good: another trace would say the same
+        self._full = True  # permanently: another trace would give the same result
         self.history.append(OTHERS_USE_GRAPHS)
         return True
 
@@ -717,8 +715,8 @@ class PartOfFunction(CompiledFunction):
         return result
 
     def _part(self, refusal: Refusal) -> bool:
-        """The whole function is parted once more, and this run serves no more calls; without a line
-        that says where, it runs eagerly.
+        """Split the whole function once more, after which this run serves no more calls. If the
+        line is unknown, the run is executed eagerly.
         """
         whole = self.whole()
         if whole is None or whole.graph_breaks is None:
@@ -739,7 +737,7 @@ class PartOfFunction(CompiledFunction):
 
 
 class CalledFunction(CompiledFunction):
-    """A function or module that is called by a statement of a function that stays in Python."""
+    """A function or module that is called by a statement running in Python."""
 
     def __init__(self, whole: weakref.ref[CompiledFunction], function: Callable[..., Any]) -> None:
         settings = whole()
@@ -758,8 +756,8 @@ class CalledFunction(CompiledFunction):
             whole._saw_graphs(None)
 
     def begin_no_graph(self) -> bool:
-        """Drop versions in which a graph begins, if others do more with graphs; whether there were
-        any.
+        """Drop versions in which a graph begins, if other code uses graphs for more than calling
+        `backward`. Returns whether there were any.
         """
         whole = self.whole()
         if whole is None or whole.graph_lines is not None and not whole.graph_lines:
@@ -780,12 +778,12 @@ class CalledFunction(CompiledFunction):
 
 
 def warn_user(text: str) -> None:
-    """Give a `CompileWarning` at the user's own line, past installed packages, too."""
+    """Issue a `CompileWarning` at the user's own line, skipping installed packages."""
     warn_at(source.user_frame() or sys._getframe(), text, CompileWarning)
 
 
 def _variable(place: Guard) -> bool:
-    """Whether a place holds what may be an input."""
+    """Whether the value in a place may become an input."""
     return (
         isinstance(place, (Growing, Replaced))
         or place.of_a_number

@@ -1,5 +1,5 @@
 """Settings under the names of PyTorch's `torch._dynamo.config` and `torch._inductor.config`:
-modules whose attributes are known names.
+modules that only accept known attributes.
 
 >>> import pellucid as torch
 >>> torch._dynamo.config.suppress_errors = True
@@ -20,8 +20,8 @@ from typing import Any
 
 
 class Config(ModuleType):
-    """A module of settings: those it was made with can be read and set, no others; some do
-    something when they are set.
+    """A module of settings. Only the settings it was created with can be read and set; setting some
+    of them has an effect.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Config(ModuleType):
         if name.startswith("__"):
             super().__setattr__(name, value)
             return
-        getattr(self, name)  # it is there
+        getattr(self, name)  # raises if it does not exist
         self._settings[name] = value
         if name in self._effects:
             self._effects[name](value)
@@ -63,7 +63,7 @@ class Config(ModuleType):
         return [*self._settings, "patch", "get_config_copy"]
 
     def get_config_copy(self) -> dict[str, Any]:
-        """All settings by name; those of a part as "part.name"."""
+        """All settings by name; those of a sub-module as "part.name"."""
         found: dict[str, Any] = {}
         for name, value in self._settings.items():
             if isinstance(value, Config):
@@ -75,7 +75,7 @@ class Config(ModuleType):
         return found
 
     def patch(self, changes: Any = None, value: Any = None, **named: Any) -> Any:
-        """Other settings inside a block or a decorated function: `patch(name=value)`,
+        """Change settings inside a block or a decorated function: `patch(name=value)`,
         `patch("part.name", value)`, `patch({...})`.
         """
         given = {changes: value} if isinstance(changes, str) else dict(changes or {})
@@ -103,7 +103,7 @@ class Config(ModuleType):
         return part, key
 
     def reset(self) -> None:
-        """All settings as they were at first."""
+        """Restore the initial settings."""
         for name, value in self._first.items():
             if isinstance(value, Config):
                 value.reset()

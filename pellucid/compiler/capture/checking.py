@@ -1,8 +1,8 @@
-"""The guard check before a call: one generated function that compares everything a version depends
-on.
+"""The guard check before a call: one generated function that compares everything a traced version
+depends on.
 
-Attributes of modules change only through `Module.__setattr__` and the like, which increment
-`state.structure`. While that number is unchanged, they need no check. Closures, globals,
+Attributes of modules change only through `Module.__setattr__` and similar methods, which increment
+`state.structure`. While that number is unchanged, these guards need no check. Closures, globals,
 optimizers and the memory of parameters are compared at each call.
 """
 
@@ -35,12 +35,14 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(256)
 def _code(text: str) -> CodeType:
-    """A function's text compiled: versions for other sizes have the same one."""
+    """Compile the text of a function. It is cached, because versions for other sizes have the same
+    text.
+    """
     return compile(text, "<string>", "exec")
 
 
 def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list[Guard]]:
-    """The guards that `state.structure` covers, and the others."""
+    """Split guards into those that `state.structure` covers, and the others."""
     counted = (
         {id(m) for m in modules} | {id(m.__dict__) for m in modules} | {id(global_hooks.__dict__)}
     )
@@ -54,15 +56,15 @@ def split(guards: list[Guard], modules: list[Module]) -> tuple[list[Guard], list
 
 
 class _Finder:
-    """Writes down how tensors are found in what `flatten` describes, and which numbers beside them
-    may be others at each call (`lift`).
+    """Generates lines that locate the tensors in a structure described by `flatten`, and the
+    numbers beside them that may differ at each call (their positions are in `lift`).
     """
 
     def __init__(self, scope: dict[str, Any], lift: Container[int] = ()) -> None:
         self.scope = scope
         self.lift = lift
         self.lines: list[str] = []
-        self.given: list[str] = []  # where those numbers stand
+        self.given: list[str] = []  # the expressions for these numbers
         self._numbers = itertools.count()
 
     def _name(self, value: Any) -> str:
@@ -71,7 +73,9 @@ class _Finder:
         return name
 
     def find(self, s: Any, source: str) -> bool:
-        """Lines for what stands at a place; False where that takes more than a few comparisons."""
+        """Add lines for the value at `source`. Returns False if it would take more than a few
+        comparisons.
+        """
         kind, name = s[0], self._name
         differs = ""
         if kind == "tensor":
@@ -109,9 +113,10 @@ class _Finder:
 
 
 def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function from positional arguments, described as `flatten` does it, to their tensors and
-    those of their numbers that may be others at each call; it gives None for arguments of another
-    form. None where that takes more than a few comparisons.
+    """Generate a function that extracts from positional arguments the tensors and the numbers that
+    may differ at each call. It returns None for arguments of another structure.
+
+    Returns None if that takes more than a few comparisons.
     """
     finder = _Finder({}, lift)
     if not all(finder.find(s, f"args[{k}]") for k, s in enumerate(structure[1:])):
@@ -128,11 +133,12 @@ def unpacker(structure: Any, lift: Container[int]) -> Callable[[tuple[Any, ...]]
 
 
 def checker(admission: Admission, tensors: list[Tensor]) -> Callable[[tuple[Any, ...]], Any] | None:
-    """A function from the tensors among the arguments to the arrays of all tensors, those at places
-    included; it gives None where the version may not serve the call (ask `why_not`). None where an
-    argument has hooks, or was made in inference mode.
+    """Generate a function that checks all guards. It maps the tensors among the arguments to the
+    arrays of all tensors, including those found at guarded places, and returns None if the version
+    may not serve the call (`why_not` tells the reason).
 
-    `tensors` are those of the traced call.
+    Returns None if an argument has hooks or was made in inference mode. `tensors` are those of the
+    traced call.
     """
     if any(t._x is not None for t in tensors):
         return None
@@ -140,8 +146,8 @@ def checker(admission: Admission, tensors: list[Tensor]) -> Callable[[tuple[Any,
 
 
 class _Check:
-    """The text of such a function: `lines` that are run one by one, and `tests` of which none may
-    be true.
+    """The text of such a function: `lines` that run one by one, and `tests` none of which may be
+    true.
     """
 
     def __init__(self, admission: Admission, tensors: list[Tensor]) -> None:
@@ -161,7 +167,7 @@ class _Check:
             "default_dtype": get_default_dtype,
             "kind": get_default_dtype(),
             "covered": admission.seldom,
-            # The call that was recorded may itself have changed what is covered.
+            # The traced call may itself have changed something that these guards cover.
             "now": [state.structure if all(g.holds() for g in admission.seldom) else -1],
             "all": all,
             "type": type,
@@ -173,7 +179,9 @@ class _Check:
         }
 
     def function(self) -> Callable[[tuple[Any, ...]], Any] | None:
-        """The function; None where a place holds what takes more than a few comparisons."""
+        """The generated function, or None if a place holds something that takes more than a few
+        comparisons.
+        """
         if not self._places():
             return None
         for k, t in enumerate(self.tensors):
@@ -190,7 +198,7 @@ class _Check:
         guarded = body.replace("def check(args):", "def check(args):\n  try:").replace(
             "\n    ", "\n      "
         )
-        # something is gone: `why_not` tells what
+        # an object has disappeared; `why_not` will tell which
         guarded += "\n  except Exception as error:\n    pass_on(error)\n    return None"
         exec(_code(guarded), self.scope)
         check = self.scope["check"]
@@ -199,8 +207,8 @@ class _Check:
         return check
 
     def _places(self) -> bool:
-        """Tensors and numbers that are others at each call, and arguments that must be the same
-        objects.
+        """Lines for tensors and numbers that differ at each call, and for arguments that must be
+        the same objects. Returns False if a place is too complicated.
         """
         scope, lines = self.scope, self.lines
         for k, p in enumerate(self.admission.places):
@@ -219,7 +227,7 @@ class _Check:
         return True
 
     def _tensor(self, k: int, t: Tensor) -> None:
-        """What a tensor of the call must be."""
+        """Lines that check one tensor of the call."""
         scope, lines, marks = self.scope, self.lines, self.admission.marks
         scope[f"T{k}"], scope[f"S{k}"], scope[f"D{k}"], scope[f"R{k}"] = (
             type(t),
@@ -252,7 +260,9 @@ class _Check:
         )
 
     def _guards(self) -> None:
-        """Those that `state.structure` covers, while it has moved, and all others."""
+        """Checks for the guards that `state.structure` covers, only if it has changed, and for all
+        others.
+        """
         self.lines += [
             "    if state.structure != now[0]:",
             "        if SETTINGS != settings or not all([g.holds() for g in covered]): return None",
@@ -261,12 +271,12 @@ class _Check:
         self.tests += [g.difference(k, self.scope) for k, g in enumerate(self.admission.always)]
 
     def _state(self) -> None:
-        """Tensors that must have their memory, and want gradients as they did."""
+        """Checks that tensors have kept their memory and their `requires_grad`."""
         for k, (t, a) in enumerate(self.admission.state):
             self.scope[f"p{k}"], self.scope[f"m{k}"] = t, a
             self.tests.append(f"p{k}._array is not m{k}")
         for k, (t, form) in enumerate(self.admission.forms):
-            # names that no guard's test has
+            # names that do not occur in the guards' tests
             self.scope[f"of{k}"], self.scope[f"form{k}"] = t, form
             a = f"of{k}._array"
             self.tests.append(
@@ -277,8 +287,8 @@ class _Check:
             self.tests.append(f"q{k}._rg is not {flag}")
 
     def _gradients(self) -> None:
-        """Gradients that must be there, in a form, or not be there. Those of arguments that must be
-        there are left to `why_not`.
+        """Checks that gradients exist in a given form, or do not exist. Existing gradients of
+        arguments are left to `why_not`.
         """
         scope, written = (
             self.scope,

@@ -1,5 +1,5 @@
-"""What tensors were when the traced call began: their arrays, gradients and requires_grad, which
-the call may change.
+"""The state of tensors when the traced call began: their arrays, gradients and `requires_grad`,
+which the call may change.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from numpy import ndarray
 from ...core.tensor import Tensor
 from ..trace.refusal import Refusal
 
-GONE: Any = object()  # a gradient that there was
+GONE: Any = object()  # marks a gradient that existed and has been released
 
 
 class Earlier:
-    """The leaves (by identity) that a call can reach, as they were. A gradient that the call has
-    cleared, has not read and nobody else has is let go, as in an eager call: gradients of two steps
-    are as much as a model twice.
+    """The state at the start of the call of all leaves that it can reach, by identity.
+
+    A gradient that the call has cleared without reading it is released if nothing else refers to
+    it, as in an eager call. Otherwise the gradients of two steps would be in memory, as much as a
+    second model.
     """
 
     def __init__(self, leaves: dict[int, Tensor], environment: Any) -> None:
@@ -27,11 +29,11 @@ class Earlier:
         self.arrays: dict[int, Any] = {k: t._array for k, t in leaves.items()}
         self.wants = {k: t._rg for k, t in leaves.items()}
         self.nodes = {k: t._node for k, t in leaves.items() if t._rg and t._node is not None}
-        self.asked: list[Tensor] = []  # for whose gradient the call asks: `requires_grad_()`
-        self.moved: list[Tensor] = []  # to which the call gives other memory: `.data = `
+        self.asked: list[Tensor] = []  # leaves on which the call sets `requires_grad`
+        self.moved: list[Tensor] = []  # leaves whose memory the call replaces: `.data = `
 
     def let_go(self, tracer: Any) -> None:
-        """Forget the gradients that were cleared so far."""
+        """Release the gradients that the call has cleared so far."""
         for key in tracer.cleared:
             g, t = self.grads.get(key), self.leaves.get(key)
             if (
@@ -47,7 +49,7 @@ class Earlier:
                 tracer.lookup(g._array) is not None
                 or self.environment.tensors.get(id(g._array), (None,))[0] is not g
             )
-            del g  # it is counted who has it
+            del g  # before the references are counted
             if not known:
                 self._forget(key)
 
@@ -60,7 +62,7 @@ class Earlier:
         named = self.environment.tensors.pop(id(array))
         held = [table.pop(id(g), GONE) for table in tables]
         self.grads[key] = GONE
-        # here, in `named`, and as the argument of the function that counts
+        # the references here, in `named`, and as the function's argument
         mine = 3 + sum(x is g for x in held)
         if getrefcount(g) > mine or getrefcount(array) > 3 + sum(x is array for x in held):
             self.environment.tensors[id(array)] = named
@@ -70,8 +72,8 @@ class Earlier:
             self.grads[key] = g
 
     def changes(self, cleared: set[int]) -> list[tuple[Tensor, Any]]:
-        """The tensors to which the call gave gradients, or took them away. Refusal where it did
-        what a program would not do.
+        """The tensors whose `.grad` the call has replaced, with the new values. Raises Refusal if
+        the call did something that a program would not repeat.
         """
         found = []
         for key, t in self.leaves.items():
@@ -82,8 +84,7 @@ class Earlier:
             elif t._rg != self.wants[key]:
                 raise Refusal("the step changes requires_grad of a tensor")
             if t._rg and key in self.nodes and t._node is not self.nodes[key]:
-                # The write is a part of the caller's graph, into which a program's call does not
-                # reach.
+                # The write belongs to the caller's graph, which a program's call cannot change.
                 raise Refusal(
                     "the step writes in place to a tensor that its caller's graph has made"
                 )
@@ -92,8 +93,8 @@ class Earlier:
         return found
 
     def ask(self, needed: dict[int, bool], cleared: set[int]) -> None:
-        """Take note that it matters where there was a gradient and where none, among those that the
-        call did not clear.
+        """Note for all leaves that the call did not clear that it matters whether they had a
+        gradient.
         """
         for key in self.leaves.keys() - cleared:
             if self.grads[key] is not GONE:
@@ -102,7 +103,7 @@ class Earlier:
     def read(
         self, needed: dict[int, bool], external: dict[Any, ndarray]
     ) -> list[tuple[Tensor, Any]]:
-        """The tensors for which it matters whether there was a gradient, each with that."""
+        """The tensors for which it matters whether they had a gradient, with that gradient."""
         arrays = {id(a) for a in external.values()}
         return [
             (t, self.grads[k])

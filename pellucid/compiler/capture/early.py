@@ -1,5 +1,5 @@
-"""What code changes that runs before its time: the backward of a custom function, while the
-gradients of a step are traced that nobody has asked for yet.
+"""Detect changes made by code that runs ahead of time: the backward of a custom function, when the
+gradients of a step are traced before anyone has asked for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from ...core.function import Function
 
 _CONTAINERS = (list, dict, set, deque)
-_HEAP_TYPE = 1 << 9  # of classes that Python code has made
+_HEAP_TYPE = 1 << 9  # the flag of classes defined in Python
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -23,7 +23,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 class Untouched:
-    """The variables and containers that functions reach by name, as they are now."""
+    """A snapshot of the variables and containers that functions can reach by name."""
 
     def __init__(self, functions: list[Any]) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
@@ -40,7 +40,7 @@ class Untouched:
             for cell in f.__closure__ or ():
                 try:
                     self.cells.append((cell, cell.cell_contents))
-                except ValueError:  # nothing is there yet
+                except ValueError:  # the cell is empty
                     continue
                 self._hold(cell.cell_contents)
 
@@ -58,7 +58,7 @@ class Untouched:
                     self._hold(v, inside=True)
 
     def put_back(self) -> bool:
-        """Undo what has changed since; whether anything had."""
+        """Undo all changes since the snapshot. Returns whether there were any."""
         found = False
         for scope, name, value in self.names:
             if scope.get(name, self) is not value:
@@ -91,6 +91,6 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def backwards_of(nodes: list[Any]) -> list[Any]:
-    """The functions that users have written for the gradients of these nodes."""
+    """The user's `backward` functions among the gradient rules of these nodes."""
     kinds = {getattr(node.op, "cls", None) for node in nodes}
     return [c.backward for c in kinds if isinstance(c, type) and issubclass(c, Function)]

@@ -1,11 +1,12 @@
-"""What a function can see besides its arguments, and guards on it.
+"""Everything that a function can see besides its arguments, and guards on it.
 
-From the function's closure, its globals, the object it is bound to and its arguments, everything
-that its code can reach is walked: modules, optimizers, containers, plain objects, classes, other
-functions. Tensors found on the way are state, known by the path to them; numbers, strings,
-flags, contents and the identity of objects become guards. Each guard belongs to an object. After
-the call, only guards on objects that the executed code can have reached are kept: everything in
-closures and containers, but attributes, globals and class members only if their name was used.
+The walk starts from the function's closure, its globals, the object it is bound to and its
+arguments, and follows everything that its code can reach: modules, optimizers, containers, plain
+objects, classes, other functions. Tensors found on the way are state, identified by the path to
+them. Numbers, strings, flags, contents and the identity of objects become guards. Each guard
+belongs to an object. After the call, only guards on objects that the executed code can have reached
+are kept: everything in closures and containers, but attributes, globals and class members only if
+the code uses their name.
 """
 
 from __future__ import annotations
@@ -51,15 +52,15 @@ from .witness import (
     loaded,
 )
 
-LIMIT = 50_000  # objects looked at
-ARGUMENTS = -1  # where the arguments hang, which may be others at each call
-LENGTH = 10_000  # of containers whose items are looked at
-ARRAY_BYTES = 1 << 16  # of NumPy arrays whose contents are compared at each call
-# What every optimizer has, besides tables of hooks.
+LIMIT = 50_000  # the largest number of objects to visit
+ARGUMENTS = -1  # the pseudo-object that holds the arguments, which may differ at each call
+LENGTH = 10_000  # at most so many items of a container are visited
+ARRAY_BYTES = 1 << 16  # NumPy arrays up to this size are compared by contents at each call
+# The attributes of every optimizer, including its tables of hooks.
 _OPTIMIZER_PARTS = frozenset({"state", "param_groups", *HOOK_TABLES})
-# What objects of this library keep of their last call, to be quicker at the next.
+# Attributes in which objects of this library cache results of their last call.
 _CACHES = frozenset({"_inv", "_cached_x_y"})
-# nothing in them changes that a program depends on
+# types whose contents no program depends on
 _FIXED = (
     types.BuiltinFunctionType,
     np.generic,
@@ -67,17 +68,15 @@ _FIXED = (
     Generator,
     tracing.Fixed,
 )
-# modules in C whose objects have a state that shows in no attribute
 _STATES = frozenset({"_ctypes", "mmap", "sqlite3"})
 
 
 class Edge(NamedTuple):
-    """That something belongs to an object: a guard, or another object, for code that used `name`
-    (None: for all code).
+    """An edge of the walk: an object leads to a guard or to another object, for code that uses
+    `name` (None: for all code).
     """
 
-    # a name, or the identity of a code object; after GLOBAL one that is loaded as a global, after
-    # OPTION a string
+    # a name (prefix GLOBAL if loaded as a global, OPTION for a string constant), or a code's id
     name: str | int | None
     guard: Guard | None
     child: int | None
@@ -94,41 +93,44 @@ class CapturedEnvironment:
         places: Iterable[Guard] = (),
         logs: Iterable[Guard] = (),
     ) -> None:
-        self.tensors: dict[int, tuple[Tensor, str]] = {}  # by the identity of the array
-        # those that are gradients, and whose
+        self.tensors: dict[int, tuple[Tensor, str]] = {}  # id of the array -> (tensor, path)
+        # pairs (gradient, its tensor)
         self.gradients: list[tuple[weakref.ref[Tensor], Tensor]] = []
-        self.twins: list[Tensor] = []  # others that have an array among these
+        self.twins: list[Tensor] = []  # further tensors on an array in `tensors`
         self.modules: list[tuple[Module, str]] = []
         self.streams: list[Any] = []  # NumPy's random generators
-        self.kept: list[Any] = []  # objects that guards know by their identity
-        self.views = False  # whether there are any of dictionaries, in which their contents show
+        self.kept: list[Any] = []  # objects kept alive because guards compare their ids
+        # whether there are views of dictionaries, through which contents are visible
+        self.views = False
         self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
         self._by_root: dict[int, list[ndarray]] | None = None
         self.seen: dict[int, Any] = {}
         self._edges: dict[int, list[Edge]] = {}
-        self._vocabulary: set[str] = set()  # the names in all code that can run
-        # the names of attributes that the user's code stores to, with all names in that code
+        self._vocabulary: set[str] = set()  # all names in code that can run
+        # attribute names that the user's code assigns -> all names in that code
         self._set: dict[str, set[str]] = {}
-        self._spaces: list[tuple[types.ModuleType, str]] = []  # modules, but this library's
+        # Python modules, except this library's
+        self._spaces: list[tuple[types.ModuleType, str]] = []
         self._taken: set[tuple[int, str]] = set()
         self._codes: list[tuple[types.CodeType, dict[str, Any]]] = []
         self._always: list[types.CodeType] = []
         self._queue: deque[tuple[Any, str]] = deque()
         self._last: deque[tuple[Any, str]] = deque()
         self.given: set[int] = set()  # tensors that are arguments
-        self.containers: set[int] = set()  # lists and dictionaries that are
-        # tensors that are arguments, and that code which ran can have come to otherwise, too
+        self.containers: set[int] = set()  # ids of lists and dictionaries that are arguments
+        # argument tensors that the executed code can also have reached another way
         self.aliased: set[int] = set()
-        # those that code which ran can have come to, and that are no arguments
+        # tensors that the executed code can have reached and that are not arguments
         self.reached: list[Tensor] = []
-        self.groups: dict[int, Optimizer] = {}  # by the identity of their groups of options
-        # Of lists that the call may append to: all places that hold them; None where some cannot be
-        # written to.
+        self.groups: dict[int, Optimizer] = {}  # id of a parameter group -> its optimizer
+        # For each list that the call may append to: all places that hold it; None if one of them
+        # cannot be written to.
         self.holding: dict[int, list[Guard] | None] = {id(g.holder): [] for g in logs}
-        self._places = {(id(g.holder), g.key) for g in places}  # whose tensors are arguments
-        # on attributes that code which ran stores to, and does not read
+        # places whose tensors are treated as arguments
+        self._places = {(id(g.holder), g.key) for g in places}
+        # guards on attributes that the executed code assigns and does not read
         self.stored: list[Guard] = []
-        self._at = 0  # the object whose surroundings are being written down
+        self._at = 0  # the id of the object being visited
         self._entry = _name(function).rpartition(".")[2]  # the function's own name
         self._reach(function, _name(function))
         self._at = ARGUMENTS
@@ -141,7 +143,7 @@ class CapturedEnvironment:
     # ---- walking ---------------------------------------------------------------------------------
     def _walk(self) -> bool:
         while True:
-            # Optimizers last: a parameter is better known by its place in a module.
+            # Optimizers last, so that parameters are named by their place in a module.
             queue = self._queue or self._last
             if not queue:
                 if not self._name_spaces():
@@ -157,12 +159,12 @@ class CapturedEnvironment:
                 try:
                     self._look(value, path)
                 except Exception:
-                    # its class has code of its own, in the place of attributes or of a module's
-                    # name, which raises
+                    # its class runs its own code on attribute access (or for a module's name), and
+                    # that code raises
                     self._edges[self._at].append(Edge(None, Opaque(value, path), None))
 
     def _reach(self, value: Any, path: str, name: str | int | None = None) -> None:
-        """Another object is reached from the one at hand."""
+        """Note that the current object leads to another one, and queue that."""
         if id(value) in self.holding:
             self.holding[id(value)] = None
         if not isinstance(value, SCALARS):
@@ -171,9 +173,7 @@ class CapturedEnvironment:
                 (self._last if isinstance(value, Optimizer) else self._queue).append((value, path))
 
     def _argument(self, value: Any, path: str) -> None:
-        """Containers and tensors are compared by what they are at each call, and may be others
-        then; the rest is walked.
-        """
+        """Visit an argument. Containers and tensors are compared at each call; the rest is walked."""
         if isinstance(value, Tensor):
             self.given.add(id(value))
             self._reach(value, path)
@@ -216,7 +216,9 @@ class CapturedEnvironment:
     def _slot(
         self, kind: str, holder: Any, key: Any, value: Any, path: str, name: str | int | None = None
     ) -> None:
-        """A place that holds a value: guarded by value or identity, and walked on."""
+        """Visit a place that holds a value: add a guard by value or identity, and walk on from the
+        value.
+        """
         if (id(holder), key) in self._places:
             at, self._at = self._at, ARGUMENTS
             self._argument(value, path)
@@ -251,14 +253,14 @@ class CapturedEnvironment:
             if value.__name__.partition(".")[0] not in OWN:
                 self._spaces.append((value, path))
         elif "_torchdynamo_orig_callable" in getattr(value, "__dict__", ()):
-            # A compiled function is guarded as what it compiles: what it traced changes from call
-            # to call.
+            # A compiled function is guarded as the function that it compiles, because its own state
+            # changes with each trace.
             self._reach(value._torchdynamo_orig_callable, path)
         elif isinstance(value, functools.partial):
             for name in ("func", "args", "keywords"):
                 self._slot("attr", value, name, getattr(value, name), f"{path}.{name}")
         elif isinstance(value, functools._lru_cache_wrapper):
-            # What it gave before counts, although its code does not run.
+            # Its cached results matter even if its code does not run.
             if isinstance(value.__wrapped__, types.FunctionType):
                 self._always.append(value.__wrapped__.__code__)
             self._reach(value.__wrapped__, path)
@@ -295,7 +297,7 @@ class CapturedEnvironment:
         elif isinstance(value, types.BuiltinMethodType) and not isinstance(
             value.__self__, (types.ModuleType, type)
         ):
-            self._reach(value.__self__, path)  # a method of a list, say
+            self._reach(value.__self__, path)  # for example a method of a list
         elif isinstance(value, _FIXED):
             return
         elif (
@@ -309,7 +311,7 @@ class CapturedEnvironment:
 
     def _weak(self, value: weakref.ref[Any], path: str) -> None:
         held = value()
-        if isinstance(held, types.MethodType):  # of a WeakMethod
+        if isinstance(held, types.MethodType):  # from a WeakMethod
             self._reach(held.__func__, path)
             held = held.__self__
         if held is not None:
@@ -317,13 +319,14 @@ class CapturedEnvironment:
             self._edges[self._at][-1] = Edge(None, Lent(held, f"{path}()"), None)
 
     def _container(self, value: Any, path: str) -> None:
-        if value is source._library:  # which remembers what files it saw
+        if value is source._library:  # the library's cache of file names
             return
         if isinstance(value, (dict, types.MappingProxyType)):
             self.views |= not isinstance(value, dict)
             self._guard("keys", value, None, [*value], path)
             for k, v in [*value.items()][:LENGTH]:
-                if not isinstance(k, SCALARS):  # it may be looked up by an argument that it is
+                # the key object may also be an argument, by which the code looks it up
+                if not isinstance(k, SCALARS):
                     self._reach(k, f"a key of {path}")
                 self._slot("item", value, k, v, f"{path}[{k!r}]")
         elif isinstance(value, tuple):
@@ -358,7 +361,7 @@ class CapturedEnvironment:
 
     @property
     def found(self) -> list[Tensor]:
-        """All tensors, several on one array too."""
+        """All tensors found, including several on one array."""
         return [*[t for t, _ in self.tensors.values()], *self.twins]
 
     def _tensor(self, t: Tensor, path: str) -> None:
@@ -400,11 +403,9 @@ class CapturedEnvironment:
 
     # ---- classes and plain objects ---------------------------------------------------------------------
     def _classes(self, klass: type) -> None:
-        """The attributes of a user's class and of those it is derived from, and what its methods
-        use.
-        """
+        """Visit a user's class: its attributes, those of its bases, and what its methods use."""
         meta: type = type(klass)
-        if issubclass(meta, abc.ABCMeta):  # to which a class may be registered
+        if issubclass(meta, abc.ABCMeta):  # another class may be registered with it
             token, where = abc.get_cache_token, "abc.get_cache_token()"
             self._guard("called", token, None, token(), where, name=GLOBAL + "isinstance")
         if issubclass(klass, Module) and (is_ours(klass) or "forward" not in vars(klass)):
@@ -432,7 +433,7 @@ class CapturedEnvironment:
                 )
                 if isinstance(f, types.FunctionType)
             ]
-            if functions:  # operators call methods that no code names
+            if functions:  # operators call methods without naming them in code
                 for f in functions:
                     self._guard("item", held, name, value, path, True, id(f.__code__))
                     self._reach(f, path, id(f.__code__))
@@ -442,8 +443,7 @@ class CapturedEnvironment:
     def _object(self, value: Any, path: str) -> None:
         held: Any = getattr(value, "__dict__", None)
         mine = module_of(type(value)).partition(".")[0] not in (*OWN, "builtins", "numpy")
-        # its dictionary is this thread's, and calls may be another's
-        if isinstance(value, threading.local):
+        if isinstance(value, threading.local):  # a call may come from another thread
             for name, v in list(held.items()):
                 self._slot("attr", value, name, v, f"{path}.{name}", name)
             self._guard("names", value, None, [*held], path)
@@ -474,7 +474,7 @@ class CapturedEnvironment:
             self._kind(value, path)
 
     def _kind(self, value: Any, path: str) -> None:
-        """The class of an object, which may get another one."""
+        """Guard the class of an object, which may be reassigned."""
         kind = type(value)
         if value.__class__ is kind and module_of(kind).partition(".")[0] not in LIBRARIES:
             self._guard("attr", value, "__class__", kind, f"{path}.__class__", True)
@@ -508,10 +508,10 @@ class CapturedEnvironment:
         self._code(f.__code__, f.__globals__, ran)
 
     def _code(self, code: types.CodeType, names: dict[str, Any], ran: int) -> None:
-        """What code reads by name: globals, and modules that it imports."""
+        """Visit the names that code reads: globals, and modules that it imports."""
         self._codes.append((code, names))
-        # In the code's order, which is the same in each process: so are programs, then, whose code
-        # is found on disk by its text.
+        # In the order of the code, so that programs are the same in each process. Compiled code is
+        # found on disk by its text.
         words = dict.fromkeys([*code.co_names, *[c for c in code.co_consts if type(c) is str]])
         self._vocabulary.update(words)
         if not source.is_library(code.co_filename):
@@ -525,15 +525,15 @@ class CapturedEnvironment:
             if name in ("environ", "getenv"):
                 self._reach(os.environ, "os.environ", ran)
             for module in (name, f"{names.get('__package__') or ''}.{name}"):
-                if module in sys.modules:  # perhaps imported by the function itself
+                if module in sys.modules:  # the function itself may import it
                     self._reach(sys.modules[module], name, ran)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._code(constant, names, ran)
 
     def _name_spaces(self) -> bool:
-        """Look at the attributes of the user's modules that some code names; False when there are
-        none left.
+        """Visit the attributes of Python modules that some code names. Returns False if there were
+        no new ones.
         """
         before = len(self._taken)
         for module, path in list(self._spaces):
@@ -545,7 +545,7 @@ class CapturedEnvironment:
                     value, where = module.__dict__[name], f"{path}.{name}"
                     if users or name in self._set or isinstance(value, types.ModuleType):
                         self._slot("attr", module, name, value, where, name)
-                    else:  # somebody may replace it
+                    else:  # someone may replace it
                         same = not isinstance(value, SCALARS)
                         self._guard("attr", module, name, value, where, same, name)
             for name in self._set.keys() - module.__dict__.keys():
@@ -558,8 +558,8 @@ class CapturedEnvironment:
 
     # ---- optimizers ------------------------------------------------------------------------------------
     def _optimizer(self, o: Optimizer, path: str) -> None:
-        """Options are read at each call by this library's optimizers; which parameters and which
-        state there is needs a guard.
+        """Visit an optimizer. The library's own read their options at each call; guards are needed
+        on which parameters and state exist.
         """
         if not is_ours(type(o)):
             for name, value in list(o.__dict__.items()):
@@ -613,11 +613,9 @@ class CapturedEnvironment:
         )
 
     def begin(self, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]) -> None:
-        """Take optimizers' state that the call made as what was there before, where nothing else
-        about their state has changed.
-
-        `begun` are parameters' states, by their identity, with the optimizer and what they held
-        after its update.
+        """Accept optimizer state that the call created as if it had existed before, if nothing else
+        has changed in that state. `begun` maps the id of each such parameter state to the optimizer
+        and to its contents after the update.
         """
         for o, path, guards in list(self._optimizers.values()):
             before = {id(g.holder): g for g in guards}
@@ -636,8 +634,8 @@ class CapturedEnvironment:
                 self._state(o, path)
 
     def idle(self, stepped: Container[int]) -> None:
-        """Optimizers of this library that made no update in the call, and whose state nobody looked
-        into, may have another: LBFGS changes its own between two calls of a closure.
+        """Drop the guards on the state of optimizers of this library that made no update and whose
+        state was not read: LBFGS changes its state between two calls of a closure.
         """
         for o, _, guards in self._optimizers.values():
             if id(o) not in stepped and is_ours(type(o)):
@@ -645,15 +643,13 @@ class CapturedEnvironment:
                 self._edges[id(o)] = [e for e in edges if all(e.guard is not g for g in guards)]
 
     def _values(self, table: dict[Any, Any], path: str) -> None:
-        """That a dictionary holds the same objects in the same order."""
-        self.kept.append(list(table.values()))  # their identities stay theirs
+        """Guard that a dictionary holds the same objects in the same order."""
+        self.kept.append(list(table.values()))  # keeps them alive, so that their ids remain unique
         self._guard("values", table, None, [*map(id, table.values())], path)
 
     # ---- answers ---------------------------------------------------------------------------------------
     def drawn(self) -> Any:
-        """The states of all random streams past this library that can be seen: they move when
-        something draws.
-        """
+        """The states of all visible random streams outside of this library; a draw changes them."""
         own = [
             repr(getattr(g, "bit_generator", g).state)
             if hasattr(g, "bit_generator")
@@ -664,16 +660,16 @@ class CapturedEnvironment:
         return random.getstate(), words.tobytes(), place, own
 
     def name_of(self, array: ndarray) -> str | None:
-        """The path to the tensor that holds an array, when it is neither an argument nor unknown."""
+        """The path to the tensor that holds an array; None if it is an argument or unknown."""
         found = self.tensors.get(id(array))
         return None if found is None else found[1]
 
     def holder_of(self, array: ndarray) -> ndarray | None:
-        """The array of a tensor in whose memory an array lies."""
+        """The array of a known tensor whose memory contains `array`."""
         if self._by_root is None:
             self._by_root = {}
             for key, (t, _) in self.tensors.items():
-                if id(t._array) != key:  # the call has given it other memory
+                if id(t._array) != key:  # the call has replaced its memory
                     continue
                 self._by_root.setdefault(id(memory_of(t._array)), []).append(t._array)
         first, last = bounds(array)
@@ -684,7 +680,7 @@ class CapturedEnvironment:
         return None
 
     def module_names(self) -> set[str]:
-        """The names of globals that are modules."""
+        """The names of globals that are Python modules."""
         return {
             name
             for _, names in self._codes
@@ -693,8 +689,8 @@ class CapturedEnvironment:
         }
 
     def compares_types(self) -> bool:
-        """Whether some of the user's code may compare types, for which a watched number is none: the
-        function itself, functions that it can reach, and their methods that some of these name.
+        """Whether the user's code that can be reached may compare types, and so notice a watched
+        number.
         """
         users = [(c, names) for c, names in self._codes if not is_own(c.co_filename)]
         if any(counts_exactly(c, names) for c, names in users):
@@ -719,7 +715,9 @@ class CapturedEnvironment:
         return [e.guard for edges in self._edges.values() for e in edges if e.guard is not None]
 
     def relevant(self, witness: Witness) -> list[Guard]:
-        """The guards on what code that ran can have come to; on everything when it makes names."""
+        """The guards on what the executed code can have reached; all if it constructs names
+        dynamically.
+        """
         used = witness.used(self._always)
         stored = witness.only_stored() if not self._always else set()
         first = {(id(g.owner), g.key) for g in witness.set_first()} if not self._always else set()
@@ -752,7 +750,7 @@ class CapturedEnvironment:
         return [*found, *[g for g in lent if id(g.holder) not in seen], *self._absent(used)]
 
     def owner_of(self, place: Guard) -> Any:
-        """The object of which a place is an attribute; None where it is none."""
+        """The object of which a place is an attribute, or None."""
         if place.kind == "attr" and isinstance(place.holder, Module):
             return place.holder
         return next(
@@ -766,7 +764,7 @@ class CapturedEnvironment:
         )
 
     def _absent(self, used: set[str | int]) -> list[Guard]:
-        """Guards on names that were looked up among globals, or builtins, and not found there."""
+        """Guards on names that were looked up among globals or builtins without success."""
         wanted: dict[int, tuple[dict[str, Any], set[str], str]] = {}
         for code, names in self._codes:
             if id(code) in used:
@@ -780,7 +778,7 @@ class CapturedEnvironment:
 def _begun(
     entry: Any, guard: Guard | None, begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]]
 ) -> bool:
-    """Whether a parameter's state is as it was before the call, or as the optimizer that made it
+    """Whether a parameter's state is as it was before the call, or as the optimizer that created it
     left it.
     """
     if guard is not None and guard.holds():
@@ -792,7 +790,9 @@ def _begun(
 
 
 def _name(function: Any) -> str:
-    """What to call a function in the paths of guards: a module, or another object, by its class."""
+    """The name of a function in the paths of guards; for a module or another object, the name of
+    its class.
+    """
     if isinstance(function, types.MethodType) and function.__name__ == "__call__":
         return f"{type(function.__self__).__name__}.__call__"
     return getattr(function, "__name__", None) or type(function).__name__

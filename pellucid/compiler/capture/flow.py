@@ -1,4 +1,4 @@
-"""Which variables a run of statements reads and sets, from the function's source."""
+"""Data flow in a function's source: which variables a run of statements reads and sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from collections import Counter
 from collections.abc import Sequence
 
-# Functions that have used up a generator when they return: its variables are read at once.
+# Functions that exhaust a generator argument before they return, so that its variables are read at
+# once.
 _AT_ONCE = frozenset(
     {
         "all",
@@ -30,7 +31,7 @@ _AT_ONCE = frozenset(
 
 
 def head(s: ast.stmt) -> list[ast.AST]:
-    """A statement without the statements that it holds."""
+    """The parts of a statement, without the statements nested in it."""
     if isinstance(s, (ast.Try, ast.FunctionDef, ast.ClassDef)):
         return []
     inner = {id(c) for f in ("body", "orelse", "cases") for c in getattr(s, f, [])}
@@ -38,24 +39,24 @@ def head(s: ast.stmt) -> list[ast.AST]:
 
 
 class NameUses(ast.NodeVisitor):
-    """What statements do with names."""
+    """How statements use names."""
 
     def __init__(self) -> None:
         self.loaded: set[str] = set()
-        self.times: Counter[str] = Counter()  # of being set
+        self.times: Counter[str] = Counter()  # how often each name is set
         self.deleted: set[str] = set()
-        self.captured: set[str] = set()  # by functions, which read them later
-        self.declares = False  # `global`, `nonlocal`, `import`
-        self.shared: set[str] = set()  # that a function inside sets
-        self.jumps = False  # leaves the statement by `break` or `continue`
-        self.computes = False  # whether there is a call or an operator, at all
-        self.words: set[str] = set()  # all names, those of attributes too
+        self.captured: set[str] = set()  # names read later by nested functions
+        self.declares = False  # whether there is a `global`, `nonlocal` or `import`
+        self.shared: set[str] = set()  # names that a nested function sets
+        self.jumps = False  # whether a `break` or `continue` leaves the statement
+        self.computes = False  # whether there is any call or operator
+        self.words: set[str] = set()  # all names, including attribute names
         self._loops = 0
-        self._hidden: list[set[str]] = []  # the variables of comprehensions and functions around
+        self._hidden: list[set[str]] = []  # the variables of enclosing comprehensions and functions
 
     @property
     def stored(self) -> set[str]:
-        """The names that get a value."""
+        """The names that are set."""
         return set(self.times)
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -111,7 +112,7 @@ class NameUses(ast.NodeVisitor):
     visit_ListComp = visit_SetComp = visit_DictComp = _comprehension
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        hidden, self._hidden = self._hidden, []  # it sets a variable of the function
+        hidden, self._hidden = self._hidden, []  # `:=` sets a variable of the function
         self.visit(node.target)
         self._hidden = hidden
         self.visit(node.value)
@@ -210,7 +211,7 @@ class NameUses(ast.NodeVisitor):
 
 
 def read(*nodes: ast.AST) -> NameUses:
-    """What these statements or expressions do with names."""
+    """How these statements or expressions use names."""
     found = NameUses()
     for node in nodes:
         found.visit(node)
@@ -233,8 +234,8 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def after(body: Sequence[ast.stmt], bound: set[str]) -> set[str] | None:
-    """The variables that have a value for certain after statements that began with these; None
-    where nothing comes after them.
+    """The variables that certainly have a value after the statements, if those in `bound` have one
+    before. None if control never reaches the end.
     """
     now: set[str] | None = set(bound)
     for s in body:
@@ -267,7 +268,7 @@ def after(body: Sequence[ast.stmt], bound: set[str]) -> set[str] | None:
 
 
 def swallows(s: ast.With) -> bool:
-    """Whether a `with` may go on after an error in its block."""
+    """Whether execution may continue after a `with` statement whose block raised an error."""
     return any(not {"suppress", "raises"}.isdisjoint(read(i.context_expr).words) for i in s.items)
 
 
@@ -276,8 +277,8 @@ def _either(a: set[str] | None, b: set[str] | None) -> set[str] | None:
 
 
 def exposed(body: Sequence[ast.stmt], bound: set[str]) -> set[str]:
-    """The variables that statements may read as they were before, where these have been set by
-    then.
+    """The variables whose earlier values the statements may read, given that those in `bound` are
+    already set.
     """
     found: set[str] = set()
     now: set[str] | None = bound
@@ -339,8 +340,8 @@ class Scope:
             ({*self.parameters} | names.stored | names.deleted) - self.globals - self.nonlocals
         )
         self.captured = names.captured & self.variables
-        # A function inside that sees a variable change, or changes it, must not be parted from the
-        # statements that do.
+        # A nested function that observes changes of a variable, or makes them, must stay together
+        # with the statements that change it.
         times = names.times + Counter(self.parameters)
         in_loops = {
             n
@@ -357,7 +358,7 @@ class Scope:
 
 
 def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """All statements, those inside of others too, but for what functions inside hold."""
+    """All statements, including nested ones, except those inside functions."""
     found: list[ast.stmt] = []
     for s in body:
         found.append(s)

@@ -1,14 +1,15 @@
-"""Functions that are not a single program: compiled around the statements that keep running in
-Python.
+"""Functions that cannot be a single program: they are compiled around the statements that keep
+running in Python.
 
 A step that prints, reads the clock or computes in Python with a tensor's value cannot be one
 program. The statement that does so runs in Python. Each run of other statements becomes a compiled
 function: its arguments are the variables that it reads, its results those that are read later
-(`flow.py`). What is left of the function calls them. Its source is parsed, the runs are replaced,
-and Python compiles it with its original line numbers, so that errors show the user's code.
+(`flow.py`). The rest of the function calls them. The source is parsed, the runs are replaced, and
+Python compiles the result with the original line numbers, so that errors show the user's code.
 
-Where such a statement calls a function or module in which that happens, the callee is compiled in
-the same way: each call in the statement goes through `_within`, which gives the function to call.
+If such a statement calls a function or module that contains the offending code, the callee is
+compiled in the same way: each call in the statement goes through `_within`, which returns the
+function to call.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ from ..trace.watch import is_own
 from .flow import NameUses, Scope, after, exposed, head, leaves, read, swallows
 from .witness import loaded
 
-LIMIT = 12  # lines of one function that keep running in Python; one with more of them is no step
-_NEW: dict[str, Any] = {"type_params": []}  # of definitions, since Python 3.12
+LIMIT = 12  # at most so many lines of a function run in Python; otherwise it is not worth compiling
+_NEW: dict[str, Any] = {"type_params": []}  # a field of definitions since Python 3.12
 _FUTURE = 0x1FF0000  # flags of `from __future__ import`
-# with these, code sees variables by names that are not written
+# functions that let code see variables whose names it does not mention
 _LOOKING = frozenset({"locals", "eval", "exec", "vars", "dir"})
-_HELD, _HAS = "_part_of_", "_part_has_"  # before names of variables
-_WITHIN = "_within"  # what the calls in a statement that keeps running in Python go through
+_HELD, _HAS = "_part_of_", "_part_has_"  # prefixes of variable names
+_WITHIN = "_within"  # the function through which calls go in a statement that runs in Python
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OPEN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def body_of(function: Any) -> Any:
-    """The user's function that a call of this one runs: a method's function, a module's `forward`,
-    what decorators are around.
+    """The user's function that runs when this one is called: the function of a method, a module's
+    `forward`, or the function inside decorators.
     """
     if calls_forward(function):
         function = function.__self__.forward
@@ -56,12 +57,12 @@ def body_of(function: Any) -> Any:
 
 
 def calls_forward(function: Any) -> bool:
-    """Whether a function is the call of a module."""
+    """Whether a function is the `__call__` of a module."""
     return getattr(function, "__func__", None) in (Module.__call__, Module._call_impl)
 
 
 def _cell_of(function: types.FunctionType) -> int | None:
-    """Which variable of a decorator's closure is the function that it is around."""
+    """The index of the variable in a decorator's closure that holds the decorated function."""
     inner = getattr(function, "__wrapped__", None)
     cells = function.__closure__ or ()
     found = [k for k, c in enumerate(cells) if _content(c) is inner] if inner is not None else []
@@ -71,12 +72,12 @@ def _cell_of(function: types.FunctionType) -> int | None:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # not set so far
+    except ValueError:  # not set yet
         return cell
 
 
 def rewrapped(function: Any, body: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with another body: bound to the same object, in the same decorators."""
+    """A function with another body, but bound to the same object and inside the same decorators."""
     bound = getattr(function, "__self__", None)
     if bound is not None:
         if calls_forward(function):
@@ -102,7 +103,7 @@ def rewrapped(function: Any, body: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _hooked(module: Module) -> bool:
-    """Whether more happens in a call of a module than its `forward`."""
+    """Whether calling a module does more than run its `forward`."""
     own = (
         module._forward_pre_hooks,
         module._forward_hooks,
@@ -113,24 +114,24 @@ def _hooked(module: Module) -> bool:
 
 
 class Callees:
-    """What a statement that stays in Python calls. Functions and modules in which something
-    happened that cannot be compiled are replaced by compiled ones, with graph breaks of their own.
+    """Replaces the functions and modules that a statement in Python calls. Those in which something
+    could not be compiled are replaced by compiled ones with graph breaks of their own.
 
-    A `Sequential` with such a module is called in pieces: that module, and the modules before and
-    after it as one compiled function each.
+    A `Sequential` with such a module is called in pieces: that module alone, and the modules before
+    and after it as one compiled function each.
     """
 
-    MOST = 64  # functions and modules that one function has compiled so
+    MOST = 64  # at most so many replacements per function
 
     def __init__(self, compiled: Callable[[Any], Callable[..., Any]]) -> None:
         self.compiled = compiled
-        self.troubled: set[types.CodeType] = set()  # the user's code around what was refused
+        self.troubled: set[types.CodeType] = set()  # code objects in which something was refused
         self.functions: list[Any] = []  # what was compiled
-        self.known: dict[Any, tuple[Any, Any]] = {}  # whom something stands for, and what
+        self.known: dict[Any, tuple[Any, Any]] = {}  # key -> (holder, replacement)
 
     def __call__(self, function: Any) -> Any:
         holder, key = function, id(function)  # type: tuple[Any, Any]
-        if type(function) is types.MethodType:  # another object each time
+        if type(function) is types.MethodType:  # a bound method is a new object at each access
             holder, key = function.__self__, (id(function.__self__), function.__func__)
             if not isinstance(holder, Module):
                 return function
@@ -147,7 +148,7 @@ class Callees:
         return function if known[1] is None else known[1]
 
     def _made(self, function: Any) -> Any:
-        """What stands for a function; None where it is left as it is."""
+        """The replacement of a function; None if it stays as it is."""
         if isinstance(function, Module):
             if function._compiled_call_impl is not None:
                 return None
@@ -166,12 +167,12 @@ class Callees:
         return body is not None and body.__code__ in self.troubled
 
     def _reaches(self, module: Module) -> bool:
-        """Whether a module or one inside of it was at work."""
+        """Whether something was refused in a module, or in one inside it."""
         return any(self._in_trouble(m.__call__) for m in module.modules())
 
     def in_turn(self, modules: list[Module]) -> list[Any]:
-        """Modules that are called in turn as few functions: runs of them that are compiled, and
-        those that are parted.
+        """Modules called one after the other, combined into few functions: compiled runs of
+        modules, and the modules that are split further.
         """
         found: list[Any] = []
         run: list[Module] = []
@@ -197,7 +198,7 @@ def _one_after_the_other(modules: list[Module]) -> Callable[[Any], Any]:
 
 
 class _Chain:
-    """A `Sequential` of which some modules are compiled together."""
+    """A `Sequential` in which runs of modules are compiled together."""
 
     def __init__(self, module: Any, called: Callees) -> None:
         self.module, self.called = module, called
@@ -237,20 +238,22 @@ class GraphBreaks:
         self.compiled = compiled
         self.called = Callees(called)
         self.body = body_of(function)
-        self.lines: set[int] = set()  # that keep running in Python
-        self.sites: list[Any] = []  # where what was refused happened, perhaps in what they call
-        # what `compiled` made of the runs of the present form, by their lines and variables
+        self.lines: set[int] = set()  # the lines that run in Python
+        # source positions of the refusals, possibly in functions that these lines call
+        self.sites: list[Any] = []
+        # the compiled runs of the present form, by their lines and variables
         self.made: dict[Any, Any] = {}
-        self.runs: dict[Any, Callable[..., Any]] = {}  # how those are called
-        self.text = ""  # what is left to Python, with calls of the parts
+        self.runs: dict[Any, Callable[..., Any]] = {}  # the functions by which they are called
+        self.text = ""  # the source that Python runs, with calls of the compiled parts
         self.call: Callable[..., Any] | None = None
-        self.calls: dict[str, Callable[..., Any]] = {}  # the same, by the names in the text
-        self.before: tuple[dict[Any, Any], ...] = ({}, {})  # `made` and `runs` of the form before
+        # the same functions, by their names in `text`
+        self.calls: dict[str, Callable[..., Any]] = {}
+        self.before: tuple[dict[Any, Any], ...] = ({}, {})  # `made` and `runs` of the previous form
         self.tree: Any = None
 
     def cut(self, lines: set[int], callees: set[types.CodeType]) -> bool:
-        """Let the statements at these lines keep running in Python, because of what happens in them
-        or in `callees`; False where that is no other form, or leaves nothing to compile.
+        """Let the statements at these lines run in Python, because of what happens in them or in
+        `callees`. Returns False if this changes nothing, or leaves nothing to compile.
         """
         lines = {line for line in lines if self._statement(line)}
         if not lines - self.lines or len(self.lines | lines) > LIMIT:
@@ -271,11 +274,13 @@ class GraphBreaks:
 
     @property
     def parts(self) -> list[Any]:
-        """What is compiled: the runs of statements, and what the others call."""
+        """Everything that is compiled: the runs of statements, and the functions that other
+        statements call.
+        """
         return [*self.made.values(), *self.called.functions]
 
     def lines_of(self, refusal: Refusal) -> set[int]:
-        """The lines of the function at which something was refused, as far as that is known."""
+        """The lines of the function at which something was refused, as far as known."""
         if self.body is None or not self._parse():
             return set()
         site = refusal.site
@@ -292,7 +297,7 @@ class GraphBreaks:
         return self._setting(refusal.variables or [], lines) or lines or here
 
     def _heads(self) -> list[tuple[int, NameUses]]:
-        """The lines of all statements, and what each does by itself, without those inside of it."""
+        """For each statement, its line and its use of names, without nested statements."""
         return [
             (s.lineno, read(*head(s)))
             for s in ast.walk(self.tree)
@@ -300,7 +305,7 @@ class GraphBreaks:
         ]
 
     def _setting(self, names: list[str], lines: set[int]) -> set[int]:
-        """The lines before these at which variables were set last."""
+        """The lines before `lines` at which the variables were set last."""
         before = [
             [
                 line
@@ -312,8 +317,8 @@ class GraphBreaks:
         return {max(found) for found in before if found} - self.lines
 
     def _lines_with(self, path: str) -> set[int]:
-        """The lines of the only statement that comes to something by one of these names, the last
-        first; none where all stand in several.
+        """The line of the only statement that uses one of the names in a path, trying the last name
+        first. Empty if each name occurs in several statements.
         """
         for name in reversed(names_in(path)):
             found = [line for line, own in self._heads() if name in own.words]
@@ -323,7 +328,7 @@ class GraphBreaks:
 
     # ---- parsing ---------------------------------------------------------------------------------
     def _statement(self, line: int) -> bool:
-        """Whether a statement of the function stands at a line."""
+        """Whether a line belongs to a statement of the function."""
         return self._parse() and self.tree.body[0].lineno <= line <= self.tree.end_lineno
 
     def _parse(self) -> bool:
@@ -337,7 +342,7 @@ class GraphBreaks:
 
     # ---- writing ---------------------------------------------------------------------------------
     def _made(self) -> Any:
-        """The function with its runs replaced; None where there is none that is worth it."""
+        """The function with its runs replaced by calls; None if no run is worth compiling."""
         self.before, self.runs, self.calls = (self.made, self.runs), {}, {}
         self.made = {}
         tree = self.tree
@@ -349,7 +354,7 @@ class GraphBreaks:
         whole = ast.FunctionDef(**fields | {"body": body})
         ast.copy_location(whole, tree)
         self.text = _shown(whole)
-        # Variables all the same, though only runs set them.
+        # Declare them as local variables, even if only runs set them.
         body[:0] = [_placed(s, body[0]) for s in _local(self.scope.variables)]
         return self._function(whole, self.calls)
 
@@ -361,7 +366,7 @@ class GraphBreaks:
         live: set[str],
         barred: set[str],
     ) -> list[ast.stmt]:
-        """The statements of a block with runs of them replaced.
+        """The statements of a block, with runs replaced by calls.
 
         Args:
             bound: variables that have a value for certain.
@@ -387,7 +392,7 @@ class GraphBreaks:
                 run.append(s)
             possible = possible | names.stored
             reached = after([s], at)
-            if reached is None:  # nothing comes here
+            if reached is None:  # control does not reach the next statement
                 return [*out, *self._flushed(run, start, before, live), *body[k + 1 :]]
             at = reached
             if not run:
@@ -397,8 +402,8 @@ class GraphBreaks:
     def _opened(
         self, s: ast.stmt, bound: set[str], possible: set[str], rest: set[str], barred: set[str]
     ) -> ast.stmt:
-        """A statement that stays in Python; the blocks of an `if`, `with` or loop may be compiled
-        in part.
+        """A statement that stays in Python. The blocks of an `if`, `with`, `try` or loop may be
+        compiled in part.
         """
         if not isinstance(s, (ast.If, ast.For, ast.While, ast.With, ast.Try)):
             if not self.called.troubled or isinstance(s, _DEFINITIONS):
@@ -408,7 +413,7 @@ class GraphBreaks:
         made = {f: getattr(s, f) for f in s._fields}
         inside = bound
         if isinstance(s, (ast.For, ast.While)):
-            rest = rest | exposed([s], set())  # read by the next round
+            rest = rest | exposed([s], set())  # the next iteration may read them
             possible = possible | read(s).stored
             inside = (
                 bound
@@ -424,8 +429,8 @@ class GraphBreaks:
             inside = inside | {n for t in targets for n in read(t).stored}
             possible = possible | inside
         if isinstance(s, ast.Try):
-            # What a run sets, it sets at its end; where it raises, whoever goes on must not look
-            # for it.
+            # A run sets its variables only at its end. If it raises, the code that continues must
+            # not rely on them.
             others = set().union(
                 *[exposed(h.body, set()) for h in s.handlers], exposed(s.finalbody, set())
             )
@@ -442,7 +447,7 @@ class GraphBreaks:
     def _flushed(
         self, run: list[ast.stmt], bound: set[str], possible: set[str], live: set[str]
     ) -> list[ast.stmt]:
-        """What a run becomes: a call of its function."""
+        """The statements that replace a run: a call of its compiled function."""
         names = read(*run)
         if not names.computes:
             return run
@@ -464,11 +469,11 @@ class GraphBreaks:
             and getattr(self.function, "__self__", None) is not None
             and own not in self.scope.stored
         )
-        if method:  # it comes first
+        if method:  # `self` comes first
             arguments.insert(0, arguments.pop(arguments.index(own)))
         last = run[-1]
         returns = leaves(run[:-1]) or (leaves([last]) and not isinstance(last, ast.Return))
-        # Those that may be without a value go with a flag that tells whether they have one.
+        # A variable that may have no value is passed with a flag that says whether it has one.
         given = [a for a in arguments if a not in bound]
         left = [r for r in results if end is not None and r not in end]
         key = (
@@ -504,11 +509,11 @@ class GraphBreaks:
         ends: bool,
         method: bool,
     ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """The compiled function of a run, and how it is called; a method, if its first argument is
-        the object to which the whole is bound.
+        """The compiled function of a run, and the function by which to call it. It is a method if
+        its first argument is the object to which the original function is bound.
         """
         arguments, results, given, left = variables
-        # which none of the statements before can have set
+        # variables that no earlier statement can have set
         unset = exposed(run, set()) & self.scope.variables - {*arguments}
         body = [
             *_local(unset),
@@ -550,7 +555,7 @@ class GraphBreaks:
         return function, lambda self, *rest: function(*rest) if self is bound else made(self, *rest)
 
     def _function(self, tree: ast.FunctionDef, calls: dict[str, Any]) -> types.FunctionType:
-        """A Python function of a tree, with the globals and the closure of the original."""
+        """Make a Python function from a tree, with the globals and the closure of the original."""
         original = self.body
         code = _code(tree, original, list(calls))
         cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
@@ -569,8 +574,9 @@ class GraphBreaks:
 
 
 def _passes_on(s: ast.stmt, stored: set[str]) -> bool:
-    """Whether a statement returns variables as they are, and among them one that a run before it
-    does not set: a list that a part is given could leave it only as a copy.
+    """Whether a statement returns plain variables, at least one of which the run before it does not
+    set. Such a statement stays outside the run, because a list passed through a compiled part would
+    come back as a copy.
     """
     if not isinstance(s, ast.Return) or s.value is None:
         return False
@@ -582,8 +588,8 @@ def _passes_on(s: ast.stmt, stored: set[str]) -> bool:
 
 
 def _calling(name: str, variables: tuple[list[str], ...], last: ast.stmt, returns: bool) -> str:
-    """Statements that call a run's function: first those that look whether variables have a value,
-    at the end those that take one away.
+    """The source of statements that call a run's function. They first check whether variables have
+    a value, and finally delete those that have none.
     """
     arguments, results, given, left = variables
     text = "".join(
@@ -608,8 +614,8 @@ def _calling(name: str, variables: tuple[list[str], ...], last: ast.stmt, return
 
 
 def _shown(tree: ast.FunctionDef) -> str:
-    """The text of a function with calls of its parts, without what is said of variables that have
-    no value.
+    """The text of a function with the calls of its parts, for display: without the statements that
+    handle variables without a value.
     """
 
     class Shown(ast.NodeTransformer):
@@ -623,7 +629,7 @@ def _shown(tree: ast.FunctionDef) -> str:
 
 
 class _Within(ast.NodeTransformer):
-    """`f(x)` as `_within(f)(x)`."""
+    """Rewrites `f(x)` to `_within(f)(x)`."""
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -638,7 +644,9 @@ class _Within(ast.NodeTransformer):
 
 
 class _Returns(ast.NodeTransformer):
-    """`return x` as `return (True, x)`, which tells it from the end of the run."""
+    """Rewrites `return x` to `return (True, x)`, which distinguishes it from reaching the end of
+    the run.
+    """
 
     def visit_Return(self, node: ast.Return) -> Any:
         value = node.value or ast.copy_location(ast.Constant(None), node)
@@ -654,20 +662,20 @@ class _Returns(ast.NodeTransformer):
 
 
 def _local(names: set[str]) -> list[ast.stmt]:
-    """Statements that never run, and make names variables of the function."""
+    """Statements that never run, but make the names local variables."""
     return ast.parse(f"if False:\n  {' = '.join(sorted(names))} = None").body if names else []
 
 
 def _placed(s: ast.stmt, where: ast.stmt) -> ast.stmt:
-    """A statement, at the lines of another."""
+    """Give all nodes of a statement the source position of another one."""
     for node in ast.walk(s):
         ast.copy_location(node, where)
     return s
 
 
 def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
-    """The tree of a function, with the lines of its file; None where the text is not at hand, or is
-    not what was compiled.
+    """The syntax tree of a function with the line numbers of its file. None if the source is not
+    available or is not what was compiled.
     """
     code = function.__code__
     if code.co_flags & _OPEN or code.co_name == "<lambda>":
@@ -708,8 +716,8 @@ def _parsed(function: types.FunctionType) -> ast.FunctionDef | None:
 
 
 def _spelled(code: types.CodeType) -> list[Any]:
-    """What code does, line by line, without the ways of calling by which Python tells modules that
-    it imports from other objects.
+    """The instructions of code, line by line, in a form that ignores how Python distinguishes calls
+    on imported modules from other calls.
     """
     found: list[Any] = []
     for i in dis.get_instructions(code):
@@ -726,11 +734,11 @@ def _spelled(code: types.CodeType) -> list[Any]:
 
 
 def _code(tree: ast.FunctionDef, original: types.FunctionType, more: list[str]) -> types.CodeType:
-    """The code of a function that stands where the original does, as far as names are concerned."""
+    """Compile a function's tree in the same scope as the original."""
     code = original.__code__
     inner: ast.stmt = tree
     around = code.co_qualname.split(".")[:-1] if hasattr(code, "co_qualname") else []
-    if around and around[-1] != "<locals>":  # a class, by which private names are changed
+    if around and around[-1] != "<locals>":  # inside a class, which mangles private names
         inner = ast.ClassDef(
             name=around[-1], bases=[], keywords=[], body=[tree], decorator_list=[], **_NEW
         )
@@ -753,5 +761,5 @@ def _code(tree: ast.FunctionDef, original: types.FunctionType, more: list[str]) 
     )
     for _ in range(2 if inner is tree else 3):
         found = next(c for c in found.co_consts if isinstance(c, types.CodeType))
-    # Its qualified name is the maker's; Python shows it in errors.
+    # Restore the qualified name, which Python shows in errors.
     return found.replace(co_qualname=code.co_qualname) if hasattr(code, "co_qualname") else found

@@ -1,5 +1,5 @@
-"""Guards: what must be unchanged since a function was traced, as objects to query and as lines of a
-generated check.
+"""Guards: things that must be unchanged since a function was traced. They can be queried as
+objects, and become lines of a generated check.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...nn.modules.module import Module
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None), type(...), range)
 MISSING = object()
-# where tensors keep them
+# the keys in `Tensor._x`
 LEAF_HOOKS = ("hooks", "acc_pre_hooks", "acc_post_hooks", "post_accumulate")
 
 
@@ -27,12 +27,13 @@ def _look_up(holder: Any, key: Any) -> Any:
     return holder[key]
 
 
-# Of each kind of guard: what is there at present, and the source of that in a generated check.
+# For each kind of guard: a function that reads the current value, and the source of the same in a
+# generated check.
 _KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "item": (_look_up, "{h}[{k}]"),
     "attr": (getattr, "getattr({h}, {k})"),
     "cell": (lambda holder, key: holder.cell_contents, "{h}.cell_contents"),
-    # of a schedule, which makes a list at each step
+    # of a learning-rate schedule, which makes a new list at each step
     "rate": (lambda holder, key: holder["_last_lr"][key], "{h}['_last_lr'][{k}]"),
     "len": (lambda holder, key: len(holder), "len({h})"),
     "keys": (lambda holder, key: [*holder], "[*{h}]"),
@@ -42,12 +43,13 @@ _KINDS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "called": (lambda holder, key: holder(), "{h}()"),
     "context": (lambda holder, key: holder.get(MISSING), "{h}.get(MISSING)"),
 }
-_COMPARED = ("len", "keys", "names", "values")  # by ==, of values that have one type
+# kinds compared by ==, because their values always have the same type
+_COMPARED = ("len", "keys", "names", "values")
 
 
 class Guard:
-    """One thing that must be as it was: an item, attribute or cell of `holder`, its length, its
-    keys, all that it holds.
+    """One thing that must be unchanged: an item, attribute or cell of `holder`, its length, its
+    keys or its contents.
     """
 
     __slots__ = ("expected", "holder", "key", "kind", "path", "same")
@@ -60,44 +62,43 @@ class Guard:
         self.key = key
         self.expected = expected
         self.path = path
-        self.same = same  # the object that was there, where otherwise one that equals it will do
+        self.same = same  # whether it must be the same object; otherwise an equal one suffices
 
     def now(self) -> Any:
-        """What is there at present."""
+        """The current value; MISSING if there is none."""
         try:
             return _KINDS[self.kind][0](self.holder, self.key)
-        except Exception:  # gone, or of a class whose own code raises
+        except Exception:  # gone, or an accessor raised
             return MISSING
 
     def renewed(self) -> Guard:
-        """This guard, or one that expects what is there now, where that is a number of another
-        type.
-        """
+        """This guard, or one for the current value if that is a number of another type."""
         now = self.now()
         if not self.of_a_number or type(now) is type(self.expected):
             return self
         return Guard(self.kind, self.holder, self.key, now, self.path, self.same)
 
     def set(self, value: Any) -> None:
-        """Put something else there for a while."""
+        """Temporarily put another value in this place."""
         if self.kind == "item":
             self.holder[self.key] = value
         elif self.kind == "cell":
             self.holder.cell_contents = value
         elif self.kind == "rate":
             rates = self.holder["_last_lr"]
-            # the step may return the list
+            # not in place, because the step may return the list
             self.holder["_last_lr"] = [*rates[: self.key], value, *rates[self.key + 1 :]]
         elif isinstance(self.holder, Module):
-            self.holder.__dict__[self.key] = value  # unnoticed: it comes back
+            # bypasses `__setattr__`, because the change is temporary
+            self.holder.__dict__[self.key] = value
         elif isinstance(self.holder, (type, ModuleType, threading.local)):
             setattr(self.holder, self.key, value)
-        else:  # past a `__setattr__` of its class, which would notice
+        else:  # bypass a `__setattr__` of its class
             object.__setattr__(self.holder, self.key, value)
 
     @property
     def of_a_number(self) -> bool:
-        """Whether a float or int is there, at a place that may be written to."""
+        """Whether the place holds a float or int and can be written to."""
         plain = all(
             type(v) in (float, np.float64) or type(v) is int and abs(v) < 1 << 62
             for v in (self.now(), self.expected)
@@ -110,18 +111,18 @@ class Guard:
 
     @property
     def of_tensors(self) -> bool:
-        """Whether a tensor that is no parameter is there, or a tuple or dictionary of some: another
-        one may be there at each call.
+        """Whether the place holds a tensor that is not a parameter, or a tuple or dictionary of
+        such. It may then hold another one at each call.
         """
         return self.kind in ("item", "cell", "attr") and _of_tensors(self.now())
 
     @property
     def by_identity(self) -> bool:
-        """Whether nothing else than the very object will do."""
+        """Whether only the identical object is accepted."""
         return self.same or self.expected is None or isinstance(self.expected, bool)
 
     def holds(self) -> bool:
-        """True when it is as it was."""
+        """Whether the value is unchanged."""
         value = self.now()
         if value is self.expected:
             return True
@@ -131,12 +132,12 @@ class Guard:
             return _same_array(value, self.expected)
         try:
             return type(value) is type(self.expected) and _equal(value, self.expected)
-        except Exception:  # an object whose comparison fails is not the one that was there
+        except Exception:  # if the comparison fails, it is not the same object
             return False
 
     def difference(self, place: int, scope: dict[str, Any]) -> str:
-        """The source of an expression that is true when it is not as it was; what it refers to goes
-        into `scope`, numbered `place`.
+        """The source of an expression that is true if the value has changed. The objects it refers
+        to are added to `scope`, under names with the number `place`.
         """
         expected, simple = self.expected, self.by_identity
         own = type(self) is not Guard or isinstance(expected, ndarray)
@@ -147,13 +148,13 @@ class Guard:
         if self.kind == "context":
             scope["MISSING"] = MISSING
         if self.kind == "len" and not expected and type(self.holder) in (dict, list, OrderedDict):
-            return f"h{place}"  # what modules have most are tables without entries
+            return f"h{place}"  # the most common case in modules: an empty table
         read = self.source(f"h{place}", f"k{place}")
         if simple:
             return f"{read} is not e{place}"
         if self.kind in _COMPARED:
             return f"{read} != e{place}"
-        if self.kind == "contents":  # of the same object, with what it held
+        if self.kind == "contents":  # the same object, compared with its former contents
             return f"not (h{place} == e{place})"
         if isinstance(expected, (float, complex)) and (expected == 0 or expected != expected):
             scope[f"g{place}"] = self
@@ -162,7 +163,7 @@ class Guard:
         return f"((v := {read}) is not e{place} and (type(v) is not c{place} or v != e{place}))"
 
     def source(self, holder: str, key: str) -> str:
-        """The source of what is there at present, where `holder` and `key` are names."""
+        """The source that reads the current value; `holder` and `key` are variable names."""
         name = isinstance(self.key, str) and self.key.isidentifier()
         source = "{h}.{name}" if self.kind == "attr" and name else _KINDS[self.kind][1]
         return source.format(h=holder, k=key, name=self.key)
@@ -181,8 +182,8 @@ class Guard:
 
 
 class Absent(Guard):
-    """Names that the globals of a function do not hold, so they mean what the builtins say, or that
-    the builtins do not hold either.
+    """Names that must remain absent from the globals of a function, so that they refer to builtins,
+    or from the builtins.
     """
 
     __slots__ = ("names",)
@@ -192,15 +193,15 @@ class Absent(Guard):
         self.names = names
 
     def holds(self) -> bool:
-        """Whether it is still absent."""
-        if len(self.holder) != self.expected:  # globals come and go: only then is it worth a look
+        """Whether the names are still absent."""
+        if len(self.holder) != self.expected:  # the number of globals has changed, so look
             if not self.names.isdisjoint(self.holder):
                 return False
             self.expected = len(self.holder)
         return True
 
     def difference(self, place: int, scope: dict[str, Any]) -> str:
-        """The test of that, in a generated check."""
+        """The source of the test in a generated check."""
         scope[f"g{place}"], scope[f"h{place}"] = self, self.holder
         return f"(len(h{place}) != g{place}.expected and not g{place}.holds())"
 
@@ -209,8 +210,8 @@ class Absent(Guard):
 
 
 class TensorHooks(Guard):
-    """The hooks on a tensor, which run when its gradient is there. Registering and removing one
-    counts in `state.structure`.
+    """The hooks on a tensor, which run when its gradient is computed. Registering and removing
+    hooks increments `state.structure`.
     """
 
     __slots__ = ()
@@ -219,7 +220,7 @@ class TensorHooks(Guard):
         super().__init__("contents", holder, None, hooks_of(holder), path)
 
     def now(self) -> Any:
-        """The hooks that the tensor has."""
+        """The tensor's current hooks."""
         return hooks_of(self.holder)
 
     def __str__(self) -> str:
@@ -227,7 +228,7 @@ class TensorHooks(Guard):
 
 
 class Opaque(Guard):
-    """Something whose state cannot be seen, such as an iterator: what depends on it cannot be
+    """An object whose state cannot be inspected, such as an iterator. A step that uses it cannot be
     repeated.
     """
 
@@ -243,8 +244,8 @@ class Opaque(Guard):
 
 
 class Lent(Opaque):
-    """What a weak reference leads to. A program would keep it alive: only what it holds anyway may
-    be used so.
+    """An object that is only reachable through a weak reference. A program would keep it alive, so
+    it may be used only if the program holds it anyway.
     """
 
     __slots__ = ()
@@ -255,12 +256,12 @@ class Lent(Opaque):
 
 
 def hooks_of(t: Tensor) -> tuple[Any, ...]:
-    """The hooks on a tensor that is no operation's result."""
+    """The hooks on a leaf tensor."""
     return () if t._x is None else hooks_in(t._x)
 
 
 def hooks_in(rare: dict[str, Any]) -> tuple[Any, ...]:
-    """The hooks among the rare things that a tensor has."""
+    """The hooks in a tensor's dictionary `_x`."""
     return tuple([hook for name in LEAF_HOOKS for hook in rare.get(name, {}).values()])
 
 
@@ -288,7 +289,7 @@ def _same_array(value: Any, expected: ndarray) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Equal for a program: NaN is NaN, and -0.0 is not 0.0."""
+    """Equality in the sense of a program: NaN equals NaN, and -0.0 differs from 0.0."""
     if isinstance(a, complex):
         return _equal(a.real, b.real) and _equal(a.imag, b.imag)
     if isinstance(a, float) and (a == 0 or a != a):
@@ -302,8 +303,8 @@ def changed(guards: Iterable[Guard]) -> list[Guard]:
 
 
 def put_back(guards: Iterable[Guard]) -> bool:
-    """Make all guards hold again where places have other contents, or containers have grown; False,
-    and nothing is done, where something else has happened.
+    """Restore the guarded values where places were overwritten or containers have grown. Returns
+    False, without any change, if something else has happened.
     """
     found = changed(guards)
     for g in found:

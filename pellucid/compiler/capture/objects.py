@@ -20,17 +20,17 @@ from ..trace.numbers import is_read
 from ..trace.watch import module_of
 from .structure import PLAIN, Record, Same, class_of, is_record, members, rebuild, with_members
 
-PLACE = "\0object "  # with a number behind it, in the place of an object among those of the call
-MOST = 512  # objects of one call
+PLACE = "\0object "  # prefix of the placeholder string for an object, followed by its number
+MOST = 512  # at most so many objects per call
 _LIBRARIES = sys.stdlib_module_names | {"numpy"}
 
 
 class TooMuch(ValueError):
-    """Contents that cannot be written down."""
+    """Contents that cannot be represented."""
 
 
 class _Now(threading.local):
-    """The call that is being made in this thread."""
+    """The call that this thread is making."""
 
     call: Any = None
 
@@ -39,23 +39,25 @@ _now = _Now()
 
 
 def opens(value: Any) -> bool:
-    """Whether the contents of an argument may be arguments: an object of the user's that is its
-    class and its attributes.
+    """Whether the contents of an argument may be treated as arguments: it is an object of a user's
+    class that consists of its attributes.
     """
     try:
         return is_record(value) and _own(class_of(value))
-    except Exception:  # code of its class, in the place of its attributes
+    except Exception:  # its class runs its own code on attribute access
         return False
 
 
 @functools.lru_cache(1024)
 def _own(kind: type) -> bool:
-    """Whether a class of records is not Python's or NumPy's, but for `SimpleNamespace`."""
+    """Whether a class is the user's: not from the standard library or NumPy, except
+    `SimpleNamespace`.
+    """
     return kind is SimpleNamespace or module_of(kind).partition(".")[0] not in _LIBRARIES
 
 
 def objects_in(structure: Any) -> list[Any]:
-    """The objects in a description that `flatten` made."""
+    """The objects in a structure description made by `flatten`."""
     found, waiting = [], [structure]
     while waiting:
         part = waiting.pop()
@@ -67,8 +69,8 @@ def objects_in(structure: Any) -> list[Any]:
 
 
 def with_contents(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the contents of a call that calls `function` with the call's objects; it
-    returns the result and the contents.
+    """Wrap `function` as a function of a call's contents. It calls `function` with the call's
+    objects, and returns the result and the new contents.
     """
 
     def call(args: Any, kwargs: Any, contents: Any) -> Any:
@@ -78,15 +80,15 @@ def with_contents(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class CallWithObjects:
-    """One call: its objects, lists and dictionaries, and what was in them before it."""
+    """One call: its objects, lists and dictionaries, and their contents before the call."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.given = args, kwargs
         self.objects: list[Any] = []
         self.index: dict[int, int] = {}
         self.contents: list[Any] = []
-        self.tensors = False  # whether there are any in objects
-        # whether the call left an object at a place where a program would leave a copy
+        self.tensors = False  # whether objects contain tensors
+        # whether the call stored an object where a program would store a copy
         self.escaped = False
         self._ran: Any = None
         self._once: set[int] = set()
@@ -96,7 +98,7 @@ class CallWithObjects:
 
     # ---- before the call -------------------------------------------------------------------------------
     def _packed(self, value: Any) -> Any:
-        """A value with places for objects, lists and dictionaries, whose contents are noted."""
+        """A value with placeholders for objects, lists and dictionaries, whose contents are noted."""
         if isinstance(value, Tensor):
             self.tensors |= self._depth > 0
             return value
@@ -133,12 +135,12 @@ class CallWithObjects:
 
     # ---- the call itself, traced or eager ----------------------------------------------------------------
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any, contents: Any) -> Any:
-        """Call the function with the objects; its result and their contents, with places for the
-        objects in them.
+        """Call the function with the objects. Returns the result and the contents, with
+        placeholders for the objects.
         """
         for o, (_, held) in zip(self.objects, contents, strict=True):
             for name, v in [*_items(o, held)]:
-                if _reads(v):  # a number that is another one at each call
+                if _reads(v):  # a number that may differ at each call
                     _table(o)[name] = self._back(v)
         given = self.given
         if _reads(args) or _reads(kwargs):
@@ -164,7 +166,7 @@ class CallWithObjects:
         return self._placed(result), held
 
     def _placed(self, value: Any) -> Any:
-        """A value that the call has left with places for its objects."""
+        """A value after the call, with placeholders for the call's objects."""
         k = self.index.get(id(value))
         if k is not None:
             return f"{PLACE}{k}"
@@ -172,7 +174,7 @@ class CallWithObjects:
             return value
         if isinstance(value, (list, dict)) or is_record(value) and opens(value):
             if id(value) in self._once:
-                self.escaped = True  # a program would make two of it
+                self.escaped = True  # a program would duplicate it
                 return value
             self._once.add(id(value))
         if isinstance(value, tuple):
@@ -189,7 +191,7 @@ class CallWithObjects:
             fields = {name: self._placed(v) for name, v in held.items()}
             same = all(v is held[name] for name, v in fields.items())
             return value if same else with_members(value, fields)
-        if is_record(value):  # new: whatever is in it is made again with it
+        if is_record(value):  # a new object: a program makes it and its contents again
             self.escaped |= any(
                 self._placed(v) is not v and not isinstance(v, list) or self._holds(v)
                 for v in vars(value).values()
@@ -197,7 +199,7 @@ class CallWithObjects:
         return value
 
     def _holds(self, value: Any) -> bool:
-        """Whether an object of the call is in a new list."""
+        """Whether a new list contains an object of the call."""
         return (
             id(value) in self.index
             or isinstance(value, list)
@@ -205,7 +207,7 @@ class CallWithObjects:
         )
 
     def _settle(self) -> None:
-        """Plain numbers in the objects, in the place of those that were followed."""
+        """Replace followed numbers in the objects by plain numbers."""
         for o in self.objects:
             for name, v in [*_items(o, _table(o))]:
                 if _reads(v):
@@ -213,8 +215,8 @@ class CallWithObjects:
 
     # ---- after it ----------------------------------------------------------------------------------------
     def finish(self, result: Any, contents: Any) -> Any:
-        """The call's result, after its objects hold what they are to hold."""
-        if self._ran is not None:  # the function itself has been called, with them
+        """Store the new contents into the objects, and return the call's result."""
+        if self._ran is not None:  # the function itself has run and has changed them
             self._settle()
             ran, self._ran = self._ran, None
             return self._back(result) if _reads(ran) else ran
@@ -236,7 +238,7 @@ class CallWithObjects:
         return self._back(result)
 
     def _back(self, value: Any) -> Any:
-        """A value with the call's objects at their places."""
+        """A value with placeholders replaced by the call's objects."""
         kind = class_of(value)
         if kind is str:
             return self.objects[int(value[len(PLACE) :])] if value.startswith(PLACE) else value
@@ -262,7 +264,7 @@ class CallWithObjects:
 
 
 def leaves_copies(form: Any) -> bool:
-    """Whether a side effect stores something new that may hold an object of the call."""
+    """Whether a side effect stores a new container or object, which may hold an object of the call."""
     return (
         isinstance(form, (Record, list, dict))
         or isinstance(form, tuple)
@@ -279,7 +281,7 @@ def _items(o: Any, held: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _reads(value: Any) -> bool:
-    """Whether there is a number in a value that is followed."""
+    """Whether a value contains a number that is being followed."""
     if isinstance(value, (tuple, list)):
         return any(map(_reads, value))
     if isinstance(value, dict):
@@ -288,7 +290,7 @@ def _reads(value: Any) -> bool:
 
 
 def call_now(call: CallWithObjects, function: Callable[..., Any]) -> Any:
-    """Call a function made by `with_contents` for a call."""
+    """Call a function made by `with_contents` for a given call."""
     before, _now.call = _now.call, call
     try:
         return call.finish(*function(call.args, call.kwargs, call.contents))

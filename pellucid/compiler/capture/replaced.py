@@ -1,7 +1,8 @@
-"""Functions of the library that a program has replaced (`torch.relu = mine`): what was traced with
-others is not what the program does now.
+"""Functions of the library that a program has replaced (`torch.relu = mine`), which invalidates
+earlier traces.
 
-Nobody compares the library's functions at each call. Its modules say when an attribute is set.
+Comparing the library's functions at each call would be too slow. Instead, its modules report when
+an attribute is set.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ _LIBRARY = __name__.partition(".")[0]
 
 
 class WatchedModule(ModuleType):
-    """A module of the library. Functions and classes that were there when a function was first
-    traced, and are others now, are in `SETTINGS["replaced"]`.
+    """A module of the library. Functions and classes that have changed since the first trace are in
+    `SETTINGS["replaced"]`.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -31,7 +32,7 @@ class WatchedModule(ModuleType):
 
 
 def watch() -> None:
-    """Watch the modules of the library that have been imported, and the methods of tensors."""
+    """Watch the imported modules of the library, and the methods of tensors."""
     TensorMeta.told = _note
     for name, module in [*sys.modules.items()]:
         if (
@@ -42,7 +43,7 @@ def watch() -> None:
             module.__class__ = WatchedModule
 
 
-_before: dict[tuple[str, str], Any] = {}  # what was there, of what has been replaced
+_before: dict[tuple[str, str], Any] = {}  # the originals of what has been replaced
 
 
 def _note(owner: ModuleType | type, name: str, value: Any) -> None:

@@ -1,4 +1,6 @@
-"""Follow what a traced call changes in Python, and judge it when the call has ended."""
+"""Track what a traced call changes in Python, and decide when it has ended whether a program can
+repeat that.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from .guards import MISSING, SCALARS, Guard
 from .side_effects import Again, Growing, RepeatedCall, Replaced, SideEffect, form_of, writable
 from .structure import Record, TensorSlot, is_record, rebuild
 
-# Methods that change what they belong to: a schedule's own function may call none of them.
+# Methods that change their object. The function of a learning-rate schedule must not call any of
+# them.
 _MUTATORS = frozenset(
     "append appendleft add update pop popleft popitem clear extend insert remove discard setdefault setattr delattr "
     "__setattr__ __setitem__ send next __next__ write".split()
@@ -28,7 +31,7 @@ _DYNAMIC = frozenset({"globals", "locals", "vars", "eval", "exec", "__dict__", "
 
 
 def _stores(code: CodeType) -> bool:
-    """Whether code may change something besides its own variables."""
+    """Whether code may change anything besides its own variables."""
     for i in dis.get_instructions(code):
         if i.opname.startswith(("STORE_", "DELETE_", "IMPORT_")) and i.opname not in (
             "STORE_FAST",
@@ -42,7 +45,7 @@ def _stores(code: CodeType) -> bool:
 
 # ---- lists that grow --------------------------------------------------------------------------------
 def _log(kind: type) -> type:
-    """A class of lists that note when something besides appending is done with them."""
+    """Make a subclass of a list type that notes every use other than appending."""
 
     def init(self: Any, held: Any) -> None:
         kind.__init__(self, held, *([held.maxlen] if kind is deque else []))  # type: ignore[misc]
@@ -51,7 +54,8 @@ def _log(kind: type) -> type:
         self.thread = threading.get_ident()
 
     def append(self: Any, value: Any) -> None:
-        self.looked |= self.thread != threading.get_ident()  # of the step that is traced
+        # another thread than the traced one appends
+        self.looked |= self.thread != threading.get_ident()
         self.added.append(value)
         kind.append(self, value)  # type: ignore[attr-defined]
 
@@ -113,9 +117,7 @@ LOGS: dict[type, Any] = {list: _log(list), deque: _log(deque)}
 
 
 class WatchedList:
-    """A list that stands for another one while a call is traced, at all places where that can be
-    found.
-    """
+    """A list that replaces another one while a call is traced, at all places that hold it."""
 
     def __init__(self, place: Growing, places: list[Guard]) -> None:
         self.place = place
@@ -123,14 +125,14 @@ class WatchedList:
         self.proxy = LOGS[type(place.holder)](place.holder)
 
     def put(self) -> None:
-        """Put the list that notes what is done with it at all places of the other one."""
+        """Put the watched list in all places of the original."""
         for p in self.places:
             p.set(self.proxy)
 
     def take(self) -> None:
-        """Put the list back, with what was appended."""
+        """Restore the original list, with the appended items."""
         proxy, real = self.proxy, self.place.holder
-        # functions in C, such as `heapq.heappush`, change a list past its methods
+        # C functions such as `heapq.heappush` bypass the methods of a list
         wanted = [*map(id, real), *map(id, proxy.added)]
         if getattr(real, "maxlen", None) is not None:
             wanted = wanted[max(len(wanted) - real.maxlen, 0) :]
@@ -146,17 +148,17 @@ class WatchedList:
             list.extend(real, items) if type(real) is list else real.extend(items)
         else:
             real.extend(proxy.added)
-        if sys.getrefcount(proxy) > 3:  # here, as the attribute, and as an argument
+        if sys.getrefcount(proxy) > 3:  # the references here, in the attribute, and as the argument
             replace(gc.get_referrers(proxy), proxy, real, [self.__dict__])
 
 
 def kind_iter(proxy: Any) -> Iterator[Any]:
-    """The items of a list that notes who looks at it."""
+    """The items of a watched list, read without notice."""
     return type(proxy).__mro__[1].__iter__(proxy)  # type: ignore[attr-defined]
 
 
 def replace(holders: list[Any], old: Any, new: Any, but: list[Any]) -> None:
-    """Put `new` where lists and dictionaries hold `old`."""
+    """Replace `old` by `new` in lists and dictionaries."""
     for holder in holders:
         if any(holder is b for b in but):
             continue
@@ -171,27 +173,27 @@ def replace(holders: list[Any], old: Any, new: Any, but: list[Any]) -> None:
 
 # ---- what a traced call changes -----------------------------------------------------------------------
 class SideEffectTracker:
-    """Follows what a call that is being traced changes."""
+    """Tracks the changes made by a call that is being traced."""
 
     def __init__(self, environment: Any, tracer: Any, watched: Any, places: list[Guard]) -> None:
         self.environment = environment
         self.tracer = tracer
-        self.places = places  # of tensors that are others at each call
+        self.places = places  # places whose tensors may differ at each call
         self.at_start = [p.now() for p in places]
         self.held = [_contents(v) for v in self.at_start]
         self.calls: list[RepeatedCall] = []
         self.effects: list[SideEffect] = []
-        # Of numbers that are others at each call: place, the number, and what stands for it.
+        # For numbers that may differ at each call: key -> (place, the number, its stand-in).
         self.numbers: dict[Any, tuple[Guard, Any, Any]] = {}
         self.logs: list[WatchedList] = []
         self.watched = watched
         self.inputs = {(id(g.holder), g.key) for g in [*watched, *places]}
         self.moved: list[Guard] = []
-        self.first: dict[Any, int] = {}  # the identities of those that stand for numbers
+        self.first: dict[Any, int] = {}  # ids of the stand-ins at the start
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Numbers and lists that see what is done with them, inside the block."""
+        """Inside the block, numbers and lists are replaced by stand-ins that record their use."""
         for g in self.watched:
             if isinstance(g, Growing):
                 found = self.environment.holding.get(id(g.holder))
@@ -221,7 +223,7 @@ class SideEffectTracker:
 
     # ---- calls that are made again ------------------------------------------------------------------
     def _so_far(self) -> dict[Any, tuple[Guard, Any]]:
-        """The places that hold something else than at the start, with what they hold."""
+        """The places whose value differs from that at the start, with their values."""
         proxies = {id(log.proxy): log.place.holder for log in self.logs}
         lists = {id(log.place.holder) for log in self.logs}
         found: dict[Any, tuple[Guard, Any]] = {}
@@ -248,7 +250,7 @@ class SideEffectTracker:
         return found
 
     def again(self, function: Any, owner: Any, args: Any, kwargs: Any) -> Any:
-        """Call a schedule's step, which each call of the version does again."""
+        """Call the step of a learning-rate schedule, which every call of the version will repeat."""
         tracer = self.tracer
         call = RepeatedCall(function, owner, args, kwargs)
         leaves: list[Any] = []
@@ -300,7 +302,8 @@ class SideEffectTracker:
             tracer.refuse("the function of a schedule may change something")
         for g, _, x in watched:
             key = (id(g.holder), g.key)
-            if id(g.holder) in mine:  # another number stands there now, also where it is as large
+            # it has been replaced by another number, possibly an equal one
+            if id(g.holder) in mine:
                 now = g.now()
                 if type(now) is not type(x) or key not in self.numbers or key in call.before:
                     tracer.refuse(f"a schedule changes {g.path}, which the step changes, too")
@@ -317,8 +320,8 @@ class SideEffectTracker:
     def finish(
         self, guards: list[Guard], result: Any, witness: Any, may_watch: bool
     ) -> list[Guard]:
-        """Find the effects; returns the guards that remain. Refusal where a change cannot be
-        repeated.
+        """Determine the side effects, and return the guards that remain. Raises Refusal if a change
+        cannot be repeated.
         """
         found: list[Any] = []
         tables = {id(t) for c in self.calls for t in c.tables}
@@ -358,7 +361,7 @@ class SideEffectTracker:
             if g.kind == "len" and type(g.holder) in LOGS and isinstance(g.holder, (list, deque)):
                 if key in self.inputs:
                     continue
-                if self.environment.compares_types():  # for which a watched list is none
+                if self.environment.compares_types():  # which would notice a watched list
                     self._refuse(g, witness, "in code that compares types")
                 found.append(Growing(g.holder, g.path))
                 continue
@@ -370,7 +373,7 @@ class SideEffectTracker:
         for key, (g, now) in changed.items():
             if key not in self.inputs and self._varies(g, now):
                 found.append(g)
-        for g in self.environment.stored:  # whatever is there before the call
+        for g in self.environment.stored:  # the former value does not matter
             key, now = (id(g.holder), g.key), g.now()
             if key in self.inputs:
                 continue
@@ -390,7 +393,7 @@ class SideEffectTracker:
             self._add_log(log, witness)
         self._check_containers(result, witness)
         self._check_calls(witness)
-        self.tracer.stepped.clear()  # which hold numbers that nobody else keeps
+        self.tracer.stepped.clear()  # releases numbers that nothing else keeps
         for c in self.calls:
             c.before = {}
         return remaining
@@ -402,7 +405,7 @@ class SideEffectTracker:
 
     @staticmethod
     def _varies(g: Guard, now: Any) -> bool:
-        """Whether a place is likely to hold another tensor or number at the next call."""
+        """Whether a place will probably hold another tensor or number at the next call."""
         if isinstance(now, (bool, *SCALARS)) and not is_read(now):
             return g.of_a_number
         return is_read(now) or g.of_tensors or isinstance(now, Tensor)
@@ -417,14 +420,16 @@ class SideEffectTracker:
                 )
 
     def known(self, value: Any) -> bool:
-        """Whether an object was there before the call: the code can reach it."""
+        """Whether an object existed before the call, so that code can reach it."""
         return (
             self.environment.seen.get(id(value)) is value
             and id(value) not in self.environment.containers
         )
 
     def _stage(self, key: Any, value: Any) -> int:
-        """How many of the late calls come before a change."""
+        """The number of late calls that come before a change; -2 if the place changed before and
+        after one.
+        """
         late = [c for c in self.calls if c.late]
         for k, c in enumerate(late):
             if key in c.before:
@@ -488,8 +493,8 @@ class SideEffectTracker:
                 self.effects.append(SideEffect(log.place, values, form, stage))
 
     def _check_containers(self, result: Any, witness: Any) -> None:
-        """Refusal where a container that effects make would be one with another, or with one of the
-        caller's.
+        """Raise Refusal if a container created by effects would have to be identical to another
+        one, or to one of the caller's.
         """
         known: list[int] = []
         containers_in(result, known)
@@ -509,7 +514,7 @@ class SideEffectTracker:
             w for e in self.effects for w in e.place.path.split(".")
         }
         for c in self.calls:
-            if c.late:  # what was changed before it is changed before it again
+            if c.late:  # changes made before it will be repeated before it
                 continue
             names = {
                 n
@@ -527,14 +532,14 @@ class SideEffectTracker:
 
     # ---- the call's own end ---------------------------------------------------------------------------
     def leaves(self) -> list[Any]:
-        """The numbers and tensors of the call that effects and calls need."""
+        """The numbers and tensors that effects and repeated calls need."""
         found: list[Any] = []
         for form in [*[e.form for e in self.effects], *[c.form for c in self.calls]]:
             _slots(form, found)
         return [s.leaf for s in found]
 
     def bind(self, places: dict[int, int]) -> None:
-        """Tell the effects where among the results their values are."""
+        """Tell the effects the indices of their values among the results."""
         found: list[Any] = []
         for form in [*[e.form for e in self.effects], *[c.form for c in self.calls]]:
             _slots(form, found)
@@ -548,9 +553,7 @@ class SideEffectTracker:
 
 
 def _is_new(form: Any) -> bool:
-    """Whether a program makes an object of it, and which the next call would not find to be the
-    same.
-    """
+    """Whether a program creates the object anew, so that the next call would not find the same one."""
     return (
         type(form) is Record
         or isinstance(form, (list, dict))
@@ -560,7 +563,7 @@ def _is_new(form: Any) -> bool:
 
 
 def _contents(value: Any) -> list[Any]:
-    """All keys and values in dictionaries, also in such as they hold."""
+    """All keys and values in a dictionary, including nested ones."""
     return (
         [x for k, v in value.items() for x in (k, v, *_contents(v))] if type(value) is dict else []
     )
@@ -586,11 +589,11 @@ def _slots(form: Any, found: list[Any]) -> None:
 def containers_in(
     value: Any, found: list[int], known: Callable[[Any], bool] = lambda v: False
 ) -> None:
-    """The identities of what can be changed in a value, besides objects that were there before."""
+    """Collect the ids of the mutable parts of a value, except objects that existed before."""
     if known(value):
         return
     record = is_record(value)
-    if record and id(value) in found:  # it is there twice, or holds itself
+    if record and id(value) in found:  # it occurs twice, or contains itself
         found.append(id(value))
         return
     if record or isinstance(value, (list, dict)):

@@ -1,15 +1,15 @@
 """What a step changes in Python: numbers, tensors and objects that it stores, lists that it appends
 to, schedules that it steps.
 
-A program computes; it stores nothing in Python. So what a traced call leaves behind at a place that
-the code can reach is written down as an effect: the place, the value it gets (an output of the
-program, a number made of others, a constant, an object that was there), and when. Each call of the
-version repeats the effects after its program, in order. Two kinds come before it: options that the
-step sets before its optimizer reads them, and schedules that are stepped before their optimizer is.
-Nothing is guessed: whatever does not fit here ends the recording with a reason, and a call that
-fails is undone and made eagerly, so that it fails where eager code does.
+A program computes, but it stores nothing in Python. So each change that a traced call makes at a
+place which code can reach is recorded as an effect: the place, the new value (an output of the
+program, a number computed from others, a constant, an existing object), and when it happens. Each
+call of the version repeats the effects after its program, in order. Two kinds come before it:
+options that the step sets before its optimizer reads them, and schedules that are stepped before
+their optimizer. Nothing is guessed: a change that does not fit ends the recording with a reason,
+and a call that fails is undone and made eagerly, so that it fails as eager code does.
 
-A place whose tensor or number the step replaces is an input of the next version (`Watched`): it
+A place whose tensor or number the step replaces becomes an input of the next version, because it
 holds another one at each call.
 """
 
@@ -37,7 +37,7 @@ _SETTERS = {kind.__setitem__ for kind in (dict, OrderedDict, list, deque)}
 
 
 class Again(Refusal):
-    """The next call can be compiled, with what stands at some places as its inputs."""
+    """Raised when the next call can be compiled with the contents of some places as inputs."""
 
     def __init__(self, places: list[Any]) -> None:
         names = ", ".join(str(p.path) for p in places[:3]) + (", ..." if len(places) > 3 else "")
@@ -46,7 +46,7 @@ class Again(Refusal):
 
 
 class KnownObject(TensorSlot):
-    """An object that was there before the call, in the structure of an effect's value."""
+    """In the structure of an effect's value: an object that existed before the call."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(-1)
@@ -54,8 +54,8 @@ class KnownObject(TensorSlot):
 
 
 class SideEffect:
-    """That a place gets a value, or a list more items. `stage`: after how many of the late calls;
-    -1: before the program.
+    """A place gets a value, or a list gets more items. `stage` is the number of late calls before
+    it; -1 means before the program.
     """
 
     def __init__(self, place: Guard, value: Any, form: Any, stage: int) -> None:
@@ -64,10 +64,10 @@ class SideEffect:
         self.form = form
         self.stage = stage
         self.put = place.extend if isinstance(place, Growing) else setter(place)
-        self.make: Callable[[list[Any]], Any] = lambda made: made  # until it is bound
+        self.make: Callable[[list[Any]], Any] = lambda made: made  # replaced by `bind`
 
     def bind(self) -> None:
-        """Its tensors and numbers have places now."""
+        """Prepare the effect, now that its tensors and numbers have indices among the results."""
         self.value = None
         self.make = maker(self.form)
 
@@ -81,7 +81,7 @@ class SideEffect:
 
 
 class Growing(Guard):
-    """A list, or deque, that the step appends to and does not look at."""
+    """A list or deque that the step appends to without reading it."""
 
     __slots__ = ()
 
@@ -93,12 +93,12 @@ class Growing(Guard):
         return self.holder
 
     def extend(self, values: Any) -> None:
-        """Append what a call appends."""
+        """Append the items that a call adds."""
         self.holder.extend(values)
 
 
 class Replaced(Guard):
-    """A place of an object, `owner`, that the step gives a new object before it looks there."""
+    """An attribute of `owner` that the step sets to a new object before it reads it."""
 
     __slots__ = ("owner",)
 
@@ -107,12 +107,12 @@ class Replaced(Guard):
         self.owner = owner
 
     def renewed(self) -> Guard:
-        """This place, with what is there now."""
+        """The same place with its present value."""
         return Replaced(self, self.owner)
 
 
 def setter(place: Guard) -> Callable[[Any], None]:
-    """A function that puts a value at a place, for good."""
+    """A function that stores a value at a place."""
     holder, key = place.holder, place.key
     if place.kind == "cell":
         return lambda value: setattr(holder, "cell_contents", value)
@@ -137,20 +137,20 @@ def setter(place: Guard) -> Callable[[Any], None]:
 
 
 def counts(place: Guard) -> bool:
-    """Whether a store counts in `state.structure`."""
+    """Whether storing at this place increments `state.structure`."""
     return place.kind == "attr" and isinstance(place.holder, Module)
 
 
 def writable(place: Guard) -> bool:
-    """Whether storing at a place runs no code of the user's."""
+    """Whether storing at a place runs no user code."""
     if place.kind == "item":
         return getattr(type(place.holder), "__setitem__", None) in _SETTERS
     return place.kind in ("cell", "attr")
 
 
 def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
-    """The structure of a value with Slots for numbers and tensors of the call; Refusal where a call
-    could not make it again.
+    """The structure of a value, with TensorSlots for numbers and tensors of the call. Raises
+    Refusal if a call could not construct the value again.
     """
     if is_read(value) or isinstance(value, Tensor):
         leaves.append(value)
@@ -178,7 +178,7 @@ def form_of(value: Any, known: Any, leaves: list[Any]) -> Any:
 
 
 def maker(form: Any) -> Callable[[list[Any]], Any]:
-    """A function that makes a value of a form anew, of the outputs of a call.
+    """A function that constructs a value of a given form from the outputs of a call.
 
     >>> maker({"step": 1, "seen": (TensorSlot(0), "a")})(["loss"])
     {'step': 1, 'seen': ('loss', 'a')}
@@ -211,11 +211,13 @@ def maker(form: Any) -> Callable[[list[Any]], Any]:
         if hasattr(whole, "_fields"):
             return lambda made: whole(*[part(made) for part in parts])
         return lambda made: tuple([part(made) for part in parts])
-    return lambda made: form  # nothing that could be changed
+    return lambda made: form  # immutable
 
 
 def _filler(held: Any) -> Callable[[Any, list[Any]], Any]:
-    """A function that puts anew into a dictionary what one of forms holds, in its order."""
+    """A function that fills a dictionary with the values of a dictionary of forms, in the same
+    order.
+    """
     fixed = {k: v for k, v in held.items() if isinstance(v, (*SCALARS, Size))}
     table = {k: fixed.get(k) for k in held}
     rest = [(k, maker(v)) for k, v in held.items() if k not in fixed]
@@ -231,23 +233,24 @@ def _filler(held: Any) -> Callable[[Any, list[Any]], Any]:
 
 # ---- calls that are made again ------------------------------------------------------------------------
 class RepeatedCall:
-    """A call of library code that changes only what is its own: a schedule's step."""
+    """A call of library code that changes only its own state, such as a schedule's step."""
 
     def __init__(self, function: Any, owner: Any, args: Any, kwargs: Any) -> None:
         self.function = function
         self.owner = owner
         self.args: Any = (args, kwargs)
         self.form: Any = None
-        self.late = False  # after the program
+        self.late = False  # whether it comes after the program
         self.optimizers, self.tables = _tables(owner)
-        self.before: dict[Any, Any] = {}  # what the step had changed by then: places and values
+        self.before: dict[Any, Any] = {}  # changes of the step before this call: place -> value
         self.paths: dict[Any, str] = {}
-        self.grown: dict[int, int] = {}  # how many items lists had got by then
-        self.reads: list[tuple[int, Guard, type]] = []  # numbers that are read anew after it
-        self.codes: list[CodeType] = []  # of the user's, that ran inside
-        # whether it looks at tensors besides its arguments, or computes with them
+        self.grown: dict[int, int] = {}  # number of items appended to lists before this call
+        # numbers that are read again after this call
+        self.reads: list[tuple[int, Guard, type]] = []
+        self.codes: list[CodeType] = []  # user code that ran inside the call
+        # whether it reads tensors other than its arguments, or computes with them
         self.touched = False
-        self.free: list[int] = []  # the identities of its arguments
+        self.free: list[int] = []  # ids of its arguments
 
     def __call__(self, made: list[Any]) -> None:
         args, kwargs = rebuild(
@@ -260,8 +263,8 @@ class RepeatedCall:
 
 
 def _tables(owner: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
-    """The optimizers of a schedule, and the dictionaries that its step changes: its own, those of
-    its parts, groups of options.
+    """A schedule's optimizers, and the dictionaries that its step changes: its own, those of its
+    nested schedules, and parameter groups.
     """
     optimizers: list[Any] = []
     tables: list[dict[Any, Any]] = []
@@ -278,12 +281,12 @@ def _tables(owner: Any) -> tuple[list[Any], list[dict[Any, Any]]]:
 
 
 def saved(tables: list[dict[Any, Any]]) -> list[tuple[dict[Any, Any], dict[Any, Any]]]:
-    """What dictionaries hold."""
+    """Copies of dictionaries, for `restore`."""
     return [(t, dict(t)) for t in tables]
 
 
 def restore(held: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
-    """Make dictionaries hold what they held."""
+    """Restore the former contents of dictionaries."""
     for table, before in held:
         table.clear()
         table.update(before)
@@ -293,8 +296,8 @@ def restore(held: Iterable[tuple[dict[Any, Any], dict[Any, Any]]]) -> None:
 def written_by(
     instructions: list[Instruction],
 ) -> tuple[list[Generator], set[Any], list[dict[Any, Any]]]:
-    """What instructions change that outlives the step: random streams, buffers, the state of
-    optimizers.
+    """State that instructions change and that outlives the step: random streams, buffers, optimizer
+    states.
     """
     streams: dict[int, Generator] = {}
     buffers = {v.buffer for i in instructions for v in i.writes if v.buffer.kind != "temp"}

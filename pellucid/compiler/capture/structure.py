@@ -1,5 +1,5 @@
-"""Arguments and results: nested containers as hashable descriptions, and rebuilt with other tensors
-or numbers.
+"""Arguments and results: nested containers as hashable descriptions, which can be rebuilt with
+other tensors or numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ...devices import device
 from ..trace.numbers import NUMBERS, is_read
 from ..trace.watch import has_more
 
-class_of: Callable[[Any], Any] = type  # to type checkers a class is nothing to look up by
+# typed as Any, because type checkers reject a class as a lookup key
+class_of: Callable[[Any], Any] = type
 
 #: Classes of which most values are; a description holds them as they are.
 PLAIN = frozenset((str, int, bool, type(None), bytes))
@@ -36,8 +37,8 @@ def fields_of(kind: type) -> tuple[str, ...] | None:
 
 
 def members(value: Any) -> dict[str, Any] | None:
-    """What an object of a dataclass holds: its fields, and what else it was given; None for objects
-    of other classes.
+    """The contents of a dataclass object: its fields and further attributes. None for other
+    objects.
     """
     names = fields_of(class_of(value))
     if names is None:
@@ -47,8 +48,8 @@ def members(value: Any) -> dict[str, Any] | None:
 
 
 def with_members(value: Any, held: dict[str, Any]) -> Any:
-    """Another object like this one of a dataclass, that holds something else. Nothing is computed for
-    it: `__init__` and `__post_init__` are not called.
+    """A copy of a dataclass object with other contents. `__init__` and `__post_init__` are not
+    called.
     """
     made = copy.copy(value)
     for name, v in held.items():
@@ -57,7 +58,7 @@ def with_members(value: Any, held: dict[str, Any]) -> Any:
 
 
 def _holds_more(value: Any) -> bool:
-    """Whether a container's attributes hold more than plain values: they are not gone through."""
+    """Whether a container has attributes other than plain values. Such attributes are not visited."""
     held = getattr(value, "__dict__", None)
     return (
         bool(held)
@@ -69,8 +70,8 @@ def _holds_more(value: Any) -> bool:
 def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None = None) -> Any:
     """A hashable description of a nested argument or result; its tensors are appended to `found`.
 
-    `new` says which objects the call made of nothing but a class and attributes (`is_record`): the
-    tensors in those are found, too.
+    `new` tells which records (`is_record`) the call created; the tensors inside these are found as
+    well.
     """
     kind = class_of(value)
     if kind in PLAIN:
@@ -104,7 +105,7 @@ def flatten(value: Any, found: list[Tensor], new: Callable[[Any], bool] | None =
 
 
 def numbers_in(structure: Any, found: list[Any] | None = None) -> list[Any]:
-    """The floats and ints in a description that `flatten` made, in order."""
+    """The floats and ints in a description made by `flatten`, in order."""
     found = [] if found is None else found
     if isinstance(structure, tuple):
         if len(structure) == 2 and structure[0] in NUMBERS:
@@ -116,7 +117,7 @@ def numbers_in(structure: Any, found: list[Any] | None = None) -> list[Any]:
 
 
 def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> Any:
-    """The description without the values of the floats and ints at some places; of all of them, if
+    """The description without the values of the numbers at some positions, or of all numbers if
     `places` is None.
     """
     count = itertools.count() if count is None else count
@@ -131,9 +132,10 @@ def masked(structure: Any, places: Any, count: Iterator[int] | None = None) -> A
 def lifted(
     value: Any, places: Any, change: Callable[[Any], Any], count: Iterator[int], copies: list[Any]
 ) -> Any:
-    """Arguments with other objects at some places of floats and ints, counted as in `numbers_in`.
-    Lists, dictionaries and dataclasses that hold such a place are copied, and noted in `copies`,
-    beside what they are copies of and what they hold.
+    """Replace the floats and ints at some positions (counted as in `numbers_in`) of the arguments.
+
+    Lists, dictionaries and dataclasses that contain such a number are copied. `copies` collects
+    triples of the original, the copy and its contents.
     """
     if type(value) in NUMBERS:
         return change(value) if next(count) in places else value
@@ -161,15 +163,15 @@ def lifted(
 
 
 def _contents(value: Any) -> dict[Any, Any] | None:
-    """What a container holds, by index, key or name; None where it is none."""
+    """A container's contents by index, key or name; None if it is not a container."""
     if isinstance(value, (tuple, list)):
         return dict(enumerate(value))
     return dict(value) if isinstance(value, dict) else members(value)
 
 
 def carried_back(copies: list[Any], result: Any) -> Any:
-    """Change what `lifted` copied as the copies were changed, and put it where they were stored;
-    returns the result with it.
+    """Apply changes that were made to the copies of `lifted` to the originals, and put the
+    originals where the copies were stored; returns the result with the originals in it.
     """
     originals = {id(made): value for value, made, _ in copies}
     back = lambda v: originals.get(id(v), v)
@@ -196,7 +198,7 @@ def carried_back(copies: list[Any], result: Any) -> Any:
 
 
 def _put(holder: Any, back: Callable[[Any], Any]) -> None:
-    """Exchange what a dictionary, a list or a variable of functions holds."""
+    """Replace objects inside a dictionary, a list or a closure cell."""
     if type(holder) is dict:
         for key, v in [*holder.items()]:
             if (other := back(v)) is not v:
@@ -209,7 +211,7 @@ def _put(holder: Any, back: Callable[[Any], Any]) -> None:
 
 
 def _mapped(value: Any, back: Callable[[Any], Any]) -> Any:
-    """A result with other objects in the place of some, also in tuples."""
+    """A result with some objects replaced, also inside tuples."""
     if not isinstance(value, tuple):
         return back(value)
     parts = [_mapped(v, back) for v in value]
@@ -219,7 +221,9 @@ def _mapped(value: Any, back: Callable[[Any], Any]) -> Any:
 
 
 class Same:
-    """An object that only itself equals, kept alive so that no other gets its identity."""
+    """Wraps an object so that it only equals itself. Keeps the object alive, so that its id stays
+    unique.
+    """
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -232,16 +236,16 @@ class Same:
 
 
 class TensorSlot:
-    """Stands for a tensor in the structure of a result."""
+    """A placeholder for a tensor in the structure of a result."""
 
-    leaf: Any  # the tensor, until it has a place
+    leaf: Any  # the tensor, until its index is known
 
     def __init__(self, place: int) -> None:
         self.place = place
 
 
 class Record:
-    """Stands for a new object of a class and nothing but its attributes."""
+    """A placeholder for a new object that consists of its class and its attributes."""
 
     def __init__(self, kind: type, held: dict[str, Any]) -> None:
         self.kind = kind
@@ -252,8 +256,8 @@ _SIZE = type("", (), {}).__basicsize__
 
 
 def is_record(value: Any) -> bool:
-    """Whether an object of the user's is nothing but its class and its attributes, so that another
-    one can be made of those.
+    """Whether a user's object consists of its class and attributes only, so that another one can be
+    made from these.
     """
     kind = class_of(value)
     if kind is SimpleNamespace:
@@ -267,7 +271,7 @@ def is_record(value: Any) -> bool:
 
 @functools.lru_cache(1024)
 def _of_records(kind: type) -> bool:
-    """Whether objects of a class are nothing but their attributes."""
+    """Whether objects of a class consist of their attributes only."""
     return (
         kind.__new__ is object.__new__
         and kind.__basicsize__ == _SIZE
@@ -277,8 +281,8 @@ def _of_records(kind: type) -> bool:
 
 
 def _same_kind(value: Any) -> Any:
-    """An empty list or dictionary of the class of `value`, with its attributes; its constructor may
-    take other things than the items.
+    """An empty list or dictionary of the same class, with the same attributes. The class is not
+    called, since its constructor may not take the items.
     """
     kind: Any = type(value)
     made = kind.__new__(kind)
@@ -295,8 +299,8 @@ def rebuild(
     new: Callable[[Any], bool] | None = None,
     kept: Container[int] = (),
 ) -> Any:
-    """A result of the same structure with other tensors, and with Records for the objects that are
-    `new`, as in `flatten`. Objects of the identities `kept` stay as they are.
+    """A result with the same structure but other tensors, and with Records for the objects that are
+    `new`, as in `flatten`. Objects whose id is in `kept` stay as they are.
     """
     if type(value) in PLAIN or id(value) in kept:
         return value
@@ -321,7 +325,8 @@ def rebuild(
     if isinstance(value, dict):
         names = fields_of(class_of(value))
         held = {k: rebuild(v, place, new, kept) for k, v in value.items()}
-        # results of transformers are both: their classes take fields by name faster than pairs
+        # the outputs of transformers are both dictionary and dataclass; passing fields by name is
+        # faster than pairs
         if names is not None and held.keys() <= set(names):
             return type(value)(**held)
         if type(value) is dict or isinstance(value, OrderedDict):

@@ -1,4 +1,4 @@
-"""Attributes that users set on tensors: `x.mask = ...`."""
+"""Attributes that users set on tensors, such as `x.mask = ...`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ class TensorAttributes:
     """The attributes that some tensors have when a traced call begins."""
 
     def __init__(self, tensors: list[Tensor]) -> None:
-        # weakly: a gradient that the call clears is to be let go
+        # weak references, so that a gradient which the call clears can be freed
         self._before = [(weakref.ref(t), dict(t.__dict__)) for t in tensors]
 
     def settle(
         self, result: Any, guards: list[Guard], environment: Any, witness: Any
     ) -> frozenset[str]:
-        """The names of attributes for which the code may have asked arguments that do not have
-        them. Those of tensors that are found are guarded. Refusal where a call would have to set
-        attributes, or read those of an argument.
+        """The attribute names that the code may have looked up on arguments without finding them.
+
+        Attributes of the environment's tensors are guarded. Raises Refusal if a call would have to
+        set attributes, or to read those of an argument.
         """
         before = [(t, held) for ref, held in self._before if (t := ref()) is not None]
         for t, held in before:
@@ -46,7 +47,7 @@ class TensorAttributes:
             if witness.dynamic
             else _asked(witness.codes_of_users(), environment.module_names())
         )
-        # names that are no other object's
+        # some name is not an attribute of any other object
         unclear = asked is not None and bool(asked - environment.words())
         for t, held in before:
             mine = asked is None or not asked.isdisjoint(held)
@@ -66,12 +67,12 @@ class TensorAttributes:
 
 
 def _asked(codes: Iterable[CodeType], modules: set[str]) -> frozenset[str]:
-    """The names of attributes that code reads, or asks for by `getattr`, of anything but modules
-    and what is in them.
+    """The attribute names that code reads, or passes to `getattr`, except on Python modules and
+    their contents.
     """
     found: set[str] = set()
     for code in codes:
-        module = False  # whether what was loaded last is a module's, or a part of one
+        module = False  # whether the last loaded value is a module, or a part of one
         by_name = not {"getattr", "hasattr"}.isdisjoint(code.co_names)
         for i in dis.get_instructions(code):
             if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"):

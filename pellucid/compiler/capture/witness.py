@@ -1,4 +1,6 @@
-"""What code did while it was traced: the names it used, and the calls that a program cannot repeat."""
+"""Observation of code while it is traced: the names it uses, and calls that a program cannot
+repeat.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,8 @@ _IMPURE_MODULES = (
     "io",
     "datetime",
 )
-# Functions of the operating system; methods of strings and lists have the same names.
+# Functions of the operating system. They need their module's name, because methods of strings and
+# lists have the same names.
 _OF_THE_SYSTEM = {
     **dict.fromkeys(
         (
@@ -105,7 +108,7 @@ _OF_THE_SYSTEM = {
     "kill": "sends a signal",
 }
 _SYSTEM_MODULES = ("posix", "nt", "_socket", "_posixsubprocess")
-# Functions in C of the standard library that change what is not theirs.
+# Functions of the standard library, written in C, with effects outside of their arguments.
 _OF_THE_LIBRARY = {
     "start_new_thread": ("starts a thread", "_thread"),
     "start_joinable_thread": ("starts a thread", "_thread"),
@@ -137,15 +140,15 @@ _OF_THE_LIBRARY = {
         ("asks for the time", "time"),
     ),
 }
-# What a call of such a name does, and the modules whose function of that name it is.
+# name -> (what the call does, the modules that the function must belong to)
 _IMPURE = {
     **{name: (what, _IMPURE_MODULES) for name, what in IMPURE.items()},
     **{name: (what, _SYSTEM_MODULES) for name, what in _OF_THE_SYSTEM.items()},
     **{name: (what, (module,)) for name, (what, module) in _OF_THE_LIBRARY.items()},
 }
 
-# With one of these, code reads attributes that it does not name; with one of those, unless the name
-# is written there.
+# With one of these names, code reads attributes that it does not name. With a name from `_BY_NAME`,
+# it may, unless the attribute is written as a constant.
 _DYNAMIC = frozenset(
     {"vars", "globals", "locals", "eval", "exec", "attrgetter", "__dict__", "__getattribute__"}
 )
@@ -162,11 +165,11 @@ _OF_GRAPHS = frozenset(
         "saved_tensors_hooks",
     }
 )
-# Methods of arrays through which values reach Python.
+# Array methods through which values reach Python.
 _READERS = frozenset(
     "all any sum max min item tolist argmax argmin nonzero prod argsort searchsorted".split()
 )
-# Code in which arrays may be looked at: it runs again at each call.
+# Code that may read arrays, because it runs again at each call.
 _INSIDE = tracing.independent_codes
 _INSIDE |= {
     bind.execute.__code__,
@@ -178,22 +181,22 @@ _INSIDE |= {
     Tracer.check.__code__,
     observe.notify.__code__,
     TracedBackwardPass.send.__code__,
-    # their own: wrappers that hold arguments against signatures share one
+    # the inner functions: the wrappers that check arguments share one code object
     inspect.unwrap(METHODS["item"]).__code__,
     inspect.unwrap(METHODS["__index__"]).__code__,
 }
 
 
-GLOBAL = "global "  # before names in `Witness.used` that were loaded as globals
-OPTION = "option "  # before strings there that the user's code holds
+GLOBAL = "global "  # prefix of names in `Witness.used` that were loaded as globals
+OPTION = "option "  # prefix of string constants of the user's code
 _LOADS = frozenset(
     {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 )
 
 
 def called_as(code: CodeType) -> str | None:
-    """The name by which code calls a method of a class; None for functions, which others may hold,
-    and for methods that are called without their names.
+    """The name by which code calls a method of a class. None for functions, which may be stored
+    elsewhere, and for methods that are called without being named.
     """
     owner, _, name = code.co_qualname.rpartition(".")
     if name in ("__init__", "__new__", "__post_init__"):
@@ -204,19 +207,19 @@ def called_as(code: CodeType) -> str | None:
 
 @functools.lru_cache(maxsize=512)
 def loaded(code: CodeType) -> frozenset[str]:
-    """The names that code uses as globals: an attribute of the same name is something else."""
+    """The names that code uses as globals. An attribute of the same name does not count."""
     return frozenset([i.argval for i in dis.get_instructions(code) if i.opname in _LOADS])
 
 
 def _steps(code: CodeType) -> list[dis.Instruction]:
-    """The instructions that do something, which stand next to each other in every Python."""
+    """The instructions without those that differ between Python versions."""
     skipped = ("PRECALL", "PUSH_NULL", "EXTENDED_ARG", "CACHE")
     return [i for i in dis.get_instructions(code) if i.opname not in skipped]
 
 
 @functools.lru_cache(maxsize=512)
 def makes_names(code: CodeType) -> bool:
-    """Whether code may read attributes whose names do not stand in it: `getattr(x, name)`, but not
+    """Whether code may read attributes whose names do not occur in it: `getattr(x, name)`, but not
     `getattr(x, "scale", 1.0)`.
 
     >>> makes_names((lambda x: getattr(x, "scale", 1.0) if hasattr(x, "on") else x).__code__)
@@ -236,7 +239,7 @@ def makes_names(code: CodeType) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def compares_types(code: CodeType) -> bool:
-    """Whether code does more with `type(x)` than to show its name.
+    """Whether code uses `type(x)` for more than its name.
 
     >>> compares_types((lambda x: type(x) is float).__code__)
     True
@@ -253,12 +256,12 @@ def compares_types(code: CodeType) -> bool:
     return False
 
 
-# modules that ask for the types of numbers
+# standard modules that check the types of numbers
 _EXACT = frozenset({"statistics", "decimal", "fractions", "datetime", "timedelta"})
 
 
 def counts_exactly(code: CodeType, names: dict[str, Any]) -> bool:
-    """Whether code names what Python's library has for exact numbers, which asks for their types."""
+    """Whether code uses the standard library's modules for exact numbers, which check types."""
     return any(
         name in _EXACT or (name in names and module_of(names[name]) in _EXACT)
         for name in code.co_names
@@ -266,8 +269,8 @@ def counts_exactly(code: CodeType, names: dict[str, Any]) -> bool:
 
 
 def _names_a_constant(rest: list[dis.Instruction]) -> bool:
-    """Whether the instructions after the load of `getattr` load operands, the second of them a
-    string, and call it with them.
+    """Whether the instructions after the load of `getattr` push operands, the second of them a
+    string, and make the call.
     """
     operands: list[Any] = []
     for i in rest:
@@ -276,7 +279,7 @@ def _names_a_constant(rest: list[dis.Instruction]) -> bool:
         elif i.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
             operands.append(i.argval)
         elif i.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")):
-            # some Pythons load two at once
+            # some Python versions load two variables with one instruction
             operands += [None] * (len(i.argval) if isinstance(i.argval, tuple) else 1)
         else:
             return (
@@ -287,7 +290,7 @@ def _names_a_constant(rest: list[dis.Instruction]) -> bool:
 
 @functools.lru_cache(maxsize=512)
 def graph_lines(code: CodeType) -> frozenset[int]:
-    """The lines of code that name what does more with graphs than to call `backward`."""
+    """The lines of code whose names suggest that it uses graphs for more than calling `backward`."""
     lines = set()
     for i in dis.get_instructions(code):
         words = i.argval if type(i.argval) is tuple else (i.argval,)
@@ -304,7 +307,7 @@ def graph_lines(code: CodeType) -> frozenset[int]:
 
 @functools.lru_cache(maxsize=512)
 def attributes_of(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of attributes that code stores to, and all names that it uses in other ways."""
+    """The attribute names that code assigns, and all names that it uses in other ways."""
     stored, others = set(), {c for c in code.co_consts if type(c) is str}
     for i in dis.get_instructions(code):
         if i.opname == "STORE_ATTR":
@@ -316,8 +319,8 @@ def attributes_of(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.lru_cache(maxsize=512)
 def setting_argument(code: CodeType, name: str) -> str | None:
-    """The argument whose attribute of a name code sets before it uses the name in another way; None
-    where it uses it otherwise, as far as this can be told from the order of its instructions.
+    """The argument whose attribute `name` code assigns before it uses that name in any other way.
+    None if it may use the name first, judging by the order of instructions.
 
     >>> def f(self, x):
     ...     self.last = x
@@ -353,21 +356,21 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
 
 
 def _names(i: dis.Instruction) -> tuple[Any, ...]:
-    """What an instruction names: some Pythons load two variables at once."""
+    """The names in an instruction; some Python versions load two variables with one instruction."""
     return i.argval if isinstance(i.argval, tuple) else (i.argval,)
 
 
 def _loaded_last(i: dis.Instruction) -> str | None:
-    """The variable that an instruction loads last; None where it does something else."""
+    """The variable that an instruction loads last; None for other instructions."""
     return _names(i)[-1] if i.opname.startswith("LOAD_FAST") else None
 
 
 _HASH = Tensor.__hash__.__code__
-# what they call in C takes plain numbers alone
+# the C code that they call accepts plain numbers only
 _ENCODERS = {json.JSONEncoder.encode.__code__, json.JSONEncoder.iterencode.__code__}
 _THREAD = threading.current_thread.__code__
 _FRAME = inspect.currentframe.__code__
-# functions that libraries call for tables of their own
+# functions that are harmless when libraries call them for their own tables
 _IDENTITIES: dict[Any, str] = {
     **dict.fromkeys((id, hash), "asks which object something is, as a number"),
     **dict.fromkeys((threading.get_ident, threading.get_native_id), "asks which thread runs it"),
@@ -378,7 +381,9 @@ _IDENTITIES: dict[Any, str] = {
 
 
 class Witness:
-    """The names that running code used, and the calls it made that a replay could not repeat."""
+    """Collects the names that running code uses, and the calls it makes that a program cannot
+    repeat.
+    """
 
     def __init__(
         self,
@@ -386,35 +391,37 @@ class Witness:
         given: Container[int] = (),
         replaced: Iterable[Replaced] = (),
     ) -> None:
-        self.root = root  # the code of the function itself
-        self.given = given  # the identities of its tensors that are others at each call
-        # places that may get a new object before anything looks at them
+        self.root = root  # the code of the traced function
+        self.given = given  # ids of the tensors that differ at each call
+        # places that may get a new object before they are read
         self.replaced = {(id(g.holder), g.key): g for g in replaced}
-        self._unset = [*self.replaced.values()]  # those that have not got it yet
-        self._looked: set[int] = set()  # those, by identity, that something looked at before
+        self._unset = [*self.replaced.values()]  # those that have not got one yet
+        self._looked: set[int] = set()  # ids of those that were read before
         self.names: set[str] = set()
-        self.users: set[str] = set()  # those of code that is not this library's
-        self.keys: set[str] = set()  # that code's strings
+        self.users: set[str] = set()  # names used by code outside of this library
+        self.keys: set[str] = set()  # string constants in that code
         self.impure: list[tuple[str, Any, int | None]] = []
-        self.callees: set[CodeType] = set()  # that ran around those, in the function
-        # What looked at values, where, and the line of the function.
+        # code objects between the traced function and those calls
+        self.callees: set[CodeType] = set()
+        # A read of array values: by what, where, and the line of the traced function.
         self.read: tuple[str, Any, int | None] | None = None
-        self.entry: Any = None  # the function's first line
-        self.calling: Any = None  # the function in C that is running
-        self.dynamic = False  # whether the user's code reads attributes whose names it makes
-        # the identities of the code objects that ran; whether they are this library's
+        self.entry: Any = None  # the first line of the function
+        self.calling: Any = None  # the C function that is running
+        self.dynamic = False  # whether the user's code reads attributes under computed names
+        # id of each code object that ran -> whether it is this library's
         self.codes: dict[int, bool] = {}
-        self._makers: set[int] = set()  # of those that make the names of attributes
-        # of those that name what does more with graphs than to call `backward`
+        self._makers: set[int] = set()  # ids of code objects that compute attribute names
+        # ids of code objects that may use graphs for more than calling `backward`
         self._graphic: set[int] = set()
-        self._graph_lines: set[int | None] = set()  # of the function, when such code was called
+        # lines of the traced function that called such code
+        self._graph_lines: set[int | None] = set()
         self._kept: list[Any] = []
         self._collecting = False
-        self.lost = False  # whether somebody else took the place of the profile function
+        self.lost = False  # whether other code has replaced the profile function
 
     def used(self, more: Iterable[CodeType] = ()) -> set[str | int]:
-        """The names that were used, those that were loaded as globals, and the identities of the
-        code objects that ran (and of `more`).
+        """All names used, the globals among them with their prefix, and the ids of the code objects
+        that ran (and of `more`).
         """
         codes = [*[c for c in self._kept if not source.is_library(c.co_filename)], *more]
         found: set[str | int] = {*self.names, *self.codes, *[OPTION + key for key in self.keys]}
@@ -425,13 +432,11 @@ class Witness:
         return found
 
     def codes_of_users(self) -> list[CodeType]:
-        """The code that ran and is not a library's."""
+        """The code that ran and does not belong to a library."""
         return [c for c in self._kept if not source.is_library(c.co_filename)]
 
     def only_stored(self) -> set[str]:
-        """Attributes that the user's code stores to, and whose names no code that ran uses
-        otherwise.
-        """
+        """Attributes that the user's code assigns and that no executed code uses in any other way."""
         if self.dynamic:
             return set()
         stored: set[str] = set()
@@ -454,8 +459,8 @@ class Witness:
         )
 
     def line_of(self, guard: Guard) -> Any:
-        """Where the user's code changes what a guard holds, as far as names tell: the first line
-        that stores to it, or else uses it.
+        """The user's line that changes what a guard checks, judging by names: the first line that
+        assigns it, or else uses it.
         """
         words = names_in(guard.path)
         word = words[-1] if words else ""
@@ -476,8 +481,8 @@ class Witness:
         """Watch the calls made inside the block."""
         before: Any = sys.getprofile()
         watch.event = self._event
-        # Before what others have run then, and after it. The end is there first: a collection may
-        # start at any line.
+        # Around the callbacks of other code. The end callback is registered first, because a
+        # collection may start at any line.
         gc.callbacks.append(self._collection_ends)
         gc.callbacks.insert(0, self._collection_starts)
         sys.setprofile(self._event)
@@ -494,7 +499,7 @@ class Witness:
 
     @contextmanager
     def inside(self, codes: list[CodeType]) -> Iterator[None]:
-        """Note nothing inside the block but the user's code that runs there."""
+        """Inside the block, only note the user's code that runs."""
 
         def event(frame: Any, kind: str, arg: Any) -> None:
             code = frame.f_code
@@ -516,7 +521,7 @@ class Witness:
             sys.setprofile(before)
 
     def _collection_starts(self, phase: str, _: Any) -> None:
-        """Python's collector runs: what finalizers do is no part of the step."""
+        """Garbage collection starts: what finalizers do is not part of the step."""
         if phase == "start":
             self._collecting = True
 
@@ -556,7 +561,7 @@ class Witness:
             if code is _THREAD and _users(frame) is not None:
                 self._impure(frame.f_back, "asks which thread runs it")
             if code is _HASH and id(frame.f_locals["self"]) in self.given:
-                # in a dictionary or a set
+                # looked up in a dictionary or set
                 self._impure(frame.f_back, "asks where a tensor that it is given is kept")
             if id(code) in self._makers and not self.dynamic and _users(frame) is not None:
                 self.dynamic = True
@@ -587,9 +592,9 @@ class Witness:
                 self._impure(frame, _IDENTITIES[arg])
 
     def _look_at(self, code: CodeType) -> None:
-        """Code begins to run: whether it may look at places that have what they had at first."""
+        """When code begins to run, note the unset places that it may read."""
         words = {*code.co_names, *code.co_freevars}
-        # a string of this library's is an attribute of a user's object where it is looked up
+        # string constants in this library only matter if it looks attributes up by name
         if not self.codes[id(code)] or not words.isdisjoint(_BY_NAME):
             words.update(c for c in code.co_consts if type(c) is str)
         for g in [*self._unset]:
@@ -601,7 +606,7 @@ class Witness:
                     self._unset.remove(g)
 
     def set_first(self) -> list[Replaced]:
-        """The places that got a new object before any code looked at them, as far as names tell."""
+        """The places that got a new object before any code read them, judging by names."""
         if self.dynamic:
             return []
         return [g for g in self.replaced.values() if id(g) not in self._looked]
@@ -616,8 +621,8 @@ class Witness:
 
     @property
     def uses_graphs(self) -> set[int] | None:
-        """Lines of the function at which the user's code may have done more with graphs than to
-        call `backward`, as far as names tell; None where it is not known at which.
+        """The lines of the traced function at which user code may use graphs for more than calling
+        `backward`, judging by names. None if the line is unknown.
         """
         if self.dynamic or None in self._graph_lines or self.root is None and self._graphic:
             return None
@@ -630,33 +635,33 @@ class Witness:
 
     @property
     def asks_for_state(self) -> bool:
-        """Whether the user's code may have looked into an optimizer's state."""
+        """Whether the user's code may have read an optimizer's state."""
         return self._asks("state", "state_dict", "__getstate__", "__reduce_ex__", "deepcopy")
 
     @property
     def asks_for_graphs(self) -> bool:
-        """Whether the user's code may have looked at a `grad_fn`."""
+        """Whether the user's code may have read a `grad_fn`."""
         return self._asks("grad_fn")
 
     @property
     def asks_for_gradients(self) -> bool:
-        """Whether the user's code may have looked at a `grad`."""
+        """Whether the user's code may have read a `grad`."""
         return self._asks("grad")
 
     def _asks(self, *names: str) -> bool:
-        """Whether the user's code may have used an attribute of one of these names, if only by
+        """Whether the user's code may have used one of these attributes, possibly through
         `getattr`.
         """
         return self.dynamic or not self.users.isdisjoint(names) or not self.keys.isdisjoint(names)
 
     def _array_read(self, frame: Any, array: ndarray) -> None:
-        """An array's method that looks at values was called: where the library does it outside of
-        an operation, its result may decide something that the program would repeat for other
+        """Note a call of an array method that reads values. If the library makes it outside of an
+        operation, the result may decide something that a program would wrongly repeat for other
         values.
         """
         if not source.is_library(frame.f_code.co_filename):
-            # a user's array is not a tensor's: those that are were read through numpy(), which is
-            # told of
+            # a user's array; a tensor's values would have been read through `numpy()`, which is
+            # noticed
             return
         inner = frame
         while frame is not None and (
@@ -674,8 +679,8 @@ class Witness:
 
 
 def _users(frame: Any) -> Any:
-    """The frame of the user's code that makes a call, perhaps through Python's library or a
-    package; None for what this library does.
+    """The frame of the user's code that makes a call, possibly through Python's library or a
+    package. None for calls made by this library.
     """
     while frame is not None:
         file = frame.f_code.co_filename

@@ -1,1 +1,1 @@
-"""Lowering: what each operation of a program becomes."""
+"""Lowering: the native code of each operation in a program."""

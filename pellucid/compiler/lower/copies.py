@@ -1,5 +1,5 @@
-"""Copies in a schedule: parts of one array to parts of another (concatenation, padding, repetition,
-turning), and triangles.
+"""Native code for operations that only copy: parts of arrays to parts of others (concatenation,
+padding, repetition, flipping), and triangles.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ Part = tuple[Value, Value]  # from, to: of one shape
 
 
 def view(v: Value, shape: Sequence[int], strides: Sequence[int], offset: int = 0) -> Value:
-    """The value looked at in another way; strides and offset in bytes, the offset from where it
-    begins.
-    """
+    """The value with another shape and strides in bytes; `offset` is in bytes from its start."""
     return replace(v, shape=tuple(shape), strides=tuple(strides), offset=v.offset + offset)
 
 
 def copies(
     i: Instruction, ex: LoweringContext, parts: Sequence[Part], fill: float | None = None
 ) -> Native:
-    """Copy parts; with `fill` the result is first filled with a number."""
+    """Copy parts of values. With `fill`, the result is first filled with a number."""
     out = i.outputs[0]
 
     def emit(schedule: Schedule) -> None:
@@ -58,7 +56,7 @@ def copies(
 
 
 def filled(schedule: Schedule, ex: LoweringContext, out: Value, number: float) -> None:
-    """Fill a value with one number."""
+    """Fill a value with a number."""
     if number == 0 and out.whole:
         schedule.zero(ex.place(out, schedule), out.nbytes)
     else:
@@ -69,7 +67,7 @@ def filled(schedule: Schedule, ex: LoweringContext, out: Value, number: float) -
 
 
 def cat(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A copy of each input to its part of the result."""
+    """Copy each input to its part of the result."""
     out = i.outputs[0]
     values = list(i.inputs)
     dim = i.params.get("dim", 0)
@@ -88,14 +86,14 @@ def cat(i: Instruction, ex: LoweringContext) -> Native | str:
                 v, (*v.shape[:dim], 1, *v.shape[dim:]), (*v.strides[:dim], 0, *v.strides[dim:])
             )
         if len(v.shape) != len(out.shape):
-            return OTHER  # an empty one without dimensions, say
+            return OTHER  # for example an empty tensor with one dimension
         parts.append((v, view(out, v.shape, out.strides, at * out.strides[dim])))
         at += v.shape[dim]
     return copies(i, ex, parts)
 
 
 def reshape(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A copy in the order of the elements, where a view would not do."""
+    """Copy the elements in order, where a view is impossible."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or x.dtype != out.dtype or not out.contiguous or not out.size:
         return OTHER
@@ -103,7 +101,7 @@ def reshape(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def embed(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Zeros with the gradient at the place that a slice looked at."""
+    """The gradient of a slice: zeros with the gradient in the sliced part."""
     g, out, op, how = i.inputs[0], i.outputs[0], i.params["op"], i.params["how"]
     if not served(g, out) or g.dtype != out.dtype or not out.whole or not g.size:
         return OTHER
@@ -131,7 +129,7 @@ def embed(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def diagonals(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Zeros with the input on diagonals of new matrices."""
+    """Zeros with the input on a diagonal of new matrices."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or x.dtype != out.dtype or not out.whole or not x.size:
         return OTHER
@@ -142,7 +140,7 @@ def diagonals(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def copy_slices(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The base with other elements where a chain of views looked at it."""
+    """A copy of the base with the part that a chain of views shows replaced."""
     (base, part), out = i.inputs, i.outputs[0]
     if not served(base, part, out) or not base.dtype == part.dtype == out.dtype or not out.whole:
         return OTHER
@@ -166,7 +164,7 @@ def copy_slices(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def pad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A number around the input, or less of it where the padding is negative."""
+    """The input surrounded by a number; negative padding removes elements."""
     x, out = i.inputs[0], i.outputs[0]
     number, given = i.params["value"], i.params["pad"]
     if not served(x, out) or x.dtype != out.dtype or isinstance(number, complex) or not out.size:
@@ -187,7 +185,7 @@ def pad(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def repeat(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The input several times along each dimension."""
+    """Repeat the input along each dimension."""
     x, out, counts = i.inputs[0], i.outputs[0], i.params["repeats"]
     if not served(x, out) or not out.size:
         return OTHER
@@ -205,7 +203,7 @@ def repeat(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def repeat_each(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Each slice along a dimension several times."""
+    """Repeat each slice along a dimension."""
     x, out, count, dim = i.inputs[0], i.outputs[0], i.params["count"], i.params["dim"]
     if not served(x, out) or not out.size or not isinstance(dim, int) or not isinstance(count, int):
         return OTHER
@@ -225,7 +223,7 @@ def repeat_each(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def flip(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Dimensions the other way round."""
+    """Reverse dimensions."""
     x, out, dims = i.inputs[0], i.outputs[0], i.params["dims"]
     if not served(x, out) or not out.size:
         return OTHER
@@ -235,11 +233,11 @@ def flip(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def roll(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Parts along dimensions in another order."""
+    """Rotate the elements along dimensions."""
     x, out, shifts, dims = i.inputs[0], i.outputs[0], i.params["shifts"], i.params["dims"]
     if not served(x, out) or not out.size or len(set(dims)) != len(dims) or len(dims) > 3:
         return OTHER
-    pieces = []  # of each dimension: (where from, where to, how many)
+    pieces = []  # per dimension: (source index, target index, count)
     for shift, d in zip(shifts, dims, strict=True):
         n = x.shape[d]
         pieces.append([(0, shift % n, n - shift % n), (n - shift % n, 0, shift % n)])
@@ -254,7 +252,7 @@ def roll(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def triangle(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The input on one side of a diagonal, zeros on the other."""
+    """The input on one side of a diagonal, and zeros on the other."""
     x, out = i.inputs[0], i.outputs[0]
     if not served(x, out) or not out.size or x.dtype != out.dtype:
         return OTHER

@@ -1,6 +1,6 @@
-"""Native float32 code for instructions on two-byte floats: their operands are converted to
-float32 in separate memory, and the results are rounded once, as the array functions do
-eagerly (`arrays.halves`).
+"""Native float32 code for instructions on two-byte floats. The operands are converted to float32 in
+separate memory, and the results are rounded once, as the eager array functions do
+(`arrays.halves`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["widened"]
 
 
 class _Wide:
-    """What a lowering sees of a program whose two-byte floats are float32: everything else is the
-    program's.
+    """The context of a lowering in which two-byte floats appear as float32. Everything else is
+    delegated to the program's own context.
     """
 
     def __init__(self, ex: Any) -> None:
@@ -31,8 +31,8 @@ class _Wide:
         return getattr(self._ex, name)
 
     def of(self, x: Any) -> Any:
-        """A value in float32, without gaps; anything else, and what is inside of structures, as it
-        is.
+        """A contiguous float32 value in place of a two-byte value, also inside structures.
+        Everything else is returned unchanged.
         """
         if isinstance(x, Value):
             if not is_half(x.dtype):
@@ -72,8 +72,8 @@ class _Wide:
 
 
 def widened(rule: Lowering, i: Instruction, ex: Any) -> Native | str:
-    """The native code that a lowering has for an instruction in float32, with conversions around
-    it; or why there is none.
+    """The native code of an instruction in float32, with conversions around it, or the reason why
+    there is none.
     """
     read = list(dict.fromkeys(v for v in (*i.reads(), *i.writes) if is_half(v.dtype)))
     made = list(dict.fromkeys(v for v in (*i.made(), *i.outputs, *i.writes) if is_half(v.dtype)))

@@ -1,5 +1,5 @@
-"""Random draws in a schedule: they advance the generator's state in place, and turn its words
-into numbers as eager draws do.
+"""Native code for random draws. They advance the generator's state in place, and turn its words
+into the same numbers as eager draws.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ from ...llvm import jit
 from ...llvm.emit import Module, types_of
 
 OTHER = "a draw that only the eager fill makes"
-LARGEST_SPAN = 1 << 28  # from here on integers take two words
-LARGEST_PERMUTATION = (2**32 - 1) // 20  # and permutations too
+LARGEST_SPAN = 1 << 28  # from this span on, an integer takes two words
+# from this length on, a permutation takes two words per element
+LARGEST_PERMUTATION = (2**32 - 1) // 20
 
 
 def _arguments(i: Instruction) -> tuple[dict[str, Any], Value]:
-    """The arguments of a fill by name, and what it fills."""
+    """The arguments of a fill by name, and the value that it fills."""
     function, returned = i.record
     bound = signature(function).bind(*i.params["args"], **i.params["kwargs"])
     bound.apply_defaults()
@@ -50,8 +51,8 @@ def _arguments(i: Instruction) -> tuple[dict[str, Any], Value]:
 
 
 def _dense(v: Value) -> bool:
-    """Whether the elements fill their memory without gaps, in any order of the dimensions: draws go
-    by that order.
+    """Whether the elements fill their memory without gaps, in any order of the dimensions. Draws
+    follow memory order.
     """
     step = ITEMSIZE[v.dtype]
     for stride, n in sorted((s, n) for s, n in zip(v.strides, v.shape, strict=True) if n > 1):
@@ -68,8 +69,8 @@ def _stream(generator: Any) -> int | None:
 
 
 def _drawing(schedule: Schedule, ex: LoweringContext, generator: Generator) -> Address:
-    """The place of a generator's state; its lock is held while the schedule runs."""
-    if ex.apart:  # to be measured: the stream stays where it is
+    """The address of a generator's state. The generator is locked while the schedule runs."""
+    if ex.apart:  # for a measurement, which must not advance the stream
         generator = ex.own.setdefault(id(generator), generator.clone_state())
     if all(s is not generator for s in schedule.streams):
         schedule.streams.append(generator)
@@ -77,16 +78,14 @@ def _drawing(schedule: Schedule, ex: LoweringContext, generator: Generator) -> A
 
 
 def _twister_serves() -> bool:
-    """Whether Bernoulli numbers come from the Mersenne Twister, as they do unless another stream
-    was asked for.
-    """
+    """Whether Bernoulli numbers come from the Mersenne Twister, which is the default."""
     return not random_mkl.active()
 
 
 def _fill(
     i: Instruction, ex: LoweringContext, name: str, out: Value, generator: Any, *numbers: float
 ) -> Native | str:
-    """One call of a function that makes numbers of words."""
+    """Draw numbers by a single call of a native function."""
     function = getattr(words, name)
     if _stream(generator) is None or function is None or not out.size or not _dense(out):
         return OTHER
@@ -110,7 +109,7 @@ def bernoulli(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def uniform(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Numbers in a range."""
+    """Uniform numbers in a range."""
     given, out = _arguments(i)
     generator, low, high = given["generator"], given["low"], given["high"]
     name = {"float64": "uniform53"}.get(out.dtype, "uniform24")
@@ -144,7 +143,7 @@ def uniform(i: Instruction, ex: LoweringContext) -> Native | str:
         ("add", (("step", 1), ("const", float(real(low)))), "float64"),
         ("cast", (("step", 2),), "float32"),
         ("ge", (("step", 3), ("const", float(real(high)))), "bool"),
-        # rounding may reach the open end
+        # rounding may reach the excluded upper bound
         ("where", (("step", 4), ("const", float(real(low))), ("step", 3)), "float32"),
     ):
         made.append(PointwiseOp(op, args, kind))
@@ -164,7 +163,7 @@ def uniform(i: Instruction, ex: LoweringContext) -> Native | str:
 def _narrow_uniform(
     i: Instruction, ex: LoweringContext, out: Value, generator: Any, low: float, high: float
 ) -> Native | str:
-    """Two-byte numbers in [0, 1): float32 ones, rounded; those that reach 1 become 0."""
+    """Two-byte floats in [0, 1): float32 numbers, rounded. Those that become 1 are set to 0."""
     drawn = words.uniform24
     if low != 0.0 or high != 1.0 or drawn is None or _stream(generator) is None:
         return OTHER
@@ -188,7 +187,7 @@ def _narrow_uniform(
 
 
 def bernoulli_like(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Ones with the probabilities of an array."""
+    """Ones with the probabilities given by an array."""
     given, out = _arguments(i)
     generator, chances, target = given["generator"], value_of(given["p"]), given["target"]
     wide = isinstance(chances, Value) and chances.dtype == "float64"
@@ -235,7 +234,7 @@ def bernoulli_like(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def integers(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Whole numbers of a range."""
+    """Integers in a range."""
     given, out = _arguments(i)
     low, high = given["low"], given["high"]
     if (
@@ -293,7 +292,7 @@ def _exponentials_serve(generator: Any, dtype: str) -> bool:
 
 
 def exponential(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Exponential numbers of a rate."""
+    """Exponential numbers with a given rate."""
     given, out = _arguments(i)
     generator, rate = given["generator"], float(given["lambd"])
     if not _exponentials_serve(generator, out.dtype) or not out.size or not _dense(out):
@@ -316,9 +315,8 @@ def _normals(
     mean: float,
     std: float,
 ) -> None:
-    """Box and Muller's blocks of 16; the last 16 are drawn again where the count is no multiple.
-
-    Two-byte floats are float32, rounded.
+    """Box-Muller in blocks of 16. If the count is not a multiple of 16, the last 16 are drawn
+    again. Two-byte floats are rounded float32 numbers.
     """
     if dtype == "float64":
         _normals64(schedule, _drawing(schedule, ex, generator), out, count, mean, std)
@@ -341,7 +339,7 @@ def _normals(
 def _normals64(
     schedule: Schedule, state: Address, out: Address, count: int, mean: float, std: float
 ) -> None:
-    """The same in double, of uniform numbers of 53 bits."""
+    """The same in float64, from 53-bit uniforms."""
     draw, whole = jit.address(words.uniform53), count // 16 * 16
     uniform, kind = schedule.room(8 * max(count, 16)), "float64"
     steps_of: list[PointwiseOp] = []
@@ -381,7 +379,7 @@ def _normals_serve(generator: Any, out: Value) -> bool:
 
 
 def normal(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Normal numbers of one mean and deviation."""
+    """Normal numbers with a single mean and standard deviation."""
     given, out = _arguments(i)
     generator, mean, std = given["generator"], given["mean"], given["std"]
     if not _normals_serve(generator, out):
@@ -395,7 +393,7 @@ def normal(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def _not_negative(module: Module, name: str, size: int, dtype: str) -> None:
-    """`i64 name(x)`: 1 where none of the contiguous numbers of a dtype is negative or NaN."""
+    """`i64 name(x)`: 1 if none of the contiguous numbers is negative or NaN."""
     f = module.function(name, "i64", internal=True, x="ptr")
     good = f.var("i1", 1)
     with f.loop(0, size) as k:
@@ -405,7 +403,7 @@ def _not_negative(module: Module, name: str, size: int, dtype: str) -> None:
 
 
 def normal_like(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Normal numbers with arrays for mean, deviation or both."""
+    """Normal numbers with arrays for the mean, the standard deviation, or both."""
     given, out = _arguments(i)
     generator = given["generator"]
     mean, std = map(value_of, (given["mean"], given["std"]))
@@ -452,8 +450,8 @@ def normal_like(i: Instruction, ex: LoweringContext) -> Native | str:
 
 # ---- choices --------------------------------------------------------------------------------------------
 def multinomial(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Places drawn by weights: searched for in running sums, or the largest weights over
-    exponential numbers.
+    """Indices drawn by weights: by searching the running sums, or as the largest quotients of
+    weights and exponential numbers.
     """
     given, out = _arguments(i)
     generator, weights = given["generator"], value_of(given["weights"])

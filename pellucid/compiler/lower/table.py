@@ -1,5 +1,5 @@
-"""Operations with dedicated native code, neither loops nor products, as declared by the kernel
-families.
+"""The operations with dedicated native code (neither loops nor matrix products), collected from the
+kernel families.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Optimizer updates as native code: their constants, and the numbers that each call reads again."""
+"""Optimizer updates as native code: their constants, and the numbers that are read again at each
+call.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,22 @@ OURS = ("formula", "_arrays", "_flags", "_numbers", "rule", "_update_group", "_c
 
 @dataclass(eq=False)
 class GroupUpdate:
-    """A group's update: its rule, values of parameters and gradients, and the arrays of the state."""
+    """The update of a parameter group: its rule, the values of parameters and gradients, and the
+    arrays of its state.
+    """
 
     rule: UpdateRule
-    kind: str  # the dtype of all elements
+    kind: str  # dtype of all elements
     params: list[Value]
     grads: list[Value]
-    states: list[list[ndarray]]  # for each kind of state, one array a parameter
-    # for each kind of counter, one number a parameter; the last numbers are stored there
+    states: list[list[ndarray]]  # per kind of state, one array for each parameter
+    # per kind of counter, one number for each parameter; updated by the step
     scalars: list[list[ndarray]]
-    holders: list[tuple[Tensor, ndarray]]  # tensors that must still hold those arrays
-    numbers: Callable[[], tuple[float, ...] | None]  # None: the rule is another one now
+    holders: list[tuple[Tensor, ndarray]]  # tensors with the arrays that they must still hold
+    numbers: Callable[[], tuple[float, ...] | None]  # returns None if the rule has changed
 
     def copy(self) -> GroupUpdate:
-        """The same update of copies of the state."""
+        """The same update on copies of the state."""
         states, scalars = (
             [[a.copy() for a in kind] for kind in kinds] for kinds in (self.states, self.scalars)
         )
@@ -41,13 +45,13 @@ class GroupUpdate:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """The number of scalars that the update takes."""
         return 1 + len(self.rule.numbers) + len(self.scalars)
 
 
 def counters_of(i: Instruction) -> set[int]:
-    """The counters of steps, by identity, that a recorded call of `_update_group` moves, in native
-    code or not.
+    """The ids of the step counters that a recorded call of `_update_group` advances, in native code
+    or not.
     """
     function = i.record[0]
     owner = getattr(function, "__self__", None)
@@ -61,7 +65,7 @@ def counters_of(i: Instruction) -> set[int]:
 
 
 def update_of(i: Instruction) -> GroupUpdate | str:
-    """The update that a recorded call of `_update_group` makes, or why it stays a call."""
+    """The update made by a recorded call of `_update_group`, or the reason why it stays a call."""
     function = i.record[0]
     owner = getattr(function, "__self__", None)
     if getattr(function, "__name__", "") != "_update_group" or not isinstance(
@@ -104,7 +108,7 @@ def _update(
 
     sizes = [v.size for v in params]
     arrays = [a for name in rule.arrays if (a := held(name, dtype, sizes)) is not None]
-    # Counters are float64 where that was the default dtype when they began.
+    # Counters are float64 if that was the default dtype when they were created.
     ones = [1] * len(states)
     scalars = [
         a for name in owner.scalars for kind in KINDS if (a := held(name, kind, ones)) is not None
@@ -121,7 +125,7 @@ def _update(
         for kind, count in items:
             values = [item() for item in kind]
             if values.count(values[0]) != count:
-                return None  # somebody else counted, and they do not agree
+                return None  # other code changed the counters, and they disagree
         if owner._arrays(group) != names or owner._flags(group) != flags:
             return None
         made, after = owner._numbers(plain(group), *[first[()] for first in firsts])

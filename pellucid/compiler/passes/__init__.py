@@ -1,8 +1,8 @@
-"""Passes that improve programs, one after the other.
+"""The passes that improve programs, in order.
 
-A pass takes a program and a context and returns a new program. It must not change its input.
-With `config.verify` (PELLUCID_VERIFY=1) the program is verified after each of them, and
-`explain(passes=True)` shows what each of them made of it.
+A pass takes a program and a context and returns a new program. It must not change its input. With
+`config.verify` (PELLUCID_VERIFY=1), the program is verified after each pass; `explain(passes=True)`
+shows the program after each pass.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ PASSES: tuple[Pass, ...] = (
     fuse_loops,
     reorder_items,
 )
-WITHOUT_CODE: tuple[Pass, ...] = (call_each,)  # where there is no native code
+WITHOUT_CODE: tuple[Pass, ...] = (call_each,)  # for machines without native code
 
 
 def run_passes(program: Program, context: Context, passes: Sequence[Pass] = PASSES) -> Program:
-    """The program that the passes make of `program`, whose instructions run as items.
+    """Apply passes to a program. The result's instructions are grouped into items.
+
+    Raises:
+        VerificationError: a pass made a program that reads a value before it is computed, and
+            `config.verify` is on.
 
     Raises:
         VerificationError: a pass made a program that reads what nothing has made, and

@@ -1,5 +1,5 @@
 """Start reductions across processes as soon as their input is ready, and compute the rest of
-backward meanwhile.
+backward in the meantime.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from .context import Context
 
 
 def start_early(program: Program, context: Context) -> Program:
-    """The same program with each bucket of gradients filled, and its reduction begun, right after
-    its last gradient is made.
+    """Move the filling and reduction of each bucket of gradients to right after its last gradient
+    is computed.
 
-    Calls that talk to other processes keep their order, which is the same on all ranks.
+    Calls that communicate with other processes keep their order, which is the same on all ranks.
     """
     made = list(program.instructions)
     for start in [i for i in made if i.op == "all_reduce_start" and i.phase == PHASE]:
@@ -39,22 +39,22 @@ def start_early(program: Program, context: Context) -> Program:
 
 
 def _before(i: Instruction, filled: set[Buffer]) -> bool:
-    """Whether a bucket cannot be filled before an instruction."""
+    """Whether a bucket must not be filled before an instruction."""
     return i.phase == PHASE or i.kind == "decide" or any(v.buffer in filled for v in i.made())
 
 
 def update_by_bucket(program: Program, context: Context) -> Program:
-    """The same program with each optimizer's update parted by buckets: one bucket is updated while
-    the next ones are still reduced.
+    """Split each optimizer's update by buckets, so that one bucket is updated while the next ones
+    are still being reduced.
 
-    That is done where nothing but the update follows the reductions; clipping, say, needs all of
-    them.
+    This applies if only the update follows the reductions. Gradient clipping, for example, needs
+    all of them first.
     """
     made = list(program.instructions)
     first = next((k for k, i in enumerate(made) if _waits(i)), None)
     if first is None:
         return program
-    # of each bucket: the wait for it, and copies of what was reduced
+    # per bucket: the wait for it, and the copies of reduced values
     groups: dict[Buffer, list[Instruction]] = {}
     end = first
     while end < len(made) and (_waits(made[end]) or _copied_from(made[end]) in groups):
@@ -89,13 +89,13 @@ def _waits(i: Instruction) -> bool:
 
 
 def _copied_from(i: Instruction) -> Buffer | None:
-    """The buffer whose values an instruction copies, if that is all it does."""
+    """The buffer whose values an instruction copies, or None if it does anything else."""
     return i.inputs[0].buffer if i.kind == "copy" and len(i.writes) == 1 and not i.outputs else None
 
 
 def _part(update: Instruction, gradients: set[Buffer], among: bool) -> Instruction | None:
-    """The update of the parameters whose gradients lie in these buffers (or of all the others);
-    None where there are none.
+    """The update of those parameters whose gradients lie in these buffers (with `among` False, of
+    all others). None if there are none.
     """
     group, *lists = update.params["args"]
     chosen = [k for k, g in enumerate(lists[1]) if (g.value.buffer in gradients) is among]

@@ -1,4 +1,4 @@
-"""What a pass is: a function of a program and a context that returns a program."""
+"""The interface of passes: a pass is a function from a program and a context to a program."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ...ir import Instruction, Program, Value
 
 @dataclass(slots=True)
 class Context:
-    """What passes may ask besides the program.
+    """What passes may query besides the program.
 
-    `number_of(value)` is the number that a constant of one element holds, repeated or not, None for
-    all other values. `lower(instruction)` is native code for an instruction that is no loop and no
-    product (a `Native` or an `GroupUpdate`), or the reason, a text, why there is none.
+    `number_of(value)` is the number if `value` is a constant of one element (possibly expanded),
+    otherwise None. `lower(instruction)` returns native code for an instruction that is neither a
+    loop nor a product (a `Native` or a `GroupUpdate`), or a text with the reason why there is none.
     `after(name, program)` is called after each pass.
     """
 

@@ -1,5 +1,5 @@
-"""Write results directly into the place where a concatenation needs them, for example the gradients
-of query, key and value into one array.
+"""Write results directly to where a concatenation needs them, for example the gradients of query,
+key and value into one array.
 
 A kernel that can store rows with any stride can store them inside a larger array. The concatenation
 is then free.
@@ -15,13 +15,15 @@ from ...ir import Buffer, Instruction, Program, Value
 from ...ir.program import ITEMSIZE
 from .context import Context
 
-# Gradient rules whose native code stores results at any strides, as long as rows are contiguous.
+# Gradient rules whose native code can store results with any strides, as long as rows are
+# contiguous.
 STRIDED = {"scaled_dot_product_attention_vjp"}
 
 
 def elide_copies(program: Program, context: Context) -> Program:
-    """The same program without concatenations all of whose parts can be made in their place."""
-    needed = {v.buffer for v in (*program.inputs, *program.outputs)}  # that somebody else looks at
+    """Remove concatenations whose parts can all be computed in place."""
+    # buffers that are used outside of the program
+    needed = {v.buffer for v in (*program.inputs, *program.outputs)}
     made = list(program.instructions)
     for i in program.instructions:
         if i.kind == "op" and i.op == "cat" and i.outputs[0].whole:
@@ -34,7 +36,9 @@ def elide_copies(program: Program, context: Context) -> Program:
 def _moved(
     made: Sequence[Instruction], cat: Instruction, needed: Container[Buffer]
 ) -> dict[Instruction, Instruction] | None:
-    """The makers of a concatenation's parts, storing to it; None if they cannot."""
+    """The instructions that compute a concatenation's parts, changed to store into it. None if they
+    cannot.
+    """
     out, dim = cat.outputs[0], cat.params.get("dim", 0)
     parts = [v for v in cat.inputs if isinstance(v, Value)]
     if (
@@ -43,7 +47,7 @@ def _moved(
         or any(len(v.shape) != len(out.shape) for v in parts)
     ):
         return None
-    # of each part's buffer: the part, and where it begins in the result
+    # buffer of each part -> (the part, its byte offset in the result)
     places: dict[Buffer, tuple[Value, int]] = {}
     for v, start in zip(parts, accumulate((v.shape[dim] for v in parts), initial=0), strict=False):
         if (
@@ -82,14 +86,14 @@ def _moved(
 
 
 def _mapped(v: Value, part: Value, start: int, out: Value) -> Value | None:
-    """What `v` is of a buffer that `part` is all of, in the part of `out` that begins at `start`;
-    None if no strides say that.
+    """The value `v`, a view of the whole value `part`, as a view of the part of `out` that starts
+    at `start`. None if no strides describe it.
     """
     if v.offset or v.nbytes != part.nbytes or v.strides[-1:] != (ITEMSIZE[v.dtype],):
         return None
     strides = []
     for n, s in zip(v.shape, v.strides, strict=True):
-        # The dimension of the part within which these elements lie.
+        # The dimension of `part` that contains these elements.
         d = next(
             (
                 d

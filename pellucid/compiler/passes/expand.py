@@ -1,5 +1,5 @@
-"""Expand operations that are defined as formulas of others, so that loops can fuse them with their
-surroundings.
+"""Expand operations that are defined by formulas of other operations, so that loops can fuse them
+with their surroundings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from .fuse import product_of
 
 
 class Expansion:
-    """What stands for an instruction, in order; the `expand` rules of records write it."""
+    """The instructions that replace one instruction, in order. The `expand` rules of records write
+    them.
+    """
 
     def __init__(self, i: Instruction, program: Program) -> None:
         self.i = i
@@ -35,8 +37,8 @@ class Expansion:
         dtype: str | None = None,
         **params: Any,
     ) -> Value:
-        """A new value: an operation's result, by default of the shape and dtype of its first
-        operand.
+        """Add an operation and return its result, which by default has the shape and dtype of the
+        first operand.
         """
         kind, shape = dtype or inputs[0].dtype, inputs[0].shape if shape is None else tuple(shape)
         out = self.program.value(
@@ -48,7 +50,7 @@ class Expansion:
         return out
 
     def give(self, op: str, *inputs: Any, out: Value | None = None, **params: Any) -> None:
-        """The last step: its result is the instruction's."""
+        """Add the last operation, whose result is that of the replaced instruction."""
         outputs = self.i.outputs if out is None else (out,)
         self.made.append(
             replace(
@@ -57,20 +59,22 @@ class Expansion:
         )
 
     def reduced(self, op: str, x: Value, dims: tuple[int, ...]) -> Value:
-        """A reduction that keeps its dimensions, with size one."""
+        """A reduction that keeps the reduced dimensions with size 1."""
         shape = [1 if d in dims else n for d, n in enumerate(x.shape)]
         return self.new(op, x, shape=shape, dim=dims, keepdim=True)
 
     @property
     def dims(self) -> tuple[int, ...]:
-        """The dimensions that a reduction goes over."""
+        """The dimensions over which the instruction reduces."""
         dim, ndim = self.i.params["dim"], len(self.i.inputs[0].shape)
         dims = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
         return tuple(sorted(d % ndim for d in dims))
 
     @staticmethod
     def floats(x: Value, halves: bool = False) -> bool:
-        """Whether loops compute in the dtype of a value: a float of four or eight bytes, or two."""
+        """Whether loops compute in the dtype of a value: float32, float64 and, with `halves`,
+        two-byte floats.
+        """
         return x.dtype in ("float32", "float64") or halves and x.dtype in ("bfloat16", "float16")
 
     @staticmethod
@@ -80,7 +84,7 @@ class Expansion:
 
     @staticmethod
     def with_one(v: Value, dim: int) -> Value:
-        """A value with a dimension of size one put in before `dim`."""
+        """A value with a dimension of size 1 inserted before `dim`."""
         return replace(
             v,
             shape=(*v.shape[:dim], 1, *v.shape[dim:]),
@@ -89,7 +93,7 @@ class Expansion:
 
     @staticmethod
     def turned(v: Value) -> Value:
-        """A value with its last two dimensions exchanged."""
+        """A value with its last two dimensions swapped."""
         return replace(
             v,
             shape=(*v.shape[:-2], *v.shape[:-3:-1]),
@@ -97,8 +101,8 @@ class Expansion:
         )
 
     def laid_out(self, x: Value) -> bool:
-        """Copy the operands of a product that no kernel reads as they lie; False where all are
-        read.
+        """Copy the operands of a matrix product whose strides no kernel can read. Returns False if
+        all can be read.
         """
         values = self.i.inputs
         if (
@@ -116,16 +120,16 @@ class Expansion:
 
 
 def _readable(v: Value) -> bool:
-    """Whether a product reads a matrix, or stack of them, as it lies: along rows or columns without
-    gaps, and repeats nothing.
+    """Whether a matrix product can read a matrix, or a stack of them, without a copy: rows or
+    columns are contiguous, and nothing is repeated.
     """
     ends = [(n, s) for n, s in zip(v.shape[-2:], v.strides[-2:], strict=True) if n > 1]
     return all(s > 0 for _, s in ends) and (len(ends) < 2 or ITEMSIZE[v.dtype] in v.strides[-2:])
 
 
 def _in_float32(i: Instruction, program: Program) -> list[Instruction]:
-    """The instruction, or with casts around it that loops take up: what is a reduction or a formula
-    of others is computed in float32 on two-byte floats, and rounded once.
+    """The instruction, or the instruction between casts, which loops can fuse: reductions and
+    expandable operations on two-byte floats are computed in float32 and rounded once.
     """
     x = i.inputs[0] if i.inputs else None
     if i.kind != "op" or i.hands_on or i.extras or len(i.outputs) != 1:
@@ -154,9 +158,7 @@ def _in_float32(i: Instruction, program: Program) -> list[Instruction]:
 
 
 def expand_formulas(program: Program, context: Context) -> Program:
-    """The same program with other operations in the place of those whose records say how they are
-    made of them.
-    """
+    """Replace operations by others where their records define them so."""
     made: list[Instruction] = []
     for i in [part for whole in program.instructions for part in _in_float32(whole, program)]:
         whole = i.kind == "op" and not i.hands_on and len(i.outputs) == 1

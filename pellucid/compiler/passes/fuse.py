@@ -1,4 +1,4 @@
-"""Fusion: gather element-wise operations and the reductions of their results into loops.
+"""Fusion: gather element-wise operations, and reductions of their results, into loops.
 
 The schedule is a list of items: a loop, a matrix product, an optimizer update, or one instruction
 that runs eagerly. An operation joins the loop that produces its latest operand if both visit the
@@ -23,17 +23,17 @@ from ...kernels.pointwise.loop import Access, Loop, PointwiseOp, Reduce, Write, 
 from ...llvm.emit import types_of
 from .context import Context
 
-LARGEST_LOOP = 48  # steps of one loop: more do not fit the registers
+LARGEST_LOOP = 48  # steps per loop; more would not fit the registers
 MOST_ACCESSES = 20
 
 
 @dataclass(eq=False)
 class Item:
-    """Instructions that run as one.
+    """Instructions that run as a unit.
 
-    `kind` is "loop", "product" (of matrices), "native" (a kernel's call), "update" (of an
-    optimizer) or "eager" (a call of Python, for a `reason`). `product` says what is called:
-    (Product, a, b, bias), a Native or an Update.
+    `kind` is "loop", "product" (of matrices), "native" (a kernel call), "update" (of an optimizer)
+    or "eager" (a Python call, for a `reason`). `product` is what is called: (Product, a, b, bias),
+    a Native or a GroupUpdate.
     """
 
     kind: str
@@ -42,12 +42,12 @@ class Item:
     reason: str = ""
     product: Any = None
     nodes: list[Member] = field(default_factory=list)
-    # of what a loop makes or writes: what is stored
+    # the results of a loop that are stored to memory
     stored: list[Value] = field(default_factory=list)
 
     @property
     def op(self) -> str:
-        """What it is, in the text of a program."""
+        """The item's name in the text of a program."""
         return (
             f"loop {'x'.join(map(str, self.shape)) or 'scalar'}"
             if self.kind == "loop"
@@ -55,7 +55,7 @@ class Item:
         )
 
     def reads(self) -> Iterator[Value]:
-        """The values that it reads from memory."""
+        """The values that the item reads from memory."""
         if self.kind != "loop":
             for i in self.instructions:
                 yield from i.reads()
@@ -66,7 +66,7 @@ class Item:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The new values that it leaves in memory."""
+        """The new values that the item leaves in memory."""
         made = tuple([v for i in self.instructions for v in i.outputs])
         return (
             made
@@ -76,17 +76,17 @@ class Item:
 
     @property
     def writes(self) -> tuple[Value, ...]:
-        """The values that it overwrites."""
+        """The values that the item overwrites."""
         return tuple([v for i in self.instructions for v in i.writes])
 
 
 @dataclass(eq=False)
 class Member:
-    """An instruction as a step, a reduction, or a move of a loop over `shape`."""
+    """An instruction in a loop over `shape`: a step, a reduction or a move."""
 
     instruction: Instruction
     shape: tuple[int, ...]
-    args: tuple[Any, ...]  # Values and ("const", number)
+    args: tuple[Any, ...]  # Values, or ("const", number)
     result: Value
     params: tuple[tuple[str, Any], ...] = ()
     axes: tuple[int, ...] | None = None  # of a reduction
@@ -96,7 +96,7 @@ class Member:
 
 # ---- what an instruction can be ---------------------------------------------------------------------
 def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str:
-    """The instruction as part of a loop, or why it is none."""
+    """The instruction as a member of a loop, or the reason why it cannot be one."""
     if i.kind in ("copy", "constant"):
         target = i.made()[0]
         if i.inputs[0].overlaps(target) and not i.inputs[0].same_place(target):
@@ -116,7 +116,7 @@ def member_of(i: Instruction, number_of: Callable[[Value], Any]) -> Member | str
     args = list(i.inputs)
     for name, value in i.params.items():
         if isinstance(value, ValueRef):
-            args.append(value.value)  # dropout's mask
+            args.append(value.value)  # such as the mask of dropout
         elif isinstance(value, (bool, int, float, str, type(None))):
             params.append((name, value))
         elif isinstance(value, np.generic):
@@ -157,7 +157,7 @@ def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
     kinds: list[Any] = []
     for x in node.args:
         if isinstance(x, Value):
-            # an exponent that is a tensor is another one than a number
+            # the rule distinguishes a number from a tensor, so do not replace the tensor
             apart = getattr(node.instruction.record, "numbers", "") == "given"
             number = None if apart else number_of(x)
             if number is not None:
@@ -195,7 +195,9 @@ def _checked(node: Member, number_of: Callable[[Value], Any]) -> Member | str:
 
 
 def product_of(i: Instruction) -> Any:
-    """(Product, a, b, bias) of a matrix product, or why it is none that native code computes."""
+    """(Product, a, b, bias) for a matrix product, or the reason why native code does not compute
+    it.
+    """
     a, b = i.inputs[0], i.inputs[1]
     out = i.outputs[0]
     bias = i.inputs[2] if len(i.inputs) > 2 else None
@@ -234,9 +236,9 @@ def product_of(i: Instruction) -> Any:
     for d in range(len(lead) - 1, -1, -1):
         sa = _batch_stride(a_shape[:-2], a_strides[:-2], len(lead), d)
         sb = _batch_stride(b_shape[:-2], b_strides[:-2], len(lead), d)
-        if lead[d] != 1:  # a batch of none is a loop that ends before its first turn
+        if lead[d] != 1:  # an empty batch is a loop without iterations
             inner = batch[-1] if batch else None
-            # Adjacent batch dimensions that walk alike are one.
+            # Merge adjacent batch dimensions with matching strides.
             if inner and all(
                 outer == inner[0] * s for outer, s in zip((sa, sb, step), inner[1:], strict=True)
             ):
@@ -246,7 +248,7 @@ def product_of(i: Instruction) -> Any:
         step *= lead[d]
     row, column = a_strides[-2:]
     if batch and batch[0][2] == 0 and (m == 1 or batch[0][1] == m * row):
-        # Matrices below each other, all times the same one, are one tall matrix.
+        # Stacked matrices that are all multiplied by the same one form a single tall matrix.
         row = row if m > 1 else batch[0][1]
         m *= batch.pop(0)[0]
     made = Product(
@@ -265,8 +267,8 @@ def product_of(i: Instruction) -> Any:
 
 
 def _matrix(strides: Sequence[int], shape: tuple[int, int]) -> tuple[int, int]:
-    """Strides of a matrix; those of dimensions of size one are free, and chosen so that a kernel
-    can read it.
+    """Strides of a matrix. A dimension of size 1 may have any stride, so choose one that a kernel
+    can read.
     """
     row, column = strides
     if shape[1] == 1 and row != 1:
@@ -289,8 +291,8 @@ def _batch_stride(shape: Sequence[int], strides: Sequence[int], ndim: int, d: in
 def uniform(
     instructions: Sequence[Instruction], number_of: Callable[[Value], Any]
 ) -> dict[Buffer, Any]:
-    """Temporaries whose elements are all one number that is known now: what is computed of
-    constants, element by element.
+    """Temporaries whose elements all equal one known number, because they are computed element-wise
+    from constants.
     """
     found: dict[Buffer, Any] = {}
     written = {v.buffer for i in instructions for v in i.writes}
@@ -341,16 +343,16 @@ _PLAIN = ("float32", "float64", "int64", "int32", "bool")
 
 # ---- grouping ---------------------------------------------------------------------------------------
 def call_each(program: Program, context: Context) -> Program:
-    """The same program with each instruction an item of its own, which runs eagerly."""
+    """Make each instruction an item of its own, which runs eagerly."""
     return program.but(
         items=[Item("eager", [i], reason="there is no compiler") for i in program.instructions]
     )
 
 
 def fuse_loops(program: Program, context: Context) -> Program:
-    """The same program with items: loops, products, kernels' calls, updates, and calls of Python."""
+    """Group the instructions into items: loops, products, kernel calls, updates and Python calls."""
     instructions, number_of, lower = program.instructions, context.number_of, context.lower
-    # whose contents are used after the last instruction
+    # buffers that are used after the last instruction
     needed = {v.buffer for v in program.outputs}
     items: list[Item] = []
     made_at: dict[Buffer, int] = {}
@@ -409,7 +411,7 @@ def fuse_loops(program: Program, context: Context) -> Program:
         items.append(item)
         note(i, len(items) - 1)
     _find_stored(items, needed)
-    # A loop that stores nothing made numbers that others have taken up.
+    # A loop that stores nothing only computed constants, which its readers contain.
     return program.but(
         items=[
             item
@@ -426,7 +428,7 @@ def _place(
     available: Callable[[Value], int],
     read_at: dict[Buffer, int],
 ) -> int | None:
-    """The loop that the node joins, None for a new one."""
+    """The index of the loop that the node joins; None if it needs a new one."""
     values = [x for x in node.args if isinstance(x, Value)]
     latest = max((available(v) for v in values), default=-1)
     for k in (latest, len(items) - 1):
@@ -454,7 +456,7 @@ def _place(
             if any(v.buffer is w.buffer for n in item.nodes for w in n.instruction.writes):
                 good = False
         for w in node.instruction.writes:
-            # A write may not move before a reader, nor share a loop with one that reads elsewhere.
+            # A write must not move before a reader, nor share a loop with a read of other elements.
             if k != len(items) - 1 or read_at.get(w.buffer, -1) >= k or available(w) >= k:
                 good = False
         if good:
@@ -462,13 +464,13 @@ def _place(
     return None
 
 
-# elements of a row that is passed over again; such rows are not shared by threads
+# longest row that a loop may pass over twice; such rows are not split among threads
 LONGEST_ROW = 1 << 14
 
 
 def _spread(v: Value, n: Member, node: Member, item: Item) -> bool:
-    """Whether `v` is the reduction `n` of the same loop, repeated over what was reduced, and can be
-    taken from a register.
+    """Whether `v` is the reduction `n` of the same loop, broadcast over the reduced dimensions, so
+    that it can be taken from a register.
     """
     axes, shape = n.axes or (), item.shape
     first = len(shape) - len(axes)
@@ -490,7 +492,7 @@ def _spread(v: Value, n: Member, node: Member, item: Item) -> bool:
         here[d] for d in range(first, len(shape)) if shape[d] != 1
     ):
         return False
-    # All reductions that a loop uses have the same axes.
+    # All reductions whose results the loop uses must have the same axes.
     inside = {m.result.buffer: m for m in item.nodes if m.reduction}
     used = [
         inside[x.buffer]
@@ -502,8 +504,8 @@ def _spread(v: Value, n: Member, node: Member, item: Item) -> bool:
 
 
 def _alike(node: Member, item: Item) -> bool:
-    """Whether two unrelated computations share enough to be one loop: small ones, and those that
-    read the same memory.
+    """Whether two unrelated computations are worth merging into one loop: small ones, and those
+    that read the same memory.
     """
     size = int(np.prod(node.shape)) if node.shape else 1
     if size <= 4096:
@@ -513,7 +515,7 @@ def _alike(node: Member, item: Item) -> bool:
 
 
 def _accesses(item: Item) -> int:
-    """About how many pointers a loop has: what it reads from elsewhere, and some of what it makes."""
+    """An estimate of the number of pointers in a loop: its inputs, and a part of its results."""
     inside = {id(n.result.buffer) for n in item.nodes if not n.instruction.writes}
     return (
         len({id(x.buffer) for n in item.nodes for x in n.args if isinstance(x, Value)} - inside)
@@ -522,7 +524,7 @@ def _accesses(item: Item) -> int:
 
 
 def _find_stored(items: list[Item], needed: set[Buffer]) -> None:
-    """Which results of a loop somebody else reads."""
+    """Determine which results of each loop are read elsewhere and must be stored."""
     readers: dict[Buffer, set[int]] = {}
     for k, item in enumerate(items):
         for n in item.nodes:
@@ -533,7 +535,7 @@ def _find_stored(items: list[Item], needed: set[Buffer]) -> None:
             for v in i.reads():
                 readers.setdefault(v.buffer, set()).add(k)
             if item.kind == "eager":
-                # Its parameters, too, are arrays.
+                # Its parameters may also be arrays.
                 for v in i.extras:
                     readers.setdefault(v.buffer, set()).add(k)
     for k, item in enumerate(items):
@@ -555,7 +557,7 @@ def _find_stored(items: list[Item], needed: set[Buffer]) -> None:
 
 # ---- a loop's description ------------------------------------------------------------------------------
 def loop_of(item: Item) -> tuple[Loop, list[Value]]:
-    """The loop, and the values behind its pointers in order."""
+    """The Loop of an item, and the values behind its pointers, in order."""
     reads: list[tuple[Access, Value]] = []
     steps: list[PointwiseOp] = []
     writes: list[tuple[Write, Value]] = []
@@ -614,7 +616,7 @@ def loop_of(item: Item) -> tuple[Loop, list[Value]]:
 
 
 def _access(v: Value, shape: tuple[int, ...]) -> Access:
-    """How a loop over `shape` walks over a value that is broadcast to it."""
+    """How a loop over `shape` accesses a value that is broadcast to it."""
     size = ITEMSIZE[v.dtype]
     extra = len(shape) - len(v.shape)
     strides = [0] * extra + [
@@ -636,7 +638,7 @@ def _kept_strides(
         for d, s in zip(kept, out.strides, strict=True):
             strides[d] = s // size
         return tuple(strides)
-    # sum_to: leading dimensions went, others became 1.
+    # sum_to: leading dimensions were removed, others became 1.
     extra = len(shape) - len(out.shape)
     for d in kept:
         strides[d] = out.strides[d - extra] // size

@@ -1,5 +1,5 @@
-"""The memory plan: temporaries that are not alive at the same time share an arena, and items run in
-an order that keeps few alive.
+"""The memory plan: temporaries that are not alive at the same time share memory in an arena, and
+items are ordered so that few are alive.
 
 Anything with a `size` in bytes takes memory: temporaries of the program, and workspace of kernels.
 """
@@ -22,8 +22,8 @@ Lives = dict[Any, tuple[int, int]]
 def lifetimes(
     groups: Iterable[Iterable[Instruction]], stored: Container[Buffer] | None = None
 ) -> Lives:
-    """First and last position in a schedule at which each temporary is touched; those that `stored`
-    lacks have no memory.
+    """The first and last position in a schedule at which each temporary is used. Temporaries that
+    are not in `stored` have no memory.
     """
     found: Lives = {}
     for k, group in enumerate(groups):
@@ -36,12 +36,12 @@ def lifetimes(
 
 
 def room_of(size: int) -> int:
-    """The bytes that a temporary takes of the arena."""
+    """The bytes that a temporary of `size` bytes occupies in the arena."""
     return -(-max(size, 1) // ALIGN) * ALIGN
 
 
 def least(lives: Lives) -> int:
-    """The bytes that no plan can do without: those of what is alive together, at most."""
+    """A lower bound for any plan: the largest total size of temporaries that are alive together."""
     change: dict[int, int] = {}
     for thing, (first, last) in lives.items():
         change[first] = change.get(first, 0) + room_of(thing.size)
@@ -54,11 +54,12 @@ def least(lives: Lives) -> int:
 
 
 def plan(lives: Lives) -> tuple[dict[Any, int], int]:
-    """Offsets in an arena, and its size: the smallest of what several orders give.
+    """Offsets in an arena, and its size: the smallest that several orders of placement give.
 
-    In each, one after the other takes the lowest place that is free while it lives. Two overlap
-    only if one is dead before the other is first written; the last reader and the next writer may
-    not share an item, since an item may write before it has read everything.
+    In each order, temporaries are placed one by one at the lowest offset that is free during their
+    lifetime. Two may overlap only if one is dead before the other is first written. The last reader
+    of one and the writer of the other must not be in the same item, since an item may write before
+    it has read everything.
 
     >>> a, b, c = (Buffer("temp", n, k) for k, n in enumerate((100, 64, 100)))
     >>> offsets, size = plan({a: (0, 1), b: (1, 2), c: (2, 3)})
@@ -78,8 +79,9 @@ def plan(lives: Lives) -> tuple[dict[Any, int], int]:
 
 _ORDERS = (
     lambda size, first, last: (-size, first, last),
-    lambda size, first, last: (first - last, -size),  # the longest lives
-    lambda size, first, last: ((first - last - 1) * size, first),  # the most memory times time
+    lambda size, first, last: (first - last, -size),  # the longest lifetime first
+    # the largest size times lifetime first
+    lambda size, first, last: ((first - last - 1) * size, first),
     lambda size, first, last: (first, -last, -size),
     lambda size, first, last: (-last, first, -size),
 )
@@ -107,7 +109,7 @@ SWEEPS = 20
 
 
 def reorder_items(program: Program, context: Context) -> Program:
-    """The same program with its items in such an order."""
+    """Reorder the items so that less memory is alive at a time."""
     items: list[Item] = program.items or []
     leaving = {v.buffer for v in (*program.inputs, *program.outputs)}
     return program.but(items=ordered(items, stored_by(items), leaving))
@@ -128,13 +130,12 @@ def stored_by(items: Iterable[Item]) -> set[Buffer]:
 def ordered(
     items: Sequence[Item], stored: Container[Buffer], leaving: Container[Buffer]
 ) -> list[Item]:
-    """The items in an order in which less memory is alive: neighbors change places where that
-    lowers the peak of the two.
+    """Reorder items so that less memory is alive: neighbors are swapped if that lowers their peak.
 
-    A gradient in a weight that ends an activation's life so comes before the gradient in the input,
-    which makes memory. Calls of Python code, decisions and writes to what outlives the step stay
-    where they are, and nothing passes them. `leaving` are temporaries that have memory of their
-    own.
+    For example, the gradient of a weight, after which an activation is dead, then comes before the
+    gradient of the input, which needs new memory. Python calls, decisions and writes to memory that
+    outlives the step stay in place, and nothing moves across them. `leaving` are temporaries that
+    have memory of their own.
     """
     made = list(items)
     reads = {item: {v.buffer for i in item.instructions for v in i.reads()} for item in made}
@@ -149,16 +150,14 @@ def ordered(
     def counts(b: Buffer) -> bool:
         return b.kind == "temp" and b in stored and b not in leaving
 
-    left: dict[Buffer, int] = {}  # users that are still to come
+    left: dict[Buffer, int] = {}  # number of remaining users
     for item in made:
         for b in filter(counts, reads[item] | writes[item]):
             left[b] = left.get(b, 0) + 1
     remaining: dict[Buffer, int] = {}
 
     def change(item: Item) -> tuple[int, int]:
-        """Bytes that an item makes, and bytes that nobody needs after it, when it is the next to
-        run.
-        """
+        """The bytes that an item allocates, and the bytes that are dead after it, if it runs next."""
         touched = [b for b in reads[item] | writes[item] if b in left]
         made = sum(room_of(b.size) for b in touched if remaining[b] == left[b])
         return made, sum(room_of(b.size) for b in touched if remaining[b] == 1)
@@ -192,11 +191,11 @@ def ordered(
 def replaced(
     items: Sequence[Item], loops: dict[Item, tuple[Loop, list[Value]]], lives: Lives
 ) -> dict[Any, Any]:
-    """Results of loops that may lie where an operand lies that nobody reads later: which takes
-    whose place.
+    """Results of loops that can reuse the memory of an operand which nothing reads later: result ->
+    operand.
 
-    A loop reads an element before it writes there, and no other iteration reads it, where both are
-    walked alike.
+    This is safe if the loop accesses both with the same strides: it reads an element before it
+    writes there, and no other iteration reads it.
     """
     found: dict[Any, Any] = {}
     for k, item in enumerate(items):
@@ -221,7 +220,7 @@ def replaced(
 
 
 def _alike(access: Access, v: Value, other: Access, out: Value) -> bool:
-    """Whether a loop touches the same bytes of two buffers at the same time."""
+    """Whether a loop accesses the same byte offsets of two buffers at the same time."""
     return (
         access.strides == other.strides
         and itemsize(access.dtype) == itemsize(other.dtype)
@@ -230,7 +229,7 @@ def _alike(access: Access, v: Value, other: Access, out: Value) -> bool:
 
 
 def joined(lives: Lives, places: dict[Any, Any]) -> tuple[Lives, dict[Any, Any]]:
-    """The lives of the places that are left, and whose place each one has in the end."""
+    """The merged lifetimes after `replaced`, and the buffer in whose place each one finally lies."""
 
     def root(thing: Any) -> Any:
         while thing in places:

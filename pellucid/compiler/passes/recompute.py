@@ -1,6 +1,6 @@
 """Recompute values in backward instead of keeping them: element-wise results of an operand that
-backward reads anyway. The loop that reads it there computes the value again, so nothing else is
-read.
+backward reads anyway. The loop that reads the operand computes the value again, so no additional
+memory is read.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from ...kernels.pointwise.steps import costly
 from .context import Context
 from .fuse import Member, member_of
 
-LEAST = 1 << 16  # bytes: less is not worth a second computation
-# Functions that cost as much as many additions, whose gradient computes the costly part by itself:
-# it is found to be the same.
+LEAST = 1 << 16  # bytes; smaller values are not worth a second computation
+# Expensive functions whose gradient computes the expensive part anyway; the loop recognizes that
+# both are equal.
 SHARED = {"gelu", "silu"}
 
 
 def recompute_cheap(program: Program, context: Context) -> Program:
-    """The same program, in which such values die at the end of the forward."""
+    """Recompute such values, so that they are dead at the end of the forward pass."""
     instructions, number_of = program.instructions, context.number_of
-    needed = {v.buffer for v in (*program.inputs, *program.outputs)}  # that somebody else looks at
+    # buffers that are used outside of the program
+    needed = {v.buffer for v in (*program.inputs, *program.outputs)}
     made = list(instructions)
     written = {v.buffer for i in made for v in i.writes}
     later = {v.buffer for i in made if i.phase == "backward" for v in i.reads()}
@@ -57,7 +58,7 @@ def recompute_cheap(program: Program, context: Context) -> Program:
             or len(node.args) != len(i.inputs)
         ):
             continue
-        # Where a loop made the operand, that loop would compute the second result, too.
+        # If a loop computes the operand, it would compute this result as well.
         maker = makers.get(values[0].buffer)
         if maker is None or not isinstance(member_of(maker, number_of), Member):
             _again(program, made, i, values[0], number_of)
@@ -71,8 +72,8 @@ def _again(
     x: Value,
     number_of: Callable[[Value], Any],
 ) -> None:
-    """Compute the result of `i` once more where the backward first reads its operand `x`, if all
-    who read the result can wait for that.
+    """Compute the result of `i` again where backward first reads its operand `x`, if all readers of
+    the result can wait until then.
     """
     out = i.outputs[0]
     late = [
@@ -90,12 +91,13 @@ def _again(
     )
     if anchor is None or any(not _by_input(made[k], out.buffer) for k in late):
         return
-    end = anchor + 1  # of what will be one loop
+    end = anchor + 1  # the end of what will become one loop
     while end < len(made) and _goes_over(made[end], out.shape, number_of):
         end += 1
     early = [k for k in late if k < anchor]
     for k in early:
-        # What is moved behind that loop may not be missed before, nor may its operands change.
+        # An instruction that moves behind the loop must not be needed earlier, and its operands
+        # must not change.
         mine, theirs = made[k], made[k + 1 : end]
         stores, reads = {v.buffer for v in mine.made()}, {v.buffer for v in mine.reads()}
         for r in theirs:
@@ -130,9 +132,7 @@ def _goes_over(r: Instruction, shape: tuple[int, ...], number_of: Callable[[Valu
 
 
 def _by_input(r: Instruction, buffer: Buffer) -> bool:
-    """Whether an instruction reads a buffer as an operand alone, and another instruction may stand
-    for it.
-    """
+    """Whether an instruction reads a buffer only as an operand, and could read another one instead."""
     if r.kind != "op" or r.extras or r.hands_on or r.writes:
         return False
     count = sum(v.buffer is buffer for v in r.reads())

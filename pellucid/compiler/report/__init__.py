@@ -1,1 +1,1 @@
-"""What the compiler reports: explanations, measurements, logs."""
+"""Reports of the compiler: explanations, measurements and logs."""

@@ -1,5 +1,5 @@
-"""Explain what was compiled, as text and as a page: versions, guards, the program with its lines,
-fusion, memory, times and code.
+"""Explain what was compiled, as text and as an HTML page: versions, guards, the program with source
+lines, fusion, memory, times and code.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .measure import SIZES, Timing, bandwidth, one_by_one, speed, timings
 
 
 class Explanation:
-    """How a compiled function runs. `text` (also what printing shows), `html` (a page of its own)
-    and `save(path)`.
+    """Describes how a compiled function runs: `text` (also used for printing), `html` (a complete
+    page) and `save(path)`.
     """
 
     def __init__(self, title: str, text: str, page: str) -> None:
@@ -35,7 +35,7 @@ class Explanation:
         return f"<details open><summary>{html.escape(self.title)}</summary><pre>{html.escape(self.text)}</pre></details>"
 
     def save(self, path: Any) -> None:
-        """Write the page, or the text when the name does not end in .html."""
+        """Write the page, or the text if the file name does not end in .html."""
         from pathlib import Path
 
         target = Path(path)
@@ -44,8 +44,8 @@ class Explanation:
 
 
 def explain(function: Any, measure: bool = True, passes: bool = False) -> Explanation:
-    """The explanation of a CompiledFunction; with `measure` each kernel is timed, on copies of the
-    state, and with `passes` the program is shown after each pass of the compiler.
+    """The explanation of a CompiledFunction. With `measure`, each kernel is timed on copies of the
+    state. With `passes`, the program is shown after each pass of the compiler.
     """
     title, lines, body = _told(function, measure, passes)
     if function.graph_breaks is not None:
@@ -64,7 +64,7 @@ def explain(function: Any, measure: bool = True, passes: bool = False) -> Explan
 def _told(
     function: Any, measure: bool, passes: bool, name: str = ""
 ) -> tuple[str, list[str], list[str]]:
-    """Title, text and page about the versions of one function."""
+    """Title, text and HTML parts about the versions of one function."""
     known = function.name.rpartition("<locals>.")[2]
     title = f"{name}{known}: {len(function.versions)} traced version{'s' * (len(function.versions) != 1)}"
     if getattr(function, "nothing", False):
@@ -195,7 +195,7 @@ def _part(run: Any, times: list[Timing]) -> list[str]:
 
 
 def _in_words(run: Any, times: list[Timing]) -> str:
-    """What runs, how fast, and how much memory it takes, in sentences."""
+    """What runs, how fast, and with how much memory, in sentences."""
     counts = Counter(item.kind for item in run.items)
     said = ["It runs as " + _counted(counts) + "."]
     if counts["eager"]:
@@ -251,7 +251,9 @@ def _size(count: int) -> str:
 
 
 def _timeline(times: list[Timing], key: str) -> str:
-    """The items one after another, as wide as the time they take; each leads to its row."""
+    """An SVG of the items one after another; widths are proportional to their times, and each links
+    to its row.
+    """
     whole = sum(t.seconds or 0 for t in times)
     if not whole:
         return ""
@@ -273,7 +275,7 @@ def _timeline(times: list[Timing], key: str) -> str:
 
 
 def _native(run: Any) -> str:
-    """The native code, function by function, each opened on demand."""
+    """The LLVM IR, function by function, each collapsed."""
     found = []
     for schedule in run.schedules:
         first, *functions = re.split(r"\n(?=define )", schedule.text())
@@ -302,7 +304,7 @@ def _counted(counts: Counter[str]) -> str:
 
 
 def _rows(times: list[Timing]) -> list[str]:
-    """The table of items, as text."""
+    """The table of items as text."""
     if not times:
         return []
     rows = [f"  {'us':>10} {'floor':>10}  item"]
@@ -347,8 +349,8 @@ def _table(run: Any, times: list[Timing], key: str) -> str:
 
 
 def _memory(run: Any) -> str:
-    """The arena over the schedule: a rectangle for each temporary, from its first write to its last
-    use.
+    """An SVG of the arena over the schedule: a rectangle for each temporary, from its first write
+    to its last use.
     """
     lives = run.lives
     if not lives or not run.arena_bytes:

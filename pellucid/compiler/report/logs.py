@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ... import config
 
 KNOWN = ("recompiles", "graph_breaks")
-# Names that PyTorch knows and that have nothing to tell here: `explain()` shows programs, guards
+# PyTorch's other log names, which are accepted but log nothing: `explain()` shows programs, guards
 # and code.
 OTHERS = (
     "all",
@@ -57,8 +57,8 @@ _on: set[str] = set()
 
 
 def listen(names: Iterable[str]) -> None:
-    """Tell what belongs to these names, and nothing else; "all", "dynamo" and those with + stand
-    for what there is.
+    """Enable exactly these logs. "all", "dynamo" and "recompiles_verbose" enable all of them; a
+    leading "+" is ignored.
     """
     _on.clear()
     for name in names:
@@ -70,7 +70,7 @@ def listen(names: Iterable[str]) -> None:
 
 
 def tell(name: str, text: str) -> None:
-    """A line to stderr, if somebody wants to know."""
+    """Print a line to stderr if the log is enabled."""
     if name in _on:
         print(f"[{name}] {text}", file=sys.stderr)
 

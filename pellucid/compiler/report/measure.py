@@ -21,7 +21,9 @@ from ..run.execute import Executable
 
 @dataclass
 class Timing:
-    """One item: seconds (None: it was not run), bytes moved at least, and operations."""
+    """The measurement of one item: seconds (None: it was not run), a lower bound of the bytes
+    moved, and the number of operations.
+    """
 
     item: Item
     title: str
@@ -31,16 +33,16 @@ class Timing:
 
     @property
     def roof(self) -> float:
-        """The seconds that this machine needs at least, for data that lie in the nearest cache that
-        holds them.
+        """The minimum time in seconds that this machine needs, assuming that the data lie in the
+        nearest cache that can hold them.
         """
         return max(
             self.bytes / bandwidth(self.bytes), self.flops / speed(threads.get_num_threads())
         )
 
     def note(self) -> None:
-        """Take note of how fast it was: what was reached once the machine can do, also if other
-        work held it up when it was measured.
+        """Record the speed that was reached: the machine can do at least that, even if other work
+        disturbed its own measurement.
         """
         if self.seconds:
             for what, amount in (
@@ -50,15 +52,18 @@ class Timing:
                 _reached[what] = max(_reached.get(what, 0.0), amount / self.seconds)
 
 
-# Bytes a second in each of SIZES, by its place; operations a second, by the threads of a team.
+# ("bytes", index in SIZES) -> bytes per second; ("flops", number of threads) -> operations per
+# second
 _reached: dict[tuple[str, int], float] = {}
-# bytes: about the caches of common processors, and memory
+# bytes; roughly the sizes of common caches, and main memory
 SIZES = (1 << 15, 1 << 19, 1 << 22, 1 << 26)
 
 
 @functools.cache
 def _bandwidths() -> tuple[float, ...]:
-    """Bytes a second that one thread moves in copies that read and write each of SIZES in all."""
+    """For each of SIZES, the bytes per second that one thread moves by copies that touch that many
+    bytes in total.
+    """
     found = []
     for size in SIZES:
         a, b = np.ones(size // 16, np.float64), np.empty(size // 16, np.float64)
@@ -75,7 +80,7 @@ def _bandwidths() -> tuple[float, ...]:
 
 
 def bandwidth(size: int) -> float:
-    """Bytes a second that one thread can move where a computation touches `size` bytes."""
+    """The bytes per second that one thread can move if a computation touches `size` bytes."""
     place = _place(size)
     return max(_bandwidths()[place], _reached.get(("bytes", place), 0.0))
 
@@ -85,8 +90,8 @@ def _place(size: int) -> int:
 
 
 def speed(team: int) -> float:
-    """Float32 operations a second of the present number of threads, `team`: in a product of 768-row
-    matrices, or what an item reached.
+    """Float32 operations per second with `team` threads: measured by a product of 768-row matrices,
+    or reached by an item.
     """
     return max(_speed(team), _reached.get(("flops", team), 0.0))
 
@@ -104,15 +109,15 @@ def _once(work: Any) -> float:
 
 
 def work_of(item: Item) -> tuple[int, int]:
-    """Bytes that an item must move, and operations that it makes."""
+    """The bytes that an item must move, and the operations it performs."""
     if item.kind == "loop":
         kernel = emit(loop_of(item)[0], "measured")
         return kernel.bytes, kernel.flops
     if item.kind == "product":
         p = item.product[0]
         times = math.prod(count for count, *_ in p.batch)
-        # So many bytes has an element, and so many float32 operations are one in float64, or one is
-        # two in bfloat16.
+        # The element size. It also scales the operations: one in float64 counts as two in float32,
+        # two in bfloat16 as one.
         size = {"float": 4, "double": 8, "bfloat": 2}[p.ctype]
         return size * times * (
             p.m * p.k + p.k * p.n + p.m * p.n
@@ -121,14 +126,15 @@ def work_of(item: Item) -> tuple[int, int]:
         return item.product.bytes, item.product.flops
     if item.kind == "update":
         size = sum(p.size for p in item.product.params)
-        moved = 2 * len(item.product.rule.arrays) + 3  # all are read, and all but gradients written
+        # all arrays are read, and all except gradients are written
+        moved = 2 * len(item.product.rule.arrays) + 3
         return sum(p.nbytes for p in item.product.params) * moved, 12 * size
     seen = {v.buffer: v.nbytes for i in item.instructions for v in (*i.reads(), *i.made())}
     return sum(seen.values()), 0
 
 
 def title_of(item: Item) -> str:
-    """What an item computes, in a line."""
+    """A one-line description of what an item computes."""
     names = ", ".join(i.op for i in item.instructions)
     if item.kind == "loop":
         return f"loop over {'x'.join(map(str, item.shape)) or 'a scalar'}: {names}"
@@ -148,13 +154,13 @@ def title_of(item: Item) -> str:
 
 
 def _zeros(run: Executable) -> list[np.ndarray]:
-    """The memory of a call, all zeros."""
+    """The memory of a call, filled with zeros."""
     given = [np.zeros(max(b.size, 1), np.uint8) for b in run.memory.dynamic]
     return given + run.memory.leaving(np.zeros)
 
 
 def timings(run: Executable, repeat: int = 7) -> list[Timing]:
-    """Run each item by itself, on copies of everything that it writes; random draws and updates in
+    """Time each item by itself, on copies of everything that it writes. Random draws and updates in
     Python are not run.
     """
     items = run.items
@@ -170,18 +176,18 @@ def timings(run: Executable, repeat: int = 7) -> list[Timing]:
             continue
         try:
             timing.seconds = min(_once(lambda step=step: step(env)) for _ in range(repeat))
-        except Exception:  # zeros are no labels, or no indices, for it
+        except Exception:  # zeros are not valid labels or indices for it
             timing.seconds = None
         timing.note()
     return made
 
 
 def one_by_one(run: Executable, repeat: int = 5) -> float | None:
-    """Seconds of the program's operations when each is called by itself, as in eager execution;
-    None where one cannot be run on zeros.
+    """The seconds that the program's operations take when each is called by itself, as in eager
+    execution. None if one cannot run on zeros.
 
-    Updates of optimizers and other calls of library code are left out, and so is the time of
-    recording a graph.
+    Optimizer updates and other calls of library code are left out, and so is the time for recording
+    a graph.
     """
     sandbox = Executable(run.program, run.memory.storage.copied(), native=False)
     env = _zeros(sandbox)

@@ -1,7 +1,7 @@
 """When a version may serve a call: what it depends on, and two ways to compare that with a call.
 
-`check` is one generated function that answers yes or no for nearly all calls. `why_not` compares
-everything and names the difference.
+`check` is one generated function that decides nearly all calls. `why_not` compares everything and
+names the difference.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ OTHER_TENSORS = "a tensor argument has another shape, dtype, layout or requires_
 
 
 def the_tensor(who: int | Tensor, tensors: Sequence[Tensor]) -> Tensor:
-    """An argument, by its position, or a tensor of the state as it is."""
+    """The tensor that `who` denotes: an argument by its position, or a tensor of the state."""
     return tensors[who] if isinstance(who, int) else who
 
 
 def gradient_of(who: int | Tensor, tensors: Sequence[Tensor]) -> Any:
-    """The array of its gradient, which `Admission.grads` has seen to be there."""
+    """The array of a tensor's gradient, which must exist (`Admission.grads` checks this)."""
     gradient = the_tensor(who, tensors)._grad
     assert gradient is not None
     return gradient._array
@@ -42,67 +42,66 @@ def gradient_of(who: int | Tensor, tensors: Sequence[Tensor]) -> Any:
 
 @dataclass(slots=True, eq=False)
 class Admission:
-    """What a version depends on. Tensors are counted with the arguments first, then those at
-    `places`.
-
-    Of whom something is said is a position among the arguments, or a tensor.
+    """Everything that a version depends on. Tensors are numbered with the arguments first, then
+    those at `places`. A "who" is a position among the arguments, or a tensor.
     """
 
     # ---- the arguments
-    kind: Any  # their description without any number
-    numbers: list[Any]  # those among them
-    # their description without the numbers at `lift`, which may be others at each call
+    kind: Any  # description of the arguments without any numbers
+    numbers: list[Any]  # the numbers in it
+    # description without the numbers at `lift`, which may differ at each call
     structure: Any
     lift: frozenset[int]
-    signature: tuple[Any, ...]  # of the tensors
-    count: int  # of tensors among the arguments
-    marks: frozenset[str]  # attributes that none of them may have
-    pinned: list[tuple[int, Tensor]]  # arguments that are also found otherwise: they must be these
-    # arguments that share memory with a tensor that is also found otherwise
+    signature: tuple[Any, ...]  # of the tensor arguments
+    count: int  # number of tensors among the arguments
+    marks: frozenset[str]  # attributes that no argument may have
+    # arguments that are also reachable another way, so they must be these tensors
+    pinned: list[tuple[int, Tensor]]
+    # arguments that share memory with a tensor that is also reachable another way
     alike: list[tuple[int, Tensor, Any]]
     sharing: Sharing  # which arguments share memory
     overwritten: list[int]  # arguments that are written to
     # ---- besides the arguments
     flags: tuple[Any, ...]  # modes
     guards: list[Guard]
-    seldom: list[Guard]  # those of them that hold while no module, hook or setting has changed
+    seldom: list[Guard]  # those that only need checking after a change of a module, hook or setting
     always: list[Guard]  # the others
-    asks_types: bool  # whether the code asks for the type of anything
-    watched: list[Guard]  # places of numbers that are others at each call
-    count_of_numbers: int  # that the program is given, from arguments and places
-    places: list[Guard]  # places of tensors that are others at each call
-    places_key: Any  # the description of what is there
+    asks_types: bool  # whether the code uses `type`
+    watched: list[Guard]  # places of numbers that may differ at each call
+    count_of_numbers: int  # number of numbers that the program takes, from arguments and places
+    places: list[Guard]  # places of tensors that may differ at each call
+    places_key: Any  # description of their contents
     state: list[tuple[Tensor, ndarray]]  # tensors that must have this memory
-    # tensors that may have other memory of this form at each call
+    # tensors whose memory may differ at each call, but has this form
     drift: list[tuple[Tensor, tuple[Any, ...]]]
-    drift_overwritten: list[Tensor]  # of them, those that are written to
-    # tensors of which the step only knows how they are: dtype, shape, strides
+    drift_overwritten: list[Tensor]  # those of them that are written to
+    # tensors of which the step only uses dtype, shape and strides
     forms: list[tuple[Tensor, tuple[Any, ...]]]
     requires_grad: list[tuple[Tensor, bool]]
-    # of whom: whether there must be a gradient, and of which form
+    # who -> the expected form of its gradient, or None if it must have none
     grads: list[tuple[Any, Tensor | None]]
-    grads_overwritten: list[Any]  # whose gradients are written to
-    kept: list[Any]  # objects that guards know by their identity
-    own_roots: set[int]  # the memory of the state, by identity: no argument may lie in it
+    grads_overwritten: list[Any]  # those whose gradients are written to
+    kept: list[Any]  # objects kept alive because guards compare their ids
+    own_roots: set[int]  # ids of the state's memory, in which no argument may lie
     # ---- how that is compared
-    # from the tensors to their arrays; None for a call that is not served
+    # maps the tensors to their arrays; returns None for a call that is not served
     check: Callable[[tuple[Any, ...]], Any] | None = None
-    # from positional arguments, or from these and the named ones, to their tensors and numbers
+    # extracts tensors and numbers from the positional arguments, or from these and the named ones
     unpack: Callable[[tuple[Any, ...]], Any] | None = None
     named: bool = False  # whether there are named arguments
-    bare: bool = False  # whether the arguments are those tensors
-    checked: bool = False  # whether `check` tells everything
-    culprit: Guard | None = None  # the guard that did not hold when `why_not` was asked last
-    drifted: list[Tensor] = field(default_factory=list)  # tensors that had other memory then
+    bare: bool = False  # whether all arguments are tensors
+    checked: bool = False  # whether `check` alone is sufficient
+    culprit: Guard | None = None  # the guard that failed in the last call of `why_not`
+    drifted: list[Tensor] = field(default_factory=list)  # tensors whose memory had changed then
 
     @property
     def shapes(self) -> Any:
-        """Shapes and dtypes of the tensors among the arguments."""
+        """Shapes and dtypes of the tensor arguments."""
         return tuple([(s[1], s[2]) for s in self.signature[: self.count]])
 
     def why_not(self, structure: Any, tensors: list[Tensor]) -> str | None:
-        """What differs from the call that was traced, for arguments as `flatten` describes them;
-        None when the version serves this call.
+        """What differs from the traced call, for arguments described by `flatten`; None if the
+        version serves this call.
         """
         if (masked(structure, self.lift) if self.lift else structure) != self.structure:
             return OTHER_ARGUMENTS
@@ -187,53 +186,49 @@ class Admission:
         return None
 
     def admits(self, args: tuple[Any, ...]) -> bool:
-        """Whether `why_not` would find nothing, as far as the generated check tells; False for
-        kinds of calls that it does not serve.
+        """Whether the generated check accepts the call. False for kinds of calls that it does not
+        handle.
         """
         return self.checked and self.bare and self.fits(args)
 
     def fits(self, args: tuple[Any, ...]) -> bool:
-        """What the generated check tells of arguments that are tensors."""
+        """Whether the generated check accepts arguments that are tensors."""
         arrays = None if self.check is None else self.check(args)
         if arrays is None or any(id(memory_of(a)) in self.own_roots for a in arrays):
             return False
         return not (self.overwritten and len(arrays) > 1 and overlap(arrays))
 
     def given(self, tensors: list[Tensor]) -> list[Tensor]:
-        """The tensors among the arguments, and those at places whose tensors are others at each
-        call.
-        """
+        """The tensors among the arguments, followed by those at `places`."""
         if self.places:
             tensors = [*tensors]
             flatten([g.now() for g in self.places], tensors)
         return tensors
 
     def numbers_of(self, structure: Any) -> list[Any]:
-        """The numbers that a call is given; None for those that are not known before its program
-        has run.
-        """
+        """The numbers that the program takes; None for those that are unknown until it has run."""
         if not self.count_of_numbers:
             return []
         numbers = numbers_in(structure) if self.lift else []
         return self.padded([numbers[k] for k in sorted(self.lift)])
 
     def padded(self, given: list[Any]) -> list[Any]:
-        """Numbers among the arguments, then those at watched places, then None for those that are
-        known later.
+        """The numbers among the arguments, then those at watched places, then None for those known
+        later.
         """
         found = [*given, *[g.now() for g in self.watched]]
         return found + [None] * (self.count_of_numbers - len(found))
 
 
 def form_of(t: Tensor) -> Any:
-    """Shape, dtype and strides of what a tensor has in memory; None where it is no array."""
+    """Shape, dtype and strides of a tensor's array; None if it has no ordinary array."""
     a = t._array
     return (a.shape, a.dtype, a.strides) if type(a) is ndarray else None
 
 
 def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
-    """What the program depends on of its tensor arguments: class, shape, dtype, strides,
-    requires_grad, whether a leaf, rare things.
+    """The properties of the tensor arguments on which a program depends: class, shape, dtype,
+    strides, requires_grad, whether it is a leaf, and rare attributes.
     """
     return tuple(
         [
@@ -252,8 +247,8 @@ def signature(tensors: list[Tensor]) -> tuple[Any, ...]:
 
 
 def _rare(rare: dict[str, Any] | None) -> tuple[Any, ...]:
-    """What a program depends on among the rare things that a tensor has: hooks, being made in
-    inference mode, keeping its gradient.
+    """The rare attributes of a tensor on which a program depends: hooks, inference mode, and
+    `retain_grad`.
     """
     made = (
         ()
@@ -264,14 +259,14 @@ def _rare(rare: dict[str, Any] | None) -> tuple[Any, ...]:
 
 
 def flags() -> tuple[Any, ...]:
-    """The modes that a program depends on."""
+    """The modes and settings on which a program depends."""
     kind, modes = get_default_dtype(), len(local.function_modes)
     own = (local.grad, local.inference, thread.stack.key, local.device, modes)
     return (*own, kind, *SETTINGS.values())
 
 
 def same_place(t: Tensor, other: Tensor) -> bool:
-    """Whether two tensors are one piece of memory, looked at alike and with one counter of writes."""
+    """Whether two tensors are the same view of the same memory and share a version counter."""
     a, b = t._array, other._array
     if a is not b and (
         type(b) is not ndarray
@@ -283,8 +278,8 @@ def same_place(t: Tensor, other: Tensor) -> bool:
 
 
 def told(reason: str, structure: Any, tensors: list[Tensor], others: Any, function: Any) -> str:
-    """A reason of `why_not`, with the arguments by which a call differs from one that is served:
-    their names, what they are, and what they were.
+    """Extend a reason of `why_not` by the arguments that differ from those of a traced call: their
+    names, what they are, and what they were.
     """
     found = ""
     if reason is OTHER_TENSORS:
@@ -304,7 +299,7 @@ def told(reason: str, structure: Any, tensors: list[Tensor], others: Any, functi
 
 
 def named(structure: Any, function: Any) -> Iterator[tuple[str, Any]]:
-    """The arguments, and what containers among them hold, as `flatten` describes them, by name."""
+    """The leaves of the arguments, as `flatten` describes them, with their names."""
     owner = getattr(function, "__self__", function)
     if getattr(function, "__name__", "__call__") == "__call__":  # of a module
         function = getattr(owner, "forward", function)
@@ -344,7 +339,7 @@ def _shown(leaf: Any) -> str:
 
 
 def differing(now: tuple[Any, ...], before: tuple[Any, ...], names: dict[int, str]) -> str:
-    """Which tensor arguments are others, by their signatures, in words."""
+    """Which tensor arguments differ according to their signatures, in words."""
     told = []
     for k, (one, other) in enumerate(zip(now, before, strict=False)):
         name = names.get(k, f"tensor {k}")
@@ -364,5 +359,5 @@ def differing(now: tuple[Any, ...], before: tuple[Any, ...], names: dict[int, st
 
 
 def overlap(arrays: list[ndarray]) -> bool:
-    """Whether two of some arrays may share memory."""
+    """Whether any two of the arrays may share memory."""
     return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])

@@ -1,5 +1,5 @@
-"""The call that is traced: its arguments, its side effects, and those that a program cannot
-repeat.
+"""The call that is traced: its arguments and its side effects, including those that a program
+cannot repeat.
 """
 
 from __future__ import annotations
@@ -44,20 +44,22 @@ OTHER_MEMORY = "the step replaces the memory of a tensor (.data =, set_, resize_
 
 @dataclass(slots=True, eq=False)
 class TraceOutcome:
-    """What a traced call gave: its result, and a version, or why there is none."""
+    """The outcome of a traced call: its result, and either a version or the reason why there is
+    none.
+    """
 
     result: Any = None
     version: Version | None = None
     refusal: Refusal | None = None
-    transient: bool = False  # the next call may be compiled
-    quiet: bool = False  # nothing is wrong: a call of another kind may be compiled
-    # whether the call changes what is another one at each call, and so cannot do without
+    transient: bool = False  # whether the next call may succeed
+    quiet: bool = False  # whether this is no cause for alarm: another kind of call may be compiled
+    # whether the call changes its own inputs, so that they cannot be treated as fixed
     sets_inputs: bool = False
-    # places that should be inputs at the next call
+    # places that should become inputs at the next call
     found: list[Guard] = field(default_factory=list)
     uses_graphs: set[int] | None = field(
         default_factory=set
-    )  # lines at which more is done with graphs than to call `backward`; None: any
+    )  # lines that use graphs for more than calling `backward`; None: unknown lines
 
 
 class TracedCall:
@@ -93,7 +95,7 @@ class TracedCall:
         self.arena = arena
         self.lengths = lengths
         self.flags = flags()
-        # The tensors of the call: those among the arguments, then those at places.
+        # The tensors of the call: the arguments, then those at places.
         self.tensors: list[Tensor] = []
         self.structure = flatten((args, kwargs), self.tensors)
         self.count = len(self.tensors)
@@ -102,7 +104,7 @@ class TracedCall:
         self.signature = signature(self.tensors)
 
     def _declare(self) -> None:
-        """The arguments, as inputs of the program."""
+        """Declare the arguments as inputs of the program."""
         tracer, tensors = self.tracer, self.tensors
         if not self.environment.complete:
             tracer.refuse("the function can reach too many objects to watch", None)
@@ -137,16 +139,16 @@ class TracedCall:
             )
 
     def _again(self, error: TypeError, streams: Any) -> None:
-        """A TypeError during tracing: where it may be one of a watched number's, and nothing has
-        happened yet that cannot be undone, the call is made without.
+        """Handle a TypeError during tracing. If a watched number may have caused it, and nothing
+        irreversible has happened, make the call again without watched numbers.
 
-        Its text names the number's type, or the type for which the number passes. The latter may
-        stand in an error of the function itself, whose call must not draw random numbers or print
-        twice.
+        The error's text names the number's type, or the type it imitates. In the latter case, the
+        function itself may have raised it, so the call must not have drawn random numbers or
+        printed anything, which would then happen twice.
         """
         instructions = self.tracer.program.instructions
         quiet = (
-            self.tracer.refusal is None  # it has recorded to the end
+            self.tracer.refusal is None  # recording was not stopped
             and not self.witness.impure
             and all(i.phase != "random" for i in instructions)
             and self.environment.drawn() == streams
@@ -167,7 +169,9 @@ class TracedCall:
         self.traced.result = self.function(*self.args, **self.kwargs)
 
     def _placed(self, refusal: Refusal) -> Refusal:
-        """A refusal of the call with the lines that it is about, or one of what cannot be seen."""
+        """Add to a refusal the lines that it concerns. If it is about an array of unknown origin,
+        and the code used an object whose state is hidden, refuse that object instead.
+        """
         refusal.lines |= {line for *_, line in self.witness.impure if line is not None}
         refusal.callees |= self.witness.callees
         if refusal.variables is not None:
@@ -180,7 +184,7 @@ class TracedCall:
 
     # ---- what it did besides computing -------------------------------------------------------------------
     def _settle(self, earlier: Earlier) -> None:
-        """Find what the call did besides computing: gradients left behind, and changes that a
+        """Determine what the call did besides computing: the gradients it left, and changes that a
         replay would not make.
         """
         environment, witness, tracer = self.environment, self.witness, self.tracer
@@ -210,7 +214,7 @@ class TracedCall:
         if hidden is not None:
             raise self._unseen(hidden)
         self.grad_changes = earlier.changes(tracer.cleared)
-        # Where the tensors lay, and how many of them lay in the same memory.
+        # The former memory of the tensors, and how many of them shared it.
         self.started = earlier.arrays
         self.shared = Counter(
             id(memory_of(a)) for a in earlier.arrays.values() if type(a) is ndarray
@@ -221,7 +225,7 @@ class TracedCall:
             if value is None or value.buffer.kind not in ("temp", "constant"):
                 raise Refusal(OTHER_MEMORY)
         self.asked = [self.positions.get(id(t), -1) for t in earlier.asked]
-        if -1 in self.asked:  # the next call finds it so
+        if -1 in self.asked:  # the next call will find it changed
             self.traced.transient = True
             raise Refusal("the step changes requires_grad of a tensor")
         if earlier.asked:
@@ -234,20 +238,22 @@ class TracedCall:
                 if isinstance(t, Tensor)
             ):
                 raise Refusal("the step returns a view from before requires_grad_() of its base")
-        if witness.asks_for_gradients:  # whether there is one may decide what is done
+        if witness.asks_for_gradients:  # the code may branch on whether a gradient exists
             earlier.ask(tracer.needs_grad, tracer.cleared)
         self.grads_before = [
             (self._who(t), g) for t, g in earlier.read(tracer.needs_grad, tracer.external)
         ]
 
     def _unseen(self, hidden: Opaque) -> Refusal:
-        """What is said of something whose state cannot be seen."""
+        """The refusal for an object whose state cannot be inspected."""
         return Refusal(
             f"the step uses `{hidden.path}`, {hidden}", self.witness.entry, path=hidden.path
         )
 
     def _find_changes(self) -> None:
-        """Find what the call changed in Python, and what of that its program's calls do again."""
+        """Determine what the call changed in Python, and which of these changes the program's calls
+        will repeat.
+        """
         now: list[Tensor] = []
         same = flatten((self.args, self.kwargs), now) == self.structure
         if (
@@ -258,7 +264,7 @@ class TracedCall:
             self.traced.sets_inputs = True
             raise Refusal("the step changes an argument", self.witness.entry)
         aliased = self.environment.aliased
-        # Arguments that the code can also come to otherwise: they must be these again.
+        # Arguments that the code can also reach another way must be the same tensors at each call.
         self.pinned = [(k, t) for k, t in enumerate(self.tensors) if id(t) in aliased]
         self._keep_apart({k for k, _ in self.pinned})
         self.guards = self.changes.finish(
@@ -266,8 +272,8 @@ class TracedCall:
         )
 
     def _keep_apart(self, pinned: set[int]) -> None:
-        """Refusal where a tensor that is another one at each call shares memory with one that the
-        step also comes to otherwise.
+        """Raise Refusal if a tensor that differs at each call shares memory with one that the step
+        also reaches another way.
         """
         reached: dict[int, list[Tensor]] = {}
         for t in self.environment.reached:
@@ -280,8 +286,8 @@ class TracedCall:
                 if np.may_share_memory(t._array, o._array)
             ]
             if k < self.count and shared and k not in pinned:
-                # As `{name: p.detach() for name, p in model.named_parameters()}`: one tensor by two
-                # names, as long as it stays so.
+                # As in `{name: p.detach() for name, p in model.named_parameters()}`: two names of
+                # one tensor. This is accepted as long as it remains so.
                 self.alike += [(k, o, (o._rg, o._node is None)) for o in shared]
                 if not all(same_place(t, o) for o in shared):
                     self._refuse_sharing()
@@ -301,8 +307,8 @@ class TracedCall:
         )
 
     def _who(self, t: Tensor) -> Any:
-        """A tensor of the call: an argument by its position, since it is another one at the next
-        call; state as it is.
+        """A tensor of the call as a "who": an argument by its position, since it differs at the
+        next call; state as the tensor itself.
         """
         return self.positions.get(id(t), t)
 
@@ -319,8 +325,8 @@ class TracedCall:
 
 @contextmanager
 def _uncast(off: bool = False) -> Iterator[None]:
-    """Autocast around the call as it is, but with nothing cast so far, or switched off: what was
-    cast before is unknown to a program.
+    """Inside the block, autocast is as around it but with an empty cast cache, or off: a program
+    does not know earlier casts.
     """
     around = thread.stack.autocast
     with playing("autocast", None if off or around is None else around.anew()):
@@ -328,6 +334,6 @@ def _uncast(off: bool = False) -> Iterator[None]:
 
 
 def writes_of(t: Tensor) -> int:
-    """How often a tensor has been overwritten; nobody counts that of tensors of inference mode."""
+    """How often a tensor has been overwritten; 0 for inference tensors, which are not counted."""
     version = t._ver
     return 0 if version is None or type(version) is InferenceVersion else version.count

@@ -1,7 +1,7 @@
-"""Run a program: memory is bound once, then each call runs the items in order, without tensors and
+"""Run a program: memory is bound once; then each call runs the items in order, without tensors and
 without a graph.
 
-Temporaries live in an arena. Results, gradients and what a later backward needs get their own
+Temporaries live in an arena. Results, gradients and values needed by a later backward get new
 memory at each call. An instruction without native code calls its operation's array function and
 copies the result into place.
 """
@@ -31,15 +31,14 @@ from .memory import Memory, Storage
 from .python_calls import in_python
 from .raising import placed
 
-Action = Callable[[list[Any]], None]  # a part of a program, which runs on the memory of a call
+Action = Callable[[list[Any]], None]  # runs a part of a program on the memory of a call
 
 
 class Executable:
     """A program bound to memory and compiled.
 
-    `apart` makes each item a step of its own, with copies of the optimizer's state: to be measured.
-    `failure` says why there is no native code, where it could not be made; such an executable
-    cannot run.
+    With `apart`, each item is a separate step on copies of the optimizer's state, for measurements.
+    `failure` is the reason if native code could not be made; such an executable cannot run.
     """
 
     def __init__(
@@ -50,18 +49,19 @@ class Executable:
         self.contents = storage.contents
         self.failure: str | None = None
         # ---- what is done before each call, and what it needs
-        # computes and checks; False: the program is to be made anew
+        # functions that compute and check numbers; False: the program must be made again
         self.before: list[Callable[[], bool]] = []
-        # tensors of the optimizer's state, which must have these arrays
+        # tensors of the optimizer's state with the arrays they must have
         self.holders: list[tuple[Any, ndarray]] = []
-        self.own: dict[int, Any] = {}  # copies of random streams, by whose they are: to be measured
+        # copies of generators by id of the original, for measurements
+        self.own: dict[int, Any] = {}
         # ---- what runs
         self.steps: list[Action] = []
-        self.schedules: list[Schedule] = []  # those of them that are native code
-        self.refused: list[Any] = []  # the memory of a call that a kernel ended early
-        self.failing = -1  # the last item that may raise
-        self._kept: list[Any] = []  # what native code needs to live
-        self._counted: set[int] = set()  # counters of steps of the updates so far
+        self.schedules: list[Schedule] = []  # the native ones among them
+        self.refused: list[Any] = []  # the memory of a call that a kernel aborted
+        self.failing = -1  # index of the last item that may raise
+        self._kept: list[Any] = []  # objects that native code needs alive
+        self._counted: set[int] = set()  # ids of the step counters of the updates so far
         native = native and target.available() and jit.fastcall_works()
         try:
             self.planned = run_passes(
@@ -77,13 +77,11 @@ class Executable:
 
     @property
     def items(self) -> list[Item]:
-        """What runs, in order."""
+        """The items, in order."""
         return self.planned.items or []
 
     def after_each_pass(self) -> list[tuple[str, Program]]:
-        """The names of the passes, each with the program as it is after it: they run once more, and
-        nothing else does.
-        """
+        """Run the passes once more and return pairs of a pass's name and the program after it."""
         found: list[tuple[str, Program]] = []
         again = copy.copy(self)
         again._counted, again.before, again.own = set(), [], {}
@@ -96,7 +94,7 @@ class Executable:
         return found
 
     def _bind(self) -> None:
-        """Give everything its place, and make the native code."""
+        """Assign memory to all values, and compile the native code."""
         self.loops = {item: loop_of(item) for item in self.items if item.kind == "loop"}
         lives = lifetimes((item.instructions for item in self.items), stored_by(self.items))
         self.lives: dict[Any, tuple[int, int]] = {
@@ -113,7 +111,7 @@ class Executable:
             )
 
     def _plan(self, schedules: Sequence[Schedule]) -> None:
-        """Where temporaries and working memory lie in the arena."""
+        """Lay out temporaries and kernel workspace in the arena."""
         rooms = {room: (room.first, room.last) for part in schedules for room in part.rooms}
         places = {} if self.apart else replaced(self.items, self.loops, self.lives)
         lives, roots = joined({**self.lives, **rooms}, places)
@@ -130,8 +128,8 @@ class Executable:
 
     # ---- instructions ----------------------------------------------------------------------------
     def _parts(self) -> list[tuple[Any, list[tuple[int, Any]]]]:
-        """Instructions that are called one by one, and between them schedules, each with its
-        updates and where their numbers begin.
+        """Split the program into instructions that run in Python, and schedules between them. Each
+        schedule comes with its optimizer updates and the position of their numbers.
         """
         parts: list[tuple[Any, list[tuple[int, Any]]]] = []
         for k, item in enumerate(self.items):
@@ -151,21 +149,23 @@ class Executable:
         return parts
 
     def before_failure(self) -> list[Instruction]:
-        """What has run by the time when the last item runs that may raise."""
+        """The instructions that have run when the last item that may raise has run."""
         return [i for item in self.items[: self.failing + 1] for i in item.instructions]
 
     def eager(self, i: Instruction) -> Action:
-        """A function from the memory of a call that runs an instruction in Python."""
+        """A function that runs an instruction in Python, on the memory of a call."""
         return in_python(i, self.memory)
 
     def tree(self, params: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of a call to parameters with arrays in the place of
-        references.
+        """A function that returns parameters with arrays in place of references, given the memory
+        of a call.
         """
         return self.memory.tree(params)
 
     def lower(self, i: Instruction) -> Any:
-        """Native code for an instruction that is no loop and no product, or why there is none."""
+        """Native code for an instruction that is neither a loop nor a product, or the reason why
+        there is none.
+        """
         rule = LOWERINGS.get(i.op)
         if i.kind == "decide":
             return "a decision with a value"
@@ -182,9 +182,7 @@ class Executable:
         return made if isinstance(wide, str) else wide
 
     def number_of(self, v: Value) -> Any:
-        """The number that a constant of one element holds, repeated or not; None for everything
-        else.
-        """
+        """The number if `v` is a constant of one element (possibly expanded), otherwise None."""
         array = self.contents.get(v.buffer)
         if array is None or array.size != 1 or array.dtype.kind not in "fiub":
             return None
@@ -192,13 +190,13 @@ class Executable:
 
     # ---- native code -------------------------------------------------------------------------------
     def ends(self, v: Value, schedule: Schedule) -> bool:
-        """Whether nobody reads a temporary after the present item, which may so write its results
+        """Whether no item after the present one reads a temporary, so that it may store its results
         there.
         """
         return not self.apart and self.lives.get(v.buffer, (0, -1))[1] == schedule.item
 
     def place(self, v: Value, schedule: Schedule) -> Address:
-        """Where a value lies, for a schedule."""
+        """The address of a value, for a schedule."""
         k = self.memory.changing.get(v.buffer)
         if k is not None:
             return Address("given", k, v.offset - self.memory.first.get(v.buffer, 0))
@@ -207,7 +205,7 @@ class Executable:
         return Address("kept", schedule.keep(self.memory.block(v.buffer)), v.offset)
 
     def _emit(self, item: Item, schedule: Schedule, updates: list[tuple[int, Any]]) -> None:
-        """Add the calls of an item to a schedule."""
+        """Add an item's calls to a schedule."""
         if item.kind == "loop":
             loop, values = self.loops[item]
             title = f"loop {'x'.join(map(str, item.shape)) or 'scalar'}: " + ", ".join(
@@ -249,7 +247,7 @@ class Executable:
             self.holders += update.holders
 
     def _native(self, schedule: Schedule, updates: list[tuple[int, Any]]) -> Action:
-        """Compile a schedule to one function."""
+        """Compile a schedule to a single function."""
         run = schedule.compile("a compiled step", self.memory.storage.lengths)
         if run is None:
             raise RuntimeError("its native code could not be compiled")
@@ -283,15 +281,13 @@ class Executable:
         return drawing_one if len(streams) == 1 else drawing if streams else step
 
     def ready(self) -> bool:
-        """Compute the numbers that the call needs; False when an optimizer's options ask for
-        another program.
+        """Compute the numbers that a call needs. False if the optimizer's options require another
+        program.
         """
         return all(prepare() for prepare in self.before)
 
     def __call__(self, given: list[ndarray]) -> list[Any]:
-        """Run once on the arrays that are given; returns those and the new ones, the memory of the
-        call.
-        """
+        """Run once. Returns the memory of the call: the given arrays and the new ones."""
         env = given
         env += self.memory.leaving()
         for step in self.steps:
@@ -300,8 +296,8 @@ class Executable:
 
 
 def executable(program: Program, storage: Storage) -> Executable:
-    """A program bound to memory; where its native code cannot be made it runs without, and a
-    warning says so once.
+    """Bind a program to memory. If its native code cannot be made, it runs without, and a warning
+    says so once.
     """
     made = Executable(program, storage)
     if made.failure is None:
@@ -319,7 +315,7 @@ _warned: set[str] = set()
 
 
 def _filler(numbers: ndarray, at: int, count: int, make: Callable[[], Any]) -> Callable[[], bool]:
-    pack = Struct(f"={count}d").pack_into  # a third of what storing a tuple in an array costs
+    pack = Struct(f"={count}d").pack_into  # a third of the cost of assigning a tuple to an array
     where = 8 * at
 
     def fill() -> bool:
@@ -333,7 +329,7 @@ def _filler(numbers: ndarray, at: int, count: int, make: Callable[[], Any]) -> C
 
 
 def _named(refuse: Callable[[], None], i: Instruction) -> Callable[[], None]:
-    """A kernel's refusal with the operation's line."""
+    """A kernel's refusal, with the operation's line added to its error."""
 
     def refusal() -> None:
         try:

@@ -1,5 +1,5 @@
-"""What leaves a traced call: its results, the gradients that it leaves behind, and the gradients of
-its results, which are the second half of its program.
+"""The values that leave a traced call: its results, the gradients that it leaves, and the gradients
+of its results, which are the second half of its program.
 """
 
 from __future__ import annotations
@@ -49,11 +49,9 @@ from .results import Beside, Given, GradientOf, New, Number, Output, ViewOf
 
 @dataclass(slots=True)
 class Part:
-    """What the second half of a program does for a section of the graph; `Backward` says what the
-    fields mean.
-    """
+    """The second half of a program for one section of the graph. `Backward` documents the fields."""
 
-    start: int  # its instructions
+    start: int  # range of its instructions
     end: int = 0
     keeps: bool = False
     seeds: list[Value] = field(default_factory=list)
@@ -61,17 +59,18 @@ class Part:
     wanted: list[Any] = field(default_factory=list)
     reached: list[list[int]] = field(default_factory=list)
     returned: list[Value] = field(default_factory=list)
-    guards: list[Guard] = field(default_factory=list)  # on what users' backward functions read
+    # guards on what users' backward functions read
+    guards: list[Guard] = field(default_factory=list)
 
 
-_VIEWS = ("grad", "multi", "no_grad")  # kinds of views that a call can make again
+_VIEWS = ("grad", "multi", "no_grad")  # kinds of views that a call can recreate
 
 
 class Leaving(TracedCall):
-    """The part of a traced call that names what leaves it."""
+    """The part of a traced call that determines its outputs."""
 
     def _name_outputs(self) -> None:
-        """Name the values that leave: results, and gradients."""
+        """Declare the values that leave the call as outputs: results and gradients."""
         tracer, program = self.tracer, self.tracer.program
         self._check_containers()
         found: list[Tensor] = []
@@ -93,7 +92,8 @@ class Leaving(TracedCall):
         self.outputs: list[Output] = []
         self.detached: set[int] = set()
         self.differentiable: list[Tensor] = []
-        self.views: list[Tensor] = []  # of them, beside them
+        # views among the results that share memory with other results
+        self.views: list[Tensor] = []
         self.slots: dict[int, int] = {}
         beside = self._beside([t for t in found if not is_read(t)])
         for t in found:
@@ -122,8 +122,8 @@ class Leaving(TracedCall):
             self._trace_backward()
 
     def _moved(self, t: Tensor) -> Value:
-        """The memory in which a tensor lies after the call, which gave it to nothing else. Refusal
-        where it is laid out otherwise, or others look into the old memory.
+        """The new memory of a tensor whose memory the call replaced. Raises Refusal if its layout
+        differs, or if something else refers to the old or new memory.
         """
         tracer, program = self.tracer, self.tracer.program
         old, new = self.started[id(t)], t._array
@@ -147,7 +147,7 @@ class Leaving(TracedCall):
         return value
 
     def _check_containers(self) -> None:
-        """Refusal where a list or dictionary of the result is not one that each call makes."""
+        """Raise Refusal if a list or dictionary in the result is not created anew by each call."""
         made: list[int] = []
         containers_in(self.traced.result, made, self.changes.known)
         held: list[int] = []
@@ -160,7 +160,7 @@ class Leaving(TracedCall):
             raise Refusal("the step returns a list or dictionary that it was given")
 
     def _leave(self, t: Any) -> int:
-        """Let a number or tensor of the call leave it; returns its position among the outputs."""
+        """Make a number or tensor of the call an output; returns its index among the outputs."""
         if id(t) not in self.slots:
             output = self._output(t)
             self.slots[id(t)] = len(self.outputs)
@@ -168,8 +168,8 @@ class Leaving(TracedCall):
         return self.slots[id(t)]
 
     def _beside(self, found: list[Tensor]) -> dict[int, Tensor]:
-        """Tensors that share their memory, made by the call, with others that leave it, by
-        identity, each with the tensor that it is to be made of.
+        """Find outputs that share memory created by the call with other outputs: id -> the tensor
+        from which to recreate it.
         """
         together: dict[int, list[Tensor]] = {}
         for t in {id(t): t for t in found if t._ver is not None}.values():
@@ -227,13 +227,13 @@ class Leaving(TracedCall):
         return self.slots[id(t)]
 
     def _is_new(self, value: Any) -> bool:
-        """Whether a call can make an object of a result again: it is its class and its attributes,
-        and was not there before.
+        """Whether a call can recreate an object in a result: it consists of its class and
+        attributes, and did not exist before.
         """
         return is_record(value) and not self.changes.known(value)
 
     def _opens(self, value: Any, opened: set[int]) -> bool:
-        """`_is_new`; Refusal where copies would not be what the object is."""
+        """As `_is_new`, but raises Refusal if a copy would not be equivalent to the object."""
         if not self._is_new(value):
             return False
         if id(value) in opened:
@@ -247,7 +247,9 @@ class Leaving(TracedCall):
 
     @staticmethod
     def _stays(value: Any) -> bool:
-        """Whether a result holds the same object at each call: a word of the library, or a class."""
+        """Whether an object in a result is the same at each call: a constant of the library, or a
+        class.
+        """
         return (
             isinstance(value, (dtype, device, layout, memory_format))
             or isinstance(value, type)
@@ -255,7 +257,7 @@ class Leaving(TracedCall):
         )
 
     def _output(self, t: Any) -> Output:
-        """How a number or tensor of the call leaves it."""
+        """How a number or tensor of the call is returned."""
         tracer, program = self.tracer, self.tracer.program
         if is_read(t):
             return Number([self._term(*term) for term in t.terms], t.compute)
@@ -277,7 +279,8 @@ class Leaving(TracedCall):
                 "the step returns a tensor of another inference mode than the one around it"
             )
         if value.buffer.kind == "constant":
-            value = tracer.own(value, t._array)  # as it lies, and beside what shares its memory
+            # keeps its strides, and values that share its memory
+            value = tracer.own(value, t._array)
         program.outputs.append(value)
         made = New(value, t._rg, t._rg and lost(t), writes_of(t), inference=inference)
         if made.spent:
@@ -289,8 +292,8 @@ class Leaving(TracedCall):
         return made
 
     def _term(self, value: Any, after: Any) -> Any:
-        """What a number that leaves is made of: one that the call is given, by its position, or
-        what the program computes.
+        """A term of a number that leaves: the position of a given number, or a value that the
+        program computes.
         """
         if isinstance(value, LaterNumber):
             return value.position
@@ -298,8 +301,8 @@ class Leaving(TracedCall):
         return self._kept_number(value, after) if given is None else given
 
     def _kept_number(self, value: Value, after: Any) -> Value:
-        """Memory that still holds, at the end of the call, the number that was read when `after`
-        had run.
+        """A value that at the end of the call still holds the number that was read after the
+        instruction `after`.
         """
         program = self.tracer.program
         later = (
@@ -321,19 +324,19 @@ class Leaving(TracedCall):
 
     # ---- its second half -----------------------------------------------------------------------------------
     def _leaves(self) -> list[Tensor]:
-        """The arguments and the state that want gradients."""
+        """The arguments and state that require gradients."""
         found = {id(t): t for t in (*self.tensors, *self.environment.found)}
         return [t for t in found.values() if t._rg]
 
     def _ends(self, t: Tensor) -> tuple[Any, ...]:
-        """Of these, whose gradients would come through the graph of a result: who they are."""
+        """The leaves whose gradients would flow through the graph of a result, as "who"."""
         places = {place_of(leaf): leaf for leaf in self._leaves()}
         reached = below(t._node, set(places))
         return tuple([self._who(leaf) for key, leaf in places.items() if key in reached])
 
     def _trace_backward(self) -> None:
-        """The gradients of the results with respect to arguments and state, as the second half of
-        the program.
+        """Trace the gradients of the results with respect to arguments and state, as the second
+        half of the program.
         """
         tracer, outs = self.tracer, self.differentiable
         leaves = self._leaves()
@@ -348,7 +351,7 @@ class Leaving(TracedCall):
                 raise Refusal("the step leaves a graph with hooks behind")
         ends = {place_of(leaf) for leaf in leaves}
         found = sections([*outs, *self.views], ends, tracer.began)
-        # A view is made again of its base, but where other results are made of it.
+        # A view is recreated from its base, except if other results were computed from it.
         used = {key for section in found for key in section.beyond}
         outs = [*outs, *[t for t in self.views if place_of(t) in used]]
         found = sections(outs, ends, tracer.began)
@@ -369,8 +372,9 @@ class Leaving(TracedCall):
         ends: set[Any],
         instead: dict[Any, Tensor],
     ) -> bool:
-        """A part of the second half: the gradients that a section of the graph hands on. `instead`
-        stand for the places of other sections. False: there is no gradient of the results.
+        """Trace one part of the second half: the gradients that a section of the graph passes on.
+        `instead` maps edges to other sections to substitute leaves. False if there can be no
+        gradient of the results.
         """
         tracer, program, section = self.tracer, self.tracer.program, found[at]
         part = Part(len(program.instructions), keeps=keeps_all(section.nodes))
@@ -418,8 +422,8 @@ class Leaving(TracedCall):
 
     @contextmanager
     def _users_code(self, section: Section, part: Part) -> Iterator[None]:
-        """Around gradients that run the backward of users' custom functions, which nobody has asked
-        for yet: what it reads is guarded, and what it changes is undone and refused.
+        """Run gradients that include the backward of custom functions, before anyone has asked for
+        them: what the code reads is guarded, and what it changes is undone and refused.
         """
         functions = backwards_of(section.nodes)
         if not functions:
@@ -447,15 +451,15 @@ class Leaving(TracedCall):
         self.guards += part.guards
 
     def _gradients(self, outs: list[Tensor], leaves: list[Tensor], seeds: list[Tensor]) -> Any:
-        """Gradients of `outs` in `leaves`, traced; None where there can be none, which is what
-        eager says to a caller who asks for them.
+        """Trace the gradients of `outs` in `leaves`. None if they cannot be computed, which eager
+        execution also reports only to a caller who asks for them.
         """
         tracer, environment = self.tracer, self.environment
         tracer.phase = "backward"
-        tracer.outside = True  # an argument may have been computed from the parameters, too
+        tracer.outside = True  # an argument may itself depend on the parameters
         tracer.changed = lambda: bool(changed(environment.guards()))
-        # A checkpoint computes again what it computed, and writes again (running statistics): not
-        # yet, nobody has asked for gradients.
+        # A checkpoint runs its function again, which writes again (running statistics). Undo that,
+        # since no one has asked for gradients yet.
         written = {v.buffer for i in tracer.program.instructions[: self.split] for v in i.writes}
         before = [
             (tracer.external[b], tracer.external[b].copy()) for b in written if b in tracer.external
@@ -470,12 +474,12 @@ class Leaving(TracedCall):
         except Exception as error:
             pass_on(error)
             known = facts_of(error)
-            # the caller may never ask for gradients
+            # not an error yet: the caller may never ask for gradients
             if known is None or known.kind is not GraphError:
                 raise Refusal(f"its gradient raises {type(error).__name__}") from error
-            # What eager says to a caller who asks for gradients, too: the step overwrote what they
-            # need.
-            if len(self.differentiable) > 1:  # some of them may have gradients
+            # Eager execution raises this to a caller who asks for gradients, too: the step
+            # overwrote values that they need.
+            if len(self.differentiable) > 1:  # some of the results may still have gradients
                 raise Refusal(
                     f"the gradient of one of its results raises {type(error).__name__}"
                 ) from error
@@ -493,8 +497,8 @@ class Leaving(TracedCall):
 
 
 def _cut(found: list[Section]) -> tuple[dict[Any, Tensor], Callable[[], None]]:
-    """Let gradients end where a section does, at leaves, by the keys of what they stand for; and
-    what makes the graph whole again.
+    """Replace the edges that leave a section by new leaves. Returns the leaves by edge key, and a
+    function that restores the graph.
     """
     instead: dict[Any, Tensor] = {}
     held = [(node, node.inputs) for section in found if section.beyond for node in section.nodes]
@@ -518,7 +522,7 @@ def _cut(found: list[Section]) -> tuple[dict[Any, Tensor], Callable[[], None]]:
 
 
 def _objects(shape: Any) -> Iterator[Any]:
-    """What in a description is neither a tensor nor a number nor a container."""
+    """The objects in a description that are neither tensors nor numbers nor containers."""
     if isinstance(shape, tuple):
         if len(shape) == 2 and shape[0] == "object":
             yield shape[1].value

@@ -1,5 +1,5 @@
-"""Where the values of a program are stored: in constants, in state, in the arena, or in blocks that
-are allocated at each call.
+"""Where a program's values are stored: in constants, in state, in the arena, or in blocks that are
+allocated at each call.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ _strided = np.lib.stride_tricks.as_strided
 
 
 class Arena:
-    """Memory for the temporaries of several versions, of which one runs at a time (whoever runs one
-    holds `lock`).
+    """Memory for the temporaries of several versions, only one of which runs at a time (whoever
+    runs one holds `lock`).
     """
 
     def __init__(self, backward: Arena | None = None) -> None:
         self.lock = threading.Lock()
-        self.backward = backward  # that of second halves
+        self.backward = backward  # the arena of the second halves
         self._blocks: list[weakref.ref[ndarray]] = []
 
     def take(self, size: int) -> ndarray:
-        """At least `size` bytes, which others may use as well."""
+        """A block of at least `size` bytes, which may be shared with other versions."""
         held = [block for ref in self._blocks if (block := ref()) is not None]
         fitting = [block for block in held if block.nbytes >= size]
         if fitting:
             return min(fitting, key=lambda block: block.nbytes)
-        made = aligned(size + size // 2)  # the next one is a little larger
+        made = aligned(size + size // 2)  # room for slightly larger versions
         self._blocks = [weakref.ref(block) for block in (*held, made)]
         return made
 
 
 @dataclass(slots=True)
 class Storage:
-    """The memory that a program finds: arrays of its constants (`contents`), and of the state that
-    outlives a call (`external`).
+    """The memory that exists before a program runs: the arrays of its constants (`contents`) and of
+    the state that outlives a call (`external`).
 
-    `roots` are the forms, shape and dtype, in which kernels make the arrays of temporaries that
-    have other views. `extras` is what instructions have handed to gradient rules, which a forward
-    and its backward share.
+    `roots` has the shape and dtype with which kernels allocate temporaries that are used through
+    other views. `extras` holds what instructions passed to gradient rules; a forward and its
+    backward share it.
     """
 
     contents: dict[Buffer, ndarray]
@@ -59,7 +59,7 @@ class Storage:
     roots: dict[Buffer, Any] = field(default_factory=dict)
     extras: dict[Instruction, Any] = field(default_factory=dict)
     arena: Arena | None = None  # for temporaries; None: each program has its own
-    lengths: Lengths | None = None  # code of programs for other sizes
+    lengths: Lengths | None = None  # native code shared with programs for other sizes
 
     def copied(self) -> Storage:
         """The same, with copies of the state."""
@@ -73,8 +73,8 @@ class Storage:
 
 
 class Memory:
-    """The memory of a program. What its `inputs` lie in is given at each call, and what its
-    `outputs` lie in is made at each call: those blocks, in order, are the memory of a call, `env`.
+    """The memory of a program. The blocks of its `inputs` are given at each call, those of its
+    `outputs` are allocated at each call; in this order, they are the memory of a call (`env`).
     Temporaries lie in the arena, once it has been laid out.
     """
 
@@ -83,10 +83,9 @@ class Memory:
         self.dynamic = [v.buffer for v in program.inputs]
         self.fresh = [v.buffer for v in program.outputs]
         self.blocks = [_form(v) for v in program.outputs]
-        # where in the memory of a call
+        # index in the memory of a call
         self.changing = {b: k for k, b in enumerate([*self.dynamic, *self.fresh])}
-        # Where the first element of what is given lies: arrays may run backwards through their
-        # memory.
+        # The offset of the first element of each input: arrays may run backwards through memory.
         self.first = {v.buffer: v.offset for v in program.inputs}
         self.arena = np.empty(0, np.uint8)
         self.offsets: dict[Any, int] = {}
@@ -94,15 +93,15 @@ class Memory:
         self._arrays: dict[Value, ndarray] = {}
 
     def leaving(self, make: Callable[..., ndarray] = np.empty) -> list[ndarray]:
-        """New blocks for what leaves a call, in the order of `fresh`."""
+        """New blocks for the outputs, in the order of `fresh`."""
         return [make(shape, kind) for shape, kind in self.blocks]
 
     def lay(self, arena: ndarray, offsets: dict[Any, int]) -> None:
-        """Temporaries lie in the bytes `arena` from now on, at `offsets`."""
+        """Place the temporaries at `offsets` in the bytes of `arena`."""
         self.arena, self.offsets = arena, offsets
 
     def block(self, buffer: Buffer) -> ndarray:
-        """The bytes of a buffer that stays where it is."""
+        """The bytes of a buffer whose address is fixed."""
         made = self._static.get(buffer)
         if made is None:
             if buffer in self.storage.contents:
@@ -116,7 +115,7 @@ class Memory:
         return made
 
     def array(self, value: Value) -> ndarray | None:
-        """The array of a value, None when it is another one at each call."""
+        """The array of a value; None if it differs at each call."""
         if value.buffer in self.changing:
             return None
         made = self._arrays.get(value)
@@ -125,8 +124,8 @@ class Memory:
         return made
 
     def getter(self, value: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of the call to the array of a value (or to a number, or what
-        was handed on).
+        """A function that returns the array of a value, given the memory of a call. `value` may
+        also be a number or an Extra.
         """
         if isinstance(value, Extra):
             instruction, extras = value.instruction, self.storage.extras
@@ -134,7 +133,7 @@ class Memory:
             if form is None:
                 return lambda env: extras[instruction]
             parts = [self.getter(v) for v in instruction.extras]
-            # Native code leaves the arrays alone; the gradient rule wants them in its structure.
+            # Native code stores only the arrays; the gradient rule expects them in their structure.
             return lambda env: (
                 extras[instruction] if instruction in extras else form([get(env) for get in parts])
             )
@@ -169,8 +168,8 @@ class Memory:
         return get
 
     def tree(self, params: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of the call to parameters with arrays in the place of
-        references.
+        """A function that returns parameters with arrays in place of references, given the memory
+        of a call.
         """
         getters: list[tuple[Any, Callable[[list[Any]], Any]]] = []
         varies = False
@@ -192,8 +191,8 @@ class Memory:
 
 
 def _form(value: Value) -> tuple[Any, np.dtype]:
-    """The shape and dtype of the block that a value leaves in: its own where it is all of the
-    block, since a tensor with memory of its own can keep it, and bytes otherwise.
+    """The shape and dtype of an output's block: those of the value if it fills the block, so that a
+    tensor can own it; otherwise bytes.
     """
     if value.whole:
         return value.shape, numpy_dtype(value.dtype)
@@ -201,7 +200,7 @@ def _form(value: Value) -> tuple[Any, np.dtype]:
 
 
 def look(memory: ndarray, value: Value) -> ndarray:
-    """The array of a value in its buffer's memory, given as bytes."""
+    """The array of a value in the bytes of its buffer."""
     return np.ndarray(value.shape, numpy_dtype(value.dtype), memory, value.offset, value.strides)
 
 
@@ -214,7 +213,7 @@ def _bytes(array: ndarray) -> ndarray:
 
 
 def stretch(array: ndarray, low: int, high: int) -> ndarray:
-    """The bytes from one address to another in the memory that an array looks at."""
+    """The bytes between two addresses in the memory of an array."""
     return _strided(
         _at(array, low - array.__array_interface__["data"][0], np.dtype(np.uint8)),
         (high - low,),
@@ -233,7 +232,7 @@ def _low(array: ndarray) -> int:
 
 
 class _Window:
-    """Memory at an address, for NumPy, that keeps its owner alive."""
+    """Exposes memory at an address to NumPy, and keeps its owner alive."""
 
     def __init__(self, owner: ndarray, address: int, kind: np.dtype) -> None:
         self.base = owner

@@ -1,5 +1,5 @@
 """The graph nodes of a compiled function whose results are differentiated outside of it. Their
-backward is the rest of the program, in one part or several.
+gradient rule is the rest of the program, in one or more parts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...errors import GraphError, pass_on
 COMPILED = Primitive(
     name="compiled_function", variadic=True, outputs=-1, grad_name="CompiledFunctionBackward"
 )
-# what only results without a gradient come from gets none, as in eager execution
+# results without a gradient keep None, as in eager execution
 COMPILED.keep_none_grads = True
 
 
@@ -36,13 +36,14 @@ def _backward(F: Any, g: Any, s: Any, p: Any) -> Any:
 
 
 def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
-    raise s[0]  # a freed graph is refused before its rule runs: this one was kept
+    raise s[0]  # a freed graph raises before its rule runs; this one was retained
 
 
 @cache
 def _plan(read: int, keeps: bool) -> BackwardPlan:
-    """For a backward that uses the values of so many tensors, kept behind what it needs: who
-    overwrote one is told its shape. `keeps`: it can be repeated.
+    """The plan of a backward that reads the values of `read` tensors. They are saved after the
+    other values, so that the error for an overwritten one can tell its shape. With `keeps`, the
+    backward can be repeated.
     """
     made = BackwardPlan([("aux", 0)] * (4 + read), _backward)
     made.saves_nothing = keeps
@@ -78,8 +79,8 @@ def record(
     saved: list[Any],
     extras: Any,
 ) -> Node:
-    """A node over the edges `inputs` whose rule is a `part` of the program: its results have these
-    shapes and dtypes. `read` are tensors whose values the rule uses.
+    """Make a node over the edges `inputs` whose gradient rule is a `part` of the program. `places`
+    are the shapes and dtypes of its results, `read` the tensors whose values the rule uses.
     """
     shapes, kinds = [shape for shape, _ in places], [kind for _, kind in places]
     node = _node(inputs, shapes, kinds, _plan(len(read), part.keeps))
@@ -90,9 +91,9 @@ def record(
 
 
 def freed(result: Tensor, error: Exception | bool = True, ends: Any = ()) -> None:
-    """Make `result` what it is after a backward inside the compiled function: a tensor whose graph
-    is spent, or one that was kept and raises `error`, since the function overwrote what its
-    gradient needs. `ends` are the tensors whose gradients would come through it.
+    """Put `result` in the state after a backward inside the compiled function: its graph is freed,
+    or it was retained and raises `error` because the function overwrote values that its gradient
+    needs. `ends` are the tensors whose gradients would flow through it.
     """
     edges = [t._node or t for t in ends]
     node = _node(edges, [result._array.shape], [result._array.dtype], _SPENT)
@@ -103,15 +104,15 @@ def freed(result: Tensor, error: Exception | bool = True, ends: Any = ()) -> Non
 
 
 def spent_slot(shape: tuple[int, ...], kind: Any, error: Exception | bool, ends: Any) -> OutputSlot:
-    """The place in the graph that results of a step whose graph is spent share."""
+    """A place in the graph that results with a spent graph can share."""
     result = make_tensor(np.empty(shape, kind))
     freed(result, error, ends)
     return result._node
 
 
 def view_of(t: Tensor, bases: list[Tensor]) -> tuple[Tensor, tuple[Any, ...]] | None:
-    """The tensor among `bases` that the result `t` is a differentiable view of, and the way from
-    there; None where there is none.
+    """The tensor among `bases` of which `t` is a differentiable view, and the chain of operations
+    from there; None if there is none.
     """
     if t._view is None or t._view.kind not in ("grad", "multi") or not t._rg:
         return None
@@ -132,18 +133,18 @@ def view_of(t: Tensor, bases: list[Tensor]) -> tuple[Tensor, tuple[Any, ...]] | 
 
 # ---- questions about a graph -------------------------------------------------------------------------
 def key_of(edge: Any) -> Any:
-    """What tells an edge of the graph from others."""
+    """A key that identifies an edge of the graph."""
     return (id(edge.node), edge.index) if type(edge) is OutputSlot else id(edge)
 
 
 def place_of(t: Tensor) -> Any:
-    """Where a tensor stands in the graph."""
+    """The key of a tensor's place in the graph."""
     return key_of(t._node or t)
 
 
 @dataclass(slots=True, frozen=True)
 class ResultEdge:
-    """Where a gradient goes on to: a result of the node of another part of the second half."""
+    """The target of a gradient: a result of the node of another part of the second half."""
 
     part: int
     index: int
@@ -151,11 +152,11 @@ class ResultEdge:
 
 @dataclass(slots=True, eq=False)
 class Section:
-    """The nodes below the same results of those that a call returns: backward from any of these
-    runs all of them, and backward from others none.
+    """Nodes that are reached from the same set of the call's results. Backward from any of these
+    results runs all of the nodes; backward from other results runs none.
 
-    Gradients come in at the `places`, and go on to the places of other sections that `beyond` has
-    (by the keys of `key_of`), and to what the call was given.
+    Gradients enter at `places`. They leave to the places of other sections in `beyond` (by
+    `key_of`), and to the call's arguments and state.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -164,8 +165,8 @@ class Section:
 
 
 def sections(results: list[Tensor], ends: set[Any], began: int) -> list[Section]:
-    """The graph of `results` as sections, producers first. It ends at the places `ends`, and at
-    nodes older than `began`.
+    """Split the graph of `results` into sections, producers first. The graph ends at the places
+    `ends`, and at nodes older than `began`.
     """
 
     def inside(edge: Any) -> Any:
@@ -176,7 +177,7 @@ def sections(results: list[Tensor], ends: set[Any], began: int) -> list[Section]
             else None
         )
 
-    over: dict[Node, int] = {}  # which results a node is below, as bits
+    over: dict[Node, int] = {}  # bit mask of the results from which a node is reached
     for k, t in enumerate(results):
         if (node := inside(t._node)) is not None:
             over[node] = over.get(node, 0) | 1 << k
@@ -204,15 +205,13 @@ def sections(results: list[Tensor], ends: set[Any], began: int) -> list[Section]
                 if below is not None and over[below] != over[node]:
                     found[over[below]].places[key_of(edge)] = edge
                     section.beyond[key_of(edge)] = edge
-    # what gradients go on to is below more results
+    # a section that receives gradients from others is reached from more results
     order = sorted(found, key=lambda mask: (-mask.bit_count(), found[mask].nodes[0].seq))
     return [found[mask] for mask in order]
 
 
 def below(edge: Any, ends: set[Any]) -> set[Any]:
-    """The places in the graph that gradients at an edge come to, no further than those at the
-    ends.
-    """
+    """The places in the graph that gradients at an edge reach, not going beyond `ends`."""
     stack: list[Any] = [edge]
     found = set()
     while stack:
@@ -227,21 +226,21 @@ def below(edge: Any, ends: set[Any]) -> set[Any]:
 
 
 def keeps_all(nodes: list[Node]) -> bool:
-    """True when backward frees nothing of the nodes, so that it can be repeated."""
+    """Whether backward frees nothing of these nodes, so that it can be repeated."""
     return not any(
         node.saved is None or node.saved and not node.plan.saves_nothing for node in nodes
     )
 
 
 def is_spent(t: Tensor) -> bool:
-    """True when backward went through the graph of a tensor and freed it."""
+    """Whether a backward has freed the graph of a tensor."""
     return any(isinstance(n, Node) and n.saved is None for n in walk([t._node]))
 
 
 def lost(t: Tensor) -> bool | Exception:
-    """What a backward through a spent graph says, which meets the newest node first: True where
-    that is a freed one, or else the error of one whose values were overwritten; False where the
-    graph is not spent.
+    """What a backward through a spent graph raises, which visits the newest node first: True if
+    that node was freed, or the error if its saved values were overwritten. False if the graph is
+    not spent.
     """
     if not is_spent(t):
         return False
@@ -258,9 +257,10 @@ def lost(t: Tensor) -> bool | Exception:
 
 
 def has_hooks(t: Tensor) -> bool:
-    """True when a node or leaf below a tensor has a hook that sees gradients on their way.
+    """Whether a node or leaf of a tensor's graph has a hook that sees gradients on their way.
 
-    Hooks that wait until a leaf has its gradient do so with a version's node as well.
+    Hooks that run after a leaf has received its gradient also work with a version's node and do not
+    count.
     """
     for n in walk([t._node]):
         held, names = (n.ext, _NODE_HOOKS) if isinstance(n, Node) else (n._x, ("hooks",))
@@ -270,7 +270,7 @@ def has_hooks(t: Tensor) -> bool:
 
 
 def hooks_above(t: Tensor) -> tuple[Any, ...]:
-    """The hooks at the node that made a tensor, which `retain_grad` uses as well."""
+    """The hooks on the node that made a tensor, including that of `retain_grad`."""
     node = node_of(t._node)
     held = (None if node is None else node.ext) or {}
     of_results, *others = (held.get(name, {}) for name in _NODE_HOOKS)

@@ -1,5 +1,5 @@
-"""Instructions that run in Python, on the memory of a call: array functions of operations, gradient
-rules, library code, decisions.
+"""Instructions that run in Python on the memory of a call: array functions of operations, gradient
+rules, library code and decisions.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .raising import placed, raised
 
 
 class Diverged(Exception):
-    """A decision fell otherwise than in the call that was traced; it carries the line."""
+    """A decision turned out differently than in the traced call. The argument is the line."""
 
 
 def plain(array: ndarray) -> Any:
-    """The Python number in an array of one element, as `item()` gives it."""
+    """The Python number in an array of one element, as by `item()`."""
     number = array.item()
     return number if isinstance(number, (bool, int, float, complex)) else float(number)
 
 
 def in_python(i: Instruction, memory: Memory) -> Callable[[list[Any]], None]:
-    """A function from the memory of a call that runs an instruction in Python."""
+    """A function that runs an instruction in Python, on the memory of a call."""
     return _KINDS[i.kind](i, memory)
 
 
@@ -65,7 +65,7 @@ def _operation(i: Instruction, m: Memory) -> Callable[[list[Any]], None]:
 
 
 def _offers(i: Instruction, m: Memory) -> list[Callable[[list[Any]], Any]]:
-    """The memory of an instruction's results, in the form in which its kernels make arrays."""
+    """The memory of an instruction's results, in the form in which its kernels allocate arrays."""
     found = {}
     for v in i.outputs:
         known = m.storage.roots.get(v.buffer)
@@ -148,7 +148,7 @@ _KINDS: dict[str, Callable[[Instruction, Memory], Callable[[list[Any]], None]]] 
 
 
 def _put(place: ndarray, a: Any) -> None:
-    """Store a result, unless the kernel has already done so."""
+    """Store a result, unless the kernel has already stored it there."""
     if (
         type(a) is ndarray
         and a.strides == place.strides
@@ -160,8 +160,8 @@ def _put(place: ndarray, a: Any) -> None:
 
 
 def _store(place: ndarray, a: Any) -> None:
-    """Copy a result, which is never broadcast: one of another shape than in the call that was
-    traced followed from values.
+    """Copy a result without broadcasting. A shape other than in the traced call means that it
+    depends on values, which is an error.
     """
     if np.shape(a) != place.shape:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Errors for values that an operation refuses, as eager execution raises them, with the line of the
+"""Errors for values that an operation rejects: the same as in eager execution, with the line of the
 operation.
 """
 
@@ -18,8 +18,8 @@ from ..trace.arrays import numpy_dtype
 
 
 def placed(error: Exception, i: Instruction) -> Exception:
-    """The error with what is known of an instruction: line, operation and operands, instead of
-    those of the call that runs it.
+    """Add an instruction's line, operation and operands to an error, in place of those of the
+    compiled call.
     """
     known = facts_of(error)
     if known is not None:
@@ -34,10 +34,10 @@ def placed(error: Exception, i: Instruction) -> Exception:
 
 
 def _hint(sentence: str, known: Facts) -> str | None:
-    """The likely repair, which is otherwise found from the frames of the failing call: rules look
-    at shapes and dtypes alone.
+    """The hint for an error. Eager execution finds it from the frames of the failing call; here it
+    is found from shapes and dtypes alone.
     """
-    from ...api.messages.hints import Case, advise  # read when the first error is made
+    from ...api.messages.hints import Case, advise  # imported at the first error
 
     try:
         kinds = {kind: array for array, kind in BY_NUMPY.items()}
@@ -46,7 +46,7 @@ def _hint(sentence: str, known: Facts) -> str | None:
             for o in known.operands
         }
         return advise(Case(tensors, None, sentence, known.op or "", {}))
-    except Exception:  # it must not replace the error itself
+    except Exception:  # a failure here must not replace the error itself
         return None
 
 
@@ -65,7 +65,7 @@ def _operands(i: Instruction) -> list[Operand]:
 def raised(
     error: Exception, i: Instruction, arrays: list[Any], params: dict[str, Any]
 ) -> Exception:
-    """What eager execution raises where an operation's array function raised `error`."""
+    """The error that eager execution raises if an operation's array function raises `error`."""
     op = i.record
     if facts_of(error) is None:
         try:

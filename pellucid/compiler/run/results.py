@@ -1,4 +1,4 @@
-"""What a call returns: results, gradients, and what becomes of the tensors that existed before."""
+"""The results of a call: outputs, gradients, and changes to existing tensors."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ from .python_calls import plain
 # ---- one result ---------------------------------------------------------------------------------------
 @dataclass(slots=True, frozen=True, eq=False)
 class New:
-    """A tensor of its own, with the memory of a value.
+    """A new tensor with the memory of a value.
 
-    `joins`: it requires grad, and is a result of the version's node. `spent`: its graph is one
-    through which backward has gone inside the function (True), or one that raises this error;
-    `ends`: the leaves of such a graph. `inference`: it is made in inference mode, or out of it,
-    unlike what the call is made in.
+    `joins`: it requires grad and is a result of the version's node. `spent`: a backward inside the
+    function has freed its graph (True), or its graph raises this error; `ends` are the leaves of
+    such a graph. `inference`: it is created in (or out of) inference mode, unlike the mode of the
+    call.
     """
 
     value: Value
     requires_grad: bool
     spent: bool | Exception = False
-    writes: int = 0  # to it, by the call
+    writes: int = 0  # number of writes by the call
     ends: tuple[Any, ...] = ()
     inference: bool | None = None
 
     @property
     def joins(self) -> bool:
-        """Whether it is a result of the version's node, which the caller may differentiate."""
+        """Whether it is a result of the version's node, so that the caller may differentiate it."""
         return self.requires_grad and not self.spent
 
     @property
     def values(self) -> list[Value]:
-        """What of the program is in it."""
+        """The program values that it contains."""
         return [self.value]
 
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Number:
-    """A Python number made of terms: numbers that the call is given, by their positions, and values
-    of the program.
+    """A Python number computed from terms: numbers given to the call (by their positions), and
+    values of the program.
     """
 
     terms: list[int | Value]
@@ -65,11 +65,11 @@ class Number:
 
     @property
     def values(self) -> list[Value]:
-        """What of the program is in it."""
+        """The program values that it depends on."""
         return [v for v in self.terms if type(v) is Value]
 
     def made(self, numbers: list[Any], memory: Callable[[Value], ndarray]) -> Any:
-        """The number, of the numbers of a call and what is in its memory."""
+        """The number, computed from the numbers of a call and its memory."""
         return self.compute(
             [numbers[v] if isinstance(v, int) else plain(memory(v)) for v in self.terms]
         )
@@ -77,15 +77,15 @@ class Number:
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Given:
-    """A tensor that was there: an argument, by its position, or a tensor of the state."""
+    """A tensor that existed before: an argument by its position, or a tensor of the state."""
 
     who: int | Tensor
 
 
 @dataclass(slots=True, frozen=True, eq=False)
 class GradientOf:
-    """The gradient that an argument or a tensor of the state had before: another tensor at each
-    call.
+    """The gradient that an argument or a tensor of the state had before; it may be another tensor
+    at each call.
     """
 
     who: int | Tensor
@@ -93,18 +93,18 @@ class GradientOf:
 
 @dataclass(slots=True, frozen=True, eq=False)
 class ViewOf:
-    """A view of a tensor that was there, with that one's graph: a write to one counts in the
-    other's gradient.
+    """A view of an existing tensor, in the graph of that tensor: a write to one affects the other's
+    gradient.
     """
 
     who: int | Tensor
-    chain: tuple[Any, ...]  # of operations, from there
+    chain: tuple[Any, ...]  # of view operations
 
 
 @dataclass(slots=True, frozen=True, eq=False)
 class Beside:
-    """A tensor in the memory of another output, which counts the writes of both: a view, or, where
-    there is no chain, what `detach` made.
+    """A tensor in the memory of another output, with a common version counter: a view or, without a
+    chain, the result of `detach`.
     """
 
     of: int
@@ -114,11 +114,13 @@ class Beside:
 
     @property
     def values(self) -> list[Value]:
-        """What of the program is in it."""
+        """The program values that it contains."""
         return [self.value]
 
     def made(self, base: Tensor, array: ndarray, parts: dict[Any, Any]) -> Tensor:
-        """The tensor, beside `base`. `parts` holds what operations with several results made."""
+        """Create the tensor from `base`. `parts` caches the results of operations that have
+        several.
+        """
         if self.chain is None:
             alone = base.detach()
             return alone if array is alone._array else _view(alone, array)
@@ -140,24 +142,25 @@ Output = New | Number | Given | GradientOf | ViewOf | Beside
 # ---- all of them ---------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Results:
-    """What leaves a call: `outputs`, which `skeleton` puts into the structure of the function's
-    result, and gradients.
+    """What a call produces: `outputs`, which `skeleton` arranges into the function's result, and
+    gradients.
 
-    The outputs include what side effects store and the function does not return.
+    The outputs include values that side effects store and the function does not return.
     """
 
     outputs: list[Output]
-    skeleton: Any  # with a Slot for each output
+    skeleton: Any  # with a TensorSlot for each output
     single: bool  # whether the first output is the function's result
-    gradients: list[tuple[Any, Value | None]]  # of whom; None: it has none after the call
-    grad_writes: list[int]  # how often the call has written to each of them
-    moved: list[tuple[Any, Value]]  # who lies in other memory after the call
-    asked: list[int]  # arguments for whose gradients the function asks
-    # outputs that may be written to, also where they look into a tensor that requires grad
+    # (who, new gradient); None: no gradient after the call
+    gradients: list[tuple[Any, Value | None]]
+    grad_writes: list[int]  # number of writes by the call to each of them
+    moved: list[tuple[Any, Value]]  # (who, its new memory)
+    asked: list[int]  # arguments on which the function sets requires_grad
+    # outputs that may be written to, even if they share memory with a tensor that requires grad
     detached: set[int]
-    based: dict[Buffer, Any]  # in whose memory outputs may lie
+    based: dict[Buffer, Any]  # buffer -> who owns the memory in which outputs may lie
     memory: Memory
-    readers: dict[Value, Callable[[list[Any]], Any]]  # made when they are needed
+    readers: dict[Value, Callable[[list[Any]], Any]]  # created on first use
 
     def read(self, value: Value, env: list[Any]) -> ndarray:
         """The array of a value in the memory of a call."""
@@ -167,13 +170,13 @@ class Results:
         return read(env)
 
     def take_gradients(self, made: list[Any], tensors: list[Tensor]) -> None:
-        """Fill `made` with the gradients that were there, before they are replaced."""
+        """Fill `made` with the existing gradients, before they are replaced."""
         for k, o in enumerate(self.outputs):
             if type(o) is GradientOf:
                 made[k] = the_tensor(o.who, tensors)._grad
 
     def leave_gradients(self, tensors: list[Tensor], env: list[Any]) -> None:
-        """Give tensors their gradients, and arguments requires_grad, as the traced call did."""
+        """Assign gradients, and set requires_grad on arguments, as the traced call did."""
         for k in self.asked:
             tensors[k]._rg = True
         for (who, value), n in zip(self.gradients, self.grad_writes, strict=True):
@@ -183,7 +186,7 @@ class Results:
                 version_of(t._grad).count = n
 
     def move(self, tensors: list[Tensor], env: list[Any]) -> None:
-        """Give tensors other memory, as `.data = ` did in the traced call."""
+        """Replace the memory of tensors, as `.data = ` did in the traced call."""
         for who, value in self.moved:
             the_tensor(who, tensors)._array = self.read(value, env)
 
@@ -195,7 +198,7 @@ class Results:
         numbers: list[Any],
         late: list[int],
     ) -> None:
-        """Fill `made` with the outputs, but for numbers that are known (not None), and those of the
+        """Fill `made` with the outputs, except numbers that are already known and those at the
         positions `late`.
         """
         for k, o in enumerate(self.outputs):
@@ -222,8 +225,8 @@ class Results:
                 made[k] = replay_tensor(TENSORS, t, o.chain) if isinstance(o, ViewOf) else t
 
     def make_beside(self, made: list[Any], env: list[Any], slots: dict[int, OutputSlot]) -> None:
-        """Fill `made` with the outputs that lie beside others, which have their places in the graph
-        by now. `slots` are places of outputs that others are made of.
+        """Fill `made` with the outputs that share memory with other outputs, after those have their
+        nodes. `slots` are the places in the graph of outputs from which others were computed.
         """
         parts: dict[Any, Any] = {}
         waiting = [k for k, o in enumerate(self.outputs) if type(o) is Beside]
@@ -231,21 +234,21 @@ class Results:
             k = waiting.pop(0)
             o: Any = self.outputs[k]
             if made[o.of] is None:
-                waiting.append(k)  # which lies beside another one itself
+                waiting.append(k)  # its base is itself not made yet
             else:
                 made[k] = o.made(made[o.of], self.read(o.value, env), parts)
                 made[k]._node = slots.get(k, made[k]._node)
 
 
 def _view(base: Tensor, array: ndarray) -> Tensor:
-    """A result that looks into an argument's or a parameter's memory, as a view of it: a write to
-    one counts for the other.
+    """A result in the memory of an argument or parameter, as a view of it, so that both share the
+    version counter.
     """
     size = array.itemsize
     if array.dtype != base._array.dtype or any(step % size or step < 0 for step in array.strides):
         return wrap(array)
     start = storage_offset_of(base)
-    if array.size:  # memory without elements lies anywhere
+    if array.size:  # the address of an empty array is arbitrary
         start += (address(array) - address(base._array)) // size
     with no_grad():
         return as_strided(base, array.shape, [step // size for step in array.strides], start)
@@ -254,37 +257,35 @@ def _view(base: Tensor, array: ndarray) -> Tensor:
 # ---- everyday calls ------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Direct:
-    """What leaves a call whose outputs are plain, straight from the blocks of memory that the
-    program fills, in their order.
+    """The fast path for the results of a call, if they are plain: they are taken directly from the
+    memory blocks that the program fills.
 
-    Outputs are tensors of their own and numbers; no gradient that was there is read, and no graph
-    begins.
+    Outputs are new tensors and numbers; no previous gradient is read, and no graph begins.
     """
 
-    # of each block: shape, dtype, whose gradient it is
+    # per block: shape, dtype, and the tensor whose gradient it is
     layout: list[tuple[tuple[int, ...], Any, Tensor | None]]
-    position: dict[Buffer, int]  # of blocks in the memory of a call
-    # gradients, with their arrays, that are filled again if nobody else has them
+    position: dict[Buffer, int]  # buffer -> index in the memory of a call
+    # gradients with their arrays, which are reused if nothing else refers to them
     reused: list[tuple[Tensor, ndarray] | None]
-    removed: list[Tensor]  # whose gradients are cleared
-    # whose new gradients the call has written to, and how often
+    removed: list[Tensor]  # tensors whose gradients are cleared
+    # (tensor, number of writes to its new gradient)
     grad_writes: list[tuple[Tensor, int]]
-    counters: list[tuple[VersionCounter, int]]  # of writes, and how many there are
-    # block or terms, spent graph, number
+    counters: list[tuple[VersionCounter, int]]  # (version counter, number of writes)
+    # (block or terms, spent graph, function that computes a number)
     leaving: list[tuple[Any, OutputSlot | None, Callable[[list[Any]], Any] | None]]
-    written: list[tuple[int, int]]  # outputs that the call has written to, and how often
+    written: list[tuple[int, int]]  # (output, number of writes by the call)
 
     def memory(self, arrays: list[Any]) -> list[Any]:
-        """Add memory for what leaves to that of a call; returns the gradients that are new: block,
-        whose, gradient, array.
+        """Append memory for the outputs to that of a call. Returns the gradients that are new:
+        (block, tensor, gradient, array).
         """
         reused = self.reused
         fresh = []
         for k, (shape, kind, t) in enumerate(self.layout):
             if t is not None:
                 held = reused[k]
-                # A gradient's memory is used again when nobody but the parameter and this version
-                # knows it.
+                # Reuse a gradient's memory if only the parameter and this version refer to it.
                 if (
                     held is not None
                     and t._grad is held[0]
@@ -309,8 +310,8 @@ class Direct:
         known: Any = None,
         late: Any = (),
     ) -> list[Any]:
-        """The outputs, after gradients and counters are what they are to be. `known` are numbers
-        that were made before the program.
+        """Set gradients and counters, and return the outputs. `known` are numbers that were
+        computed before the program.
         """
         for t in self.removed:
             t._grad = None
@@ -341,10 +342,11 @@ class Direct:
 
 
 def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> Direct | None:
-    """How outputs leave everyday calls; None where they cannot leave so. `given` arrays come before
-    the blocks in the memory of a call.
+    """The fast path for a version's results; None if they do not qualify. In the memory of a call,
+    `given` arrays precede the blocks.
     """
-    outputs = [o for o in results.outputs if isinstance(o, (New, Number))]  # all, of these calls
+    # such calls have no other outputs
+    outputs = [o for o in results.outputs if isinstance(o, (New, Number))]
     gradient_of = {v.buffer: (v, t) for t, v in results.gradients if v is not None}
     layout: list[tuple[tuple[int, ...], Any, Tensor | None]] = []
     position: dict[Buffer, int] = {}
@@ -361,18 +363,18 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
     if any(
         type(o) is New and any(type(t) is int or not t.is_leaf for t in o.ends) for o in outputs
     ):
-        return None  # a graph of this call's arguments
+        return None  # the graph refers to this call's arguments
     if any(
         type(o) is New and layout[position[o.value.buffer] - given][0] != o.value.shape
         for o in outputs
     ):
-        return None  # a result that is another result's memory in another shape
+        return None  # two results share memory with different shapes
     if any(
         layout[position[v.buffer] - given][1] != numpy_dtype(v.dtype)
         for o in outputs
         for v in o.values
     ):
-        return None  # the same bytes as numbers of another type
+        return None  # two results share memory with different dtypes
     leaving: list[Any] = []
     for o in outputs:
         if type(o) is Number:
@@ -390,7 +392,7 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
                 else None
             )
             leaving.append((position[o.value.buffer], spent, None))
-    # The gradients of the traced call are filled again.
+    # The gradients of the traced call are reused.
     reused = [_held(*laid) for laid in layout]
     removed = [t for t, v in results.gradients if v is None]
     return Direct(
@@ -412,7 +414,7 @@ def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> D
 def _held(
     shape: tuple[int, ...], kind: np.dtype, t: Tensor | None
 ) -> tuple[Tensor, ndarray] | None:
-    """A parameter's gradient and its array, where that is memory of its own of such a form."""
+    """A parameter's gradient and its array, if it owns memory of this form."""
     g = None if t is None else t._grad
     if g is None or type(g) is not Tensor or g._rg or g._node is not None:
         return None

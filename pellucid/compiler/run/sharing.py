@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class Sharing:
-    """Which arguments of a call share memory, and how far they lie apart. Their order decides
-    nothing else: what does not overlap another argument is an input by itself.
+    """Which arguments of a call share memory, and at which distances. Arguments that overlap no
+    other one are inputs by themselves.
     """
 
     def __init__(self, arrays: list[ndarray]) -> None:
@@ -35,7 +35,7 @@ class Sharing:
         self.extents = [_extent([arrays[j] for j in g]) for g in self.shared]
 
     def declare(self, tracer: Tracer, arrays: list[ndarray]) -> list[Value]:
-        """The values of the arguments, each in a buffer of its own or of its group."""
+        """Declare the arguments; each gets a value in its own buffer, or in that of its group."""
         values: dict[int, Value] = {}
         for group in self.groups:
             names = [f"x{k}" if len(arrays) > 1 else "x" for k in group]
@@ -44,7 +44,7 @@ class Sharing:
         return [values[k] for k in range(len(arrays))]
 
     def given(self, arrays: list[ndarray]) -> list[ndarray]:
-        """What a program gets for its inputs: an array for each buffer."""
+        """The arrays to pass to a program: one for each buffer."""
         if not self.shared:
             return arrays
         return [
@@ -53,14 +53,16 @@ class Sharing:
         ]
 
     def fits(self, arrays: list[ndarray]) -> bool:
-        """Whether the groups lie as they did; others may have come to overlap."""
+        """Whether the arguments of each group are at the same distances as before. Other arguments
+        may have come to overlap (`overlaps`).
+        """
         return all(
             _extent([arrays[k] for k in g]) == e
             for g, e in zip(self.shared, self.extents, strict=True)
         ) and all(memory_of(arrays[k]) is memory_of(arrays[g[0]]) for g in self.shared for k in g)
 
     def overlaps(self, arrays: list[ndarray]) -> bool:
-        """Whether arguments overlap that are not of one group."""
+        """Whether arguments of different groups overlap."""
         of = {k: n for n, g in enumerate(self.groups) for k in g}
         return any(
             of[k] != of[j] and np.may_share_memory(a, arrays[j])
@@ -70,7 +72,7 @@ class Sharing:
 
 
 def _ends(arrays: list[ndarray]) -> tuple[ndarray, int, int]:
-    """One of the arrays, and the first and one-past-last address of all."""
+    """One of the arrays, and the first and the one-past-last address of all."""
     ends = [bounds(a) for a in arrays]
     return arrays[0], min(low for low, _ in ends), max(high for _, high in ends)
 

@@ -1,4 +1,4 @@
-"""What calls of a version change in Python, in which order, and how that is undone."""
+"""What calls of a version change in Python, in which order, and how it is undone."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from ...kernels.random.twister import SIZE
 from ..capture.side_effects import RepeatedCall, SideEffect, counts
 from .results import New, Number, Output
 
-STREAM = 4 * (SIZE + 1)  # bytes of a random stream: its words, and the position of the next one
+# size of a generator's state in bytes: its words, and the position of the next one
+STREAM = 4 * (SIZE + 1)
 
 
 @dataclass(slots=True, eq=False)
 class Undoing:
-    """What a call that stops in the middle has changed by then: random streams, memory, the states
-    of optimizers.
+    """What a call that stops in the middle has changed by then: random streams, memory and
+    optimizer states.
     """
 
     streams: list[Generator]
     arrays: list[ndarray]
-    places: list[int]  # of other arrays, among what the program is given
+    places: list[int]  # indices of further arrays among the program's inputs
     states: list[dict[Any, Any]]
 
     def undoer(self, given: list[ndarray]) -> Callable[[], None]:
-        """A function that makes random streams and memory what they are now."""
+        """A function that restores random streams and memory to their present state."""
         states = [(string_at(g._state, STREAM), g.normal, g._float_normal) for g in self.streams]
         arrays = [*self.arrays, *[given[k] for k in self.places]]
         arrays += [t._array for s in self.states for t in s.values() if isinstance(t, Tensor)]
@@ -53,30 +54,30 @@ class Undoing:
 
 @dataclass(slots=True, eq=False)
 class SideEffects:
-    """What is changed in Python. Numbers are those that the call is given, None while they are not
-    known; `made` are the outputs so far.
+    """All changes in Python. `numbers` are those given to the call (None: not known yet), `made`
+    the outputs so far.
     """
 
     effects: list[SideEffect]
     calls: list[RepeatedCall]
     outputs: list[Output]
-    # computed of numbers first, as it may fail
+    # computations on numbers that come first because they may fail
     partial: list[tuple[Callable[[list[Any]], Any], list[int]]]
-    undoing: Undoing | None = None  # None: there is nothing to undo
+    undoing: Undoing | None = None  # None: nothing to undo
     # ---- in which order it is done
     early: list[SideEffect] = field(init=False)  # before the program
     first_calls: list[RepeatedCall] = field(init=False)
     late_calls: list[RepeatedCall] = field(init=False)  # after the program
-    staged: list[list[SideEffect]] = field(init=False)  # after so many of them
-    late_outputs: list[int] = field(init=False)  # of numbers that late calls give
-    # of numbers that are known before the program runs
+    staged: list[list[SideEffect]] = field(init=False)  # index: the number of late calls before
+    late_outputs: list[int] = field(init=False)  # outputs that depend on numbers from late calls
+    # outputs that only depend on numbers known before the program runs
     given_outputs: list[int] = field(init=False)
     # ---- what there is at all
-    tables: list[dict[Any, Any]] = field(init=False)  # that change before the program
-    starting: bool = field(init=False)  # whether anything comes before the program
-    changing: bool = field(init=False)  # whether anything is changed
-    bumps: int = field(init=False)  # how far that moves `state.structure`
-    counted: set[tuple[int, Any]] = field(init=False)  # the places whose changes move it
+    tables: list[dict[Any, Any]] = field(init=False)  # dictionaries that change before the program
+    starting: bool = field(init=False)  # whether anything happens before the program
+    changing: bool = field(init=False)  # whether there is any change
+    bumps: int = field(init=False)  # the increments of `state.structure`
+    counted: set[tuple[int, Any]] = field(init=False)  # the places whose changes increment it
 
     def __post_init__(self) -> None:
         effects, calls = self.effects, self.calls
@@ -103,8 +104,8 @@ class SideEffects:
         self.bumps, self.counted = len(places), {(id(p.holder), p.key) for p in places}
 
     def begin(self, numbers: list[Any], made: list[Any]) -> None:
-        """Options that the step sets before its optimizer reads them, and schedules that are
-        stepped before it.
+        """Set the options that the step sets before its optimizer reads them, and step the
+        schedules that come before it.
         """
         self._number(numbers, made, True)
         for effect in self.early:
@@ -121,7 +122,9 @@ class SideEffects:
             self._number(numbers, made, False)
 
     def _number(self, numbers: list[Any], made: list[Any], known: bool) -> None:
-        """Make outputs of numbers alone; with `known`, those of numbers that are known by now."""
+        """Compute the outputs that only depend on numbers; with `known`, only those whose numbers
+        are known by now.
+        """
         for k in self.given_outputs:
             o: Any = self.outputs[k]
             values = [numbers[v] for v in o.terms]
@@ -131,8 +134,8 @@ class SideEffects:
     def follow(
         self, numbers: list[Any], made: list[Any], memory: Callable[[Value], ndarray], check: Any
     ) -> None:
-        """What is changed after the program. `check` is the generated comparison, for which the
-        version's own changes are none.
+        """Make the changes that come after the program. `check` is the generated guard check, which
+        should ignore the version's own changes.
         """
         before = state.structure
         for stage, effects in enumerate(self.staged):
@@ -148,8 +151,8 @@ class SideEffects:
                 o: Any = self.outputs[k]
                 if all(type(v) is not int or numbers[v] is not None for v in o.terms):
                     made[k] = o.made(numbers, memory)
-        # What it stored in modules are its own inputs, or nothing that it looks at: no reason to
-        # compare all that counts.
+        # The values it stored in modules are its own inputs or are never read by it, so the covered
+        # guards need no new check.
         if (
             self.bumps
             and check is not None
@@ -161,6 +164,6 @@ class SideEffects:
 
 
 def buffers_of(outputs: list[Output]) -> list[Buffer]:
-    """The temporaries that leave the program in outputs."""
+    """The temporaries that outputs take from the program."""
     leaving = [o.value.buffer for o in outputs if type(o) is New and o.value.buffer.kind == "temp"]
     return leaving + [v.buffer for o in outputs if type(o) is Number for v in o.values]

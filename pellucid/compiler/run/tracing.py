@@ -1,4 +1,4 @@
-"""From a call to a version: trace the call, judge what it did (`call`, `leaving`), and bind the
+"""From a call to a version: trace the call, analyze what it did (`call`, `leaving`), and bind the
 program to memory.
 """
 
@@ -57,7 +57,7 @@ def trace_call(
     arena: Arena | None = None,
     lengths: Lengths | None = None,
 ) -> TraceOutcome:
-    """Call `function`, and make a version of what it does.
+    """Call `function`, and make a version from what it does.
 
     Args:
         function, args, kwargs: the call.
@@ -79,12 +79,13 @@ def trace_call(
         if tracer is not None:
             settle(tracer.living_numbers())
             tracer.forget()
-        # whose parts refer to each other: the values of the call would live until a collection
+        # break reference cycles, which would keep the call's values alive until a garbage
+        # collection
         tracing.__dict__.clear()
 
 
 class _Tracing(Leaving):
-    """A call that is being traced, and then judged."""
+    """Traces a call and turns it into a version."""
 
     def trace(self, whole: bool) -> None:
         """Make the call, and the version."""
@@ -109,7 +110,7 @@ class _Tracing(Leaving):
         )
         streams = environment.drawn()
         tracer.began = count()
-        # Weakly: a gradient that the call clears is to be let go.
+        # Weak references, so that a gradient which the call clears can be freed.
         versions = [(weakref.ref(t), writes_of(t)) for t in (*tensors, *environment.found)]
         hooks = [(t, hooks_above(t), hooks_of(t)) for t in tensors if t._rg]
         attributes = TensorAttributes([*tensors, *environment.found])
@@ -155,8 +156,7 @@ class _Tracing(Leaving):
             traced.found = refusal.places if isinstance(refusal, Again) else []
             traced.transient |= refusal.transient
         except Exception as error:
-            # a fault of the compiler's: the call itself has been made, and later ones can be made
-            # eagerly
+            # a bug in the compiler: the call itself has been made, and later calls can run eagerly
             traced.refusal = refusal_of(error)
             pass_on(error)
         finally:
@@ -164,13 +164,13 @@ class _Tracing(Leaving):
             flatten(traced.result, found)
             if any(map(is_read, found)):
                 plain = lambda t: t if isinstance(t, Tensor) else t.plain
-                # what was given comes back itself
+                # arguments are returned as they are
                 kept = self.environment.containers
                 traced.result = rebuild(traced.result, plain, None, kept)
 
     # ---- the version ---------------------------------------------------------------------------------------
     def _version(self) -> Version:
-        """The records of a version."""
+        """Build the version."""
         tracer, program = self.tracer, self.tracer.program
         program.verify()
         forward = program.instructions[: self.split]
@@ -208,7 +208,7 @@ class _Tracing(Leaving):
             for part, buffers in zip(self.parts, kept, strict=True)
         ]
         written = {v.buffer for i in program.instructions for v in i.writes}
-        # How often each counts as overwritten: a write to `x.data` does not count.
+        # How many writes each one counts; a write to `x.data` does not count.
         overwrites = [
             (k, self.writes[id(self.tensors[k])])
             for k, v in enumerate(self.inputs)
@@ -266,8 +266,8 @@ class _Tracing(Leaving):
         )
 
     def _moving(self) -> tuple[list[Any], list[Buffer]]:
-        """Gradients that existed at the start, another array at each call: of whom, and their
-        buffers.
+        """The gradients that existed at the start, and may be other arrays at each call: whose they
+        are, and their buffers.
         """
         there = {id(g._array): who for who, g in self.grads_before if g is not None}
         found = [
@@ -278,13 +278,13 @@ class _Tracing(Leaving):
         return [who for who, _ in found], [b for _, b in found]
 
     def _accumulated(self) -> list[tuple[Any, int]]:
-        """Of whom gradients that existed at the start were written to, and how often."""
+        """(who, number of writes) for gradients that existed at the start and were written to."""
         found = [(who, self.writes.get(id(g), 0)) for who, g in self.grads_before]
         return [(who, n) for who, n in found if n]
 
     def _drifting(self, dynamic: list[Buffer]) -> list[tuple[Tensor, Buffer]]:
-        """Tensors that have other memory at other calls (`teacher.data = average`) are given to the
-        program at each call, as long as nobody else looks into their memory.
+        """Tensors whose memory is replaced between calls (`teacher.data = average`). They are
+        passed to the program at each call, provided that nothing else shares their memory.
         """
         moved = {id(t) for t in self.to_move}
         found: list[tuple[Tensor, Buffer]] = []
@@ -306,9 +306,8 @@ class _Tracing(Leaving):
     def _undoing(
         self, forward: list[Instruction], dynamic: list[Buffer], run: Executable
     ) -> tuple[bool, Undoing | None]:
-        """Whether the program decides with values; and what a call whose decisions fall otherwise
-        has done by then, and must undo. So must one that changes Python objects, and fails. None:
-        there is nothing to undo.
+        """Whether the program branches on values, and what must be undone if a call's decisions
+        differ or if a call with side effects fails. None: nothing to undo.
         """
         last = max((k for k, i in enumerate(forward) if i.kind == "decide"), default=None)
         done = forward[:last] if last is not None else []
@@ -357,7 +356,7 @@ class _Tracing(Leaving):
     ) -> Backward:
         backward = program.instructions[part.start : part.end]
         made = dict.fromkeys(v.buffer for v in part.returned)
-        # What forward has handed on may lie in its arena.
+        # The forward arena may hold values that backward reads.
         storage = replace(storage, arena=None if self.arena is None else self.arena.backward)
         before = [*given, *kept, *[v.buffer for v in part.seeds]]
         there = {*before, *[v.buffer for i in backward for v in i.made()]}
@@ -389,7 +388,7 @@ class _Tracing(Leaving):
         )
 
     def _bases(self) -> dict[Buffer, Any]:
-        """In whose memory results may lie."""
+        """Buffer -> who owns the memory, for buffers in which results may lie."""
         based: dict[Buffer, Any] = {v.buffer: k for k, v in enumerate(self.inputs)}
         based.update(
             (b, t) for b, a in self.external.items() for t in [self._holder(a)] if t is not None
@@ -398,16 +397,17 @@ class _Tracing(Leaving):
         return based
 
     def _admission(self, overwritten: list[int], written: Container[Buffer]) -> Admission:
-        """When calls are served; without the state of updates, and the check."""
+        """The Admission, except for optimizer state and the generated check."""
         state = [(t, a) for a in self.external.values() for t in [self._holder(a)] if t is not None]
-        # What looks into the same memory must go on doing so: values are known by where they lie.
+        # Tensors that share this memory must continue to, because values are identified by address.
         roots, known = {id(memory_of(a)) for a in self.external.values()}, {id(t) for t, _ in state}
         beside = [t for t in self.environment.found if type(t._array) is ndarray]
         state += [
             (t, t._array) for t in beside if id(memory_of(t._array)) in roots and id(t) not in known
         ]
         guarded = {id(t) for t, _ in (*state, *self.drift)}
-        same = {id(g.expected) for g in self.guards}  # others are found anew at each call
+        # other tensors are looked up again at each call
+        same = {id(g.expected) for g in self.guards}
         seldom, always = split(self.guards, [m for m, _ in self.environment.modules])
         return Admission(
             kind=masked(self.structure, None),
@@ -444,7 +444,7 @@ class _Tracing(Leaving):
         )
 
     def _check(self, a: Admission) -> None:
-        """How all that is compared, once it is complete."""
+        """Complete the Admission with the generated check."""
         a.own_roots = {id(memory_of(array)) for _, array in a.state}
         held = [t for t, _ in (*a.state, *a.drift, *a.forms)]
         a.requires_grad = [
@@ -472,7 +472,7 @@ class _Tracing(Leaving):
 
 
 def _temporaries(instructions: list[Instruction]) -> set[Buffer]:
-    """The temporaries that instructions read or make."""
+    """The temporaries that instructions read or write."""
     return {
         v.buffer for i in instructions for v in (*i.reads(), *i.made()) if v.buffer.kind == "temp"
     }

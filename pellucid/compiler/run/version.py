@@ -30,10 +30,10 @@ from .side_effects import SideEffects
 # ---- outcomes ------------------------------------------------------------------------------------------
 @dataclass(slots=True, frozen=True, eq=False)
 class Declined:
-    """In the place of a result: the version has none for this call, and the call has changed
+    """Returned in place of a result: the version cannot serve this call, and the call has changed
     nothing.
 
-    `eager`: the function itself must make it; otherwise another version may.
+    With `eager`, the function itself must be called; otherwise another version may serve.
     """
 
     reason: str
@@ -50,30 +50,32 @@ STALE = Declined("an optimizer's options or counters of steps ask for another up
 # ---- what runs -----------------------------------------------------------------------------------------
 @dataclass(slots=True, eq=False)
 class Backward:
-    """A part of the second half of a program: what a section of the graph below the results does
-    with gradients. It is the rule of one node. Of whom something is said is a position among the
-    arguments, or a tensor, or a place among the results of the node of another part.
+    """One part of the second half of a program: the gradients of one section of the graph below the
+    results. It is the gradient rule of one node.
+
+    A "who" is a position among the arguments, a tensor, or a result of the node of another part
+    (ResultEdge).
     """
 
     run: Executable
     saved: list[Buffer]  # temporaries of the first half that it reads
-    seeds: list[Value]  # the gradients that come in, of the node's results
-    places: list[tuple[Any, Any]]  # the shapes and dtypes of these
-    results: list[tuple[int, int]]  # outputs that are results of the node, and which
-    wanted: list[Any]  # whose gradients it makes
-    reached: list[list[int]]  # for each of them, the results that come from it
-    returned: list[Value]  # the gradients
+    seeds: list[Value]  # incoming gradients, one per result of the node
+    places: list[tuple[Any, Any]]  # their shapes and dtypes
+    results: list[tuple[int, int]]  # (output, index of the node's result)
+    wanted: list[Any]  # who gets a gradient
+    reached: list[list[int]]  # for each of them, the node's results that depend on it
+    returned: list[Value]  # the gradients, in that order
     read: list[Any]  # whose values it reads
     read_results: list[int]  # outputs whose values it reads
-    keeps: bool  # eager backward frees nothing
-    guards: list[Guard]  # on what the backward of users' functions reads
-    # of what is returned, made when they are needed
+    keeps: bool  # eager backward would free nothing, so it can be repeated
+    guards: list[Guard]  # guards on what the backward of custom functions reads
+    # readers of the returned values, created on first use
     readers: list[Any] = field(default_factory=list)
 
     def __call__(
         self, saved: list[Any], extras: Any, seeds: list[ndarray | None]
     ) -> list[ndarray | None]:
-        """The gradients; none for what only results come from that got none."""
+        """The gradients; None for those that only depend on results without a gradient."""
         for g in changed(self.guards):
             raise GraphError(
                 f"{g.path} has changed since the compiled function was called, and the backward of a custom function reads it",
@@ -99,33 +101,33 @@ class Backward:
 
 @dataclass(slots=True, eq=False)
 class Code:
-    """The program, bound to memory and compiled, and what it is given at each call: arguments,
+    """The program, bound to memory and compiled, and what each call passes to it: arguments,
     gradients, drifting tensors, numbers.
     """
 
     program: Program
     run: Executable
-    halves: list[Backward]  # the second half, in parts, producers first
-    moving: list[Any]  # whose gradients there are at the start: an argument's position, or a tensor
+    halves: list[Backward]  # the parts of the second half, producers first
+    moving: list[Any]  # whose gradients exist at the start
     computed: list[NumberInput]
-    overwrites: list[tuple[int, int]]  # arguments, and how often each counts as overwritten
-    written: list[tuple[Tensor, int]]  # tensors of the state, likewise
-    # of whom gradients that are there at the start are written to, and how often
+    overwrites: list[tuple[int, int]]  # (argument, number of writes)
+    written: list[tuple[Tensor, int]]  # (tensor of the state, number of writes)
+    # (who, number of writes to its existing gradient)
     accumulated: list[tuple[Any, int]]
-    decides: bool  # whether a value decides if the program goes on
+    decides: bool  # whether the program checks decisions on values
 
     @property
     def executables(self) -> list[Executable]:
-        """The first half, and the parts of the second in the order in which they run."""
+        """The first half, and the parts of the second half in the order in which they run."""
         return [self.run, *[part.run for part in reversed(self.halves)]]
 
     def numbers(self, numbers: list[Any]) -> list[ndarray]:
-        """What the program is given of numbers."""
+        """The number inputs of the program."""
         return [c.array(numbers) for c in self.computed]
 
     def count_writes(self, tensors: list[Tensor]) -> None:
-        """Count what the program has written to arguments and state; arguments that share memory
-        may share their counter.
+        """Count the program's writes to arguments and state. Arguments that share memory may share
+        a counter, which is then counted once.
         """
         found = [*self.written, *[(tensors[k], n) for k, n in self.overwrites]]
         for version, n in {id(v): (v, n) for t, n in found for v in [version_of(t)]}.values():
@@ -163,12 +165,12 @@ class Version:
         self.results = results
         self.effects = effects
         self.code = code
-        self.direct = direct  # how outputs leave everyday calls
-        # whether `quick` may serve calls without, and with named arguments
+        self.direct = direct  # fast path for the results, or None
+        # whether `quick` may serve calls without named arguments, and with them
         self.fast = direct is not None and not admission.named
         self.named = direct is not None and admission.named
         self.hits = 0
-        # the version that served the call after the last one of this
+        # the version that served the call after this version's last one
         self.following: Version | None = None
         arena = code.run.memory.storage.arena
         self._lock = threading.Lock() if arena is None else arena.lock
@@ -185,8 +187,9 @@ class Version:
 
     # ---- everyday calls --------------------------------------------------------------------------------
     def quick(self, args: tuple[Any, ...]) -> Any:
-        """The result of an everyday call; OTHER_CALL when another version, or eager, must answer.
-        `args` are the positional arguments, with named ones a pair of these and those.
+        """The fast path: the result of a common call, or OTHER_CALL if another version or eager
+        execution must serve it. `args` are the positional arguments or, if there are named ones,
+        the pair of both.
         """
         admission, direct = self.admission, self.direct
         given: Any = ()
@@ -239,8 +242,8 @@ class Version:
     def _quick_with_changes(
         self, args: tuple[Any, ...], arrays: list[Any], given: tuple[Any, ...]
     ) -> Any:
-        """`quick`, with numbers that the call is given, decisions and effects; where it fails, or
-        decides otherwise, the slower way shall.
+        """As `quick`, with number inputs, decisions and side effects. If it fails or a decision
+        differs, the slower path is taken.
         """
         admission, results, effects, code, direct = (
             self.admission,
@@ -265,7 +268,7 @@ class Version:
                 for step in code.run.steps:
                     step(arrays)
         except Exception as error:
-            # what the call has done stays, as if it were eager: a second attempt would do it twice
+            # undo what the call has done, since the next attempt will do it again
             pass_on(error)
             if undo is not None:
                 undo()
@@ -321,7 +324,7 @@ class Version:
 
     # ---- all calls ---------------------------------------------------------------------------------------
     def __call__(self, tensors: list[Tensor], structure: Any) -> Any:
-        """The result of a call that `Admission.why_not` admitted, or a Declined."""
+        """The result of a call that `Admission.why_not` accepted, or a Declined."""
         if not self._lock.acquire(blocking=False):
             return BUSY
         try:
@@ -367,7 +370,7 @@ class Version:
         return rebuild(results.skeleton, lambda t: made[t.place])
 
     def _run(self, tensors: list[Tensor], numbers: list[Any], made: list[Any]) -> Any:
-        """Run the program, after what comes before it: its memory, or a Declined."""
+        """Run what comes before the program, then the program. Returns its memory, or a Declined."""
         effects, code = self.effects, self.code
         if effects.starting:
             try:
@@ -409,9 +412,8 @@ class Version:
         env: list[Any],
         extras: Any,
     ) -> dict[int, OutputSlot]:
-        """Make the results that require grad the results of nodes, one for each part of the
-        program's second half, which is its gradient rule; returns their places by the positions
-        among the outputs.
+        """Make the outputs that require grad results of new nodes, one for each part of the second
+        half, which is its gradient rule. Returns their places in the graph by output index.
         """
         memory = self.code.run.memory
         nodes: list[Node] = []
@@ -437,6 +439,6 @@ class Version:
     def back(
         self, part: Backward, saved: list[Any], extras: Any, seeds: list[ndarray | None]
     ) -> list[ndarray | None]:
-        """Run a part of the second half of the program, for a node that `_join` made."""
+        """Run a part of the second half, for a node that `_join` made."""
         with self._lock:
             return part(saved, extras, seeds)

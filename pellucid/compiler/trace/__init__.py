@@ -1,1 +1,1 @@
-"""What was computed in a call: operations, their values and gradients."""
+"""Recording of what a call computes: operations, their values and gradients."""

@@ -1,6 +1,4 @@
-"""Arrays as a tracer sees them: whose memory they use, where it begins and ends, and whether they
-are still alive.
-"""
+"""Arrays as a tracer sees them: the memory they use, its bounds, and whether they are still alive."""
 
 from __future__ import annotations
 
@@ -19,12 +17,12 @@ from ...arrays.numpy_cpu import owner as owner
 
 @cache
 def dtype_name(kind: np.dtype) -> str:
-    """The name of a dtype, for which NumPy takes some microseconds."""
+    """The name of a dtype, cached because NumPy takes microseconds for it."""
     return str(kind)
 
 
 def numpy_dtype(name: str) -> np.dtype:
-    """The NumPy dtype of a value's dtype name; those of ml_dtypes too."""
+    """The NumPy dtype with a value's dtype name, including those of ml_dtypes."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -34,7 +32,7 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def bounds(array: ndarray) -> tuple[int, int]:
-    """First and one-past-last address that an array touches."""
+    """The first and the one-past-last address of an array."""
     start = address(array)
     if array.flags.c_contiguous:
         return start, start + array.nbytes
@@ -57,7 +55,7 @@ def arrays_in(value: Any) -> Iterator[ndarray]:
 
 
 class Watched(weakref.ref[ndarray]):
-    """A reference to an array that knows its identity when it is gone."""
+    """A weak reference to an array that still knows the array's id when it is gone."""
 
     __slots__ = ("key",)
     key: int

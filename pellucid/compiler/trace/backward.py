@@ -1,5 +1,5 @@
 """Backward while tracing: the engine's traversal, with every gradient rule, sum and reduction
-written down.
+recorded.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .watch import unseen
 
 
 class TracedBackwardPass(BackwardPass):
-    """One traversal under a tracer. Gradients are arrays, as in an ordinary backward; with
-    `create_graph` they are Tensors, whose operations are recorded where all operations are.
+    """A traversal under a tracer. Gradients are arrays, as in an ordinary backward. With
+    `create_graph` they are Tensors, whose operations are recorded like all others.
     """
 
     by_hand = True
@@ -32,7 +32,8 @@ class TracedBackwardPass(BackwardPass):
         super().__init__(create_graph, keep, wanted, seeds)
         self.tracer = tracing.tracer()
         self.starting = True
-        # To what a graph that began before the call may lead, the next call's if not this one's.
+        # Wanted edges that existed before the call: an older graph may lead to them, in this call
+        # or in a later one.
         self.before = {key_of(e) for e in wanted or () if self._began_before(e)}
         if self.tensors and self.tracer.numbers_handed_on:
             self.tracer.refuse(
@@ -67,7 +68,7 @@ class TracedBackwardPass(BackwardPass):
         return self._record("add", (a, b), np.asarray(a + b))
 
     def fitted(self, g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        """A gradient in the shape and dtype of the value it belongs to."""
+        """Reduce and cast a gradient to the shape and dtype of the value that it belongs to."""
         if self.tensors:
             return super().fitted(g, shape, dtype)
         if g.shape != shape:
@@ -84,7 +85,7 @@ class TracedBackwardPass(BackwardPass):
         return g
 
     def own(self, g: ndarray, leaf: ndarray | None = None) -> ndarray:
-        """The gradient in memory of its own, where it lies as that of `leaf` does."""
+        """The gradient in its own memory, with the strides that a gradient of `leaf` has."""
         known = self.tracer.lookup(g) if self.tracer.recording else None
         lies = leaf is None or g.strides == np.empty_like(leaf, dtype=g.dtype).strides
         if (
@@ -96,7 +97,7 @@ class TracedBackwardPass(BackwardPass):
         ):
             self.tracer.claimed.add(id(known.buffer))
             return g
-        # laid out as in an eager call
+        # with the strides of an eager call
         if leaf is None:
             made = g.copy("K" if g.base is None else "C")
         else:
@@ -109,7 +110,7 @@ class TracedBackwardPass(BackwardPass):
 
     # ---- the traversal ---------------------------------------------------------------------------
     def send(self, edge: Any, g: Any, giver: Any = None) -> None:
-        """Give an edge its gradient; the ones that backward starts with are constants of the
+        """Pass a gradient to an edge. The gradients with which backward starts are constants of the
         program.
         """
         if self.starting and self.before and self.tracer.recording and not self.tracer.outside:
@@ -122,7 +123,7 @@ class TracedBackwardPass(BackwardPass):
                 and self.tracer.resolve(array) is None
                 and (array == 1).all()
             ):
-                self.tracer.constant(array)  # the gradient that backward starts with
+                self.tracer.constant(array)  # the initial gradient of backward
         super().send(edge, g, giver)
 
     def _began_before(self, edge: Any) -> bool:
@@ -132,8 +133,8 @@ class TracedBackwardPass(BackwardPass):
         return self.tracer.recording and id(node) in self.tracer.earlier.leaves
 
     def _look_for_older(self, root: Any) -> None:
-        """Stop recording where what is differentiated comes from a graph that began before the call,
-        and that may lead to what is asked for, whether it does so in this call or not.
+        """Stop recording if the root's graph began before the call and may lead to a wanted edge,
+        even if not in this call.
         """
         waiting, seen = [root], set()
         while waiting:
@@ -149,12 +150,12 @@ class TracedBackwardPass(BackwardPass):
                 return
 
     def go(self, waiting: Any = None, waiting_g: Any = None) -> None:
-        """Walk the graph, newest node first."""
+        """Traverse the graph, newest node first."""
         self.starting = False
         super().go(waiting, waiting_g)
 
     def runs(self, node: Node) -> bool:
-        """Whether a node's rule runs; a node from before the call ends the recording."""
+        """Whether a node's rule runs. A node from before the call ends the recording."""
         if (
             self.wanted is not None
             and self.tracer.outside
@@ -163,13 +164,13 @@ class TracedBackwardPass(BackwardPass):
         ):
             return False
         if node.seq < self.tracer.began:
-            # What it keeps for its gradient, numbers too, is that of this call, and the next call's
-            # may be another graph.
+            # Its saved values, numbers included, belong to this call; the next call may have
+            # another graph.
             self.tracer.refuse("the step goes backward through a graph that began before it")
         return True
 
     def rules(self, node: Node, g: Any) -> Any:
-        """A node's gradients for its inputs, written down."""
+        """Run a node's gradient rules and record them."""
         return (
             super().rules(node, g)
             if self.tensors
@@ -177,7 +178,7 @@ class TracedBackwardPass(BackwardPass):
         )
 
     def materialize(self, node: Node, g: list[Any]) -> Any:
-        """Zeros for the results of a node that got no gradient; they are constants of the program."""
+        """Zeros for the results that got no gradient; they are constants of the program."""
         reached = [gk is not None for gk in g]
         made = super().materialize(node, g)
         for known, new in zip(reached, made or (), strict=made is not None):
@@ -186,7 +187,7 @@ class TracedBackwardPass(BackwardPass):
         return made
 
     def give(self, leaf: Tensor, g: Any) -> None:
-        """Add a gradient to a leaf's, by an operation of the program."""
+        """Add a gradient to a leaf's, as an operation of the program."""
         if id(leaf) not in self.tracer.cleared:
             self.tracer.needs_grad.setdefault(id(leaf), leaf._grad is not None)
         if self.tensors and (g._rg or leaf._grad is not None and leaf._grad._rg):

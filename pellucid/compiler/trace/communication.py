@@ -1,5 +1,5 @@
-"""What collectives and data-parallel training tell a tracer: which memory they use, and the calls
-that each step makes again.
+"""How collectives and data-parallel training report to a tracer: the memory they use, and the calls
+that each step repeats.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from .recording import Recording
 from .refusal import refusal_of
 from .watch import hidden, unseen
 
-PHASE = "communication"  # of such calls in a program
+PHASE = "communication"  # the phase of such calls in a program
 
 
 class Communication(Recording):
-    """The part of a tracer that writes down collectives."""
+    """The part of a tracer that records collectives."""
 
     @unseen
     def communicate(
         self, function: Callable[..., Any], args: tuple[Any, ...], writes: tuple[ndarray, ...]
     ) -> Any:
-        """Call a function that talks to other processes; the program makes the call again, at the
-        same place in its order.
+        """Call a function that communicates with other processes. The program repeats the call at
+        the same place.
 
-        Arrays among the arguments are read; those in `writes` are written to. What else is among
-        the arguments is kept as it is.
+        Arrays among the arguments are read; those in `writes` are written to. Other arguments are
+        kept as they are.
         """
         if threading.get_ident() != self.thread:
             return function(*args)
@@ -61,12 +61,12 @@ class Communication(Recording):
         return result
 
     def aside(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Call a function of the library's that the watch over calls need not see."""
+        """Call a function of the library whose calls the tracer need not watch."""
         return hidden(function)(*args)
 
     @unseen
     def shared_memory(self, array: ndarray, name: str) -> None:
-        """Make memory known that lives as long as what communicates through it."""
+        """Declare memory that lives as long as the object that communicates through it."""
         if self.recording and self.lookup(array) is None:
             try:
                 self.declare(array, "state", name)
@@ -75,7 +75,7 @@ class Communication(Recording):
 
     @unseen
     def moved(self, target: ndarray, array: ndarray) -> None:
-        """Copy values between a tensor and shared memory, and have the program do so."""
+        """Copy values between a tensor and shared memory, and record the copy."""
         np.copyto(target, array)
         if self.recording:
             try:

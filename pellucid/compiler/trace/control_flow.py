@@ -1,4 +1,4 @@
-"""Values that are read into Python while a step is traced, and what follows from that."""
+"""Values that are read into Python while a step is traced, and the decisions that depend on them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from .refusal import refusal_of
 
 
 class LaterNumber:
-    """In the place of a value: the number at a position among those of the call, which is known
-    after the program.
+    """Stands in place of a value: a number of the call that is only known after the program, given
+    by its position.
     """
 
     def __init__(self, position: int) -> None:
         self.position = position
-        self.buffer = self  # which no program holds
+        self.buffer = self  # a key that no program contains
 
 
 class ControlFlow(Recording):
-    """The part of a tracer that hands out numbers and writes down what they decide."""
+    """The part of a tracer that creates watched numbers and records what they decide."""
 
     def read(self, t: Tensor, how: str) -> None:
-        """A value leaves for Python."""
+        """A value is read into Python."""
         if self.inside is not None and id(t) not in self.inside.free:
             self.inside.touched = True
         if not self.recording:
@@ -45,7 +45,7 @@ class ControlFlow(Recording):
                 self.refused(refusal_of(error))
             return
         if how in ("int", "float", "complex") and type(t) is Tensor:
-            return  # they ask item(), which gives a watched number
+            return  # they call item(), which returns a watched number
         if how == "index" and t._array.size == 1:
             try:
                 place = t._array.item()
@@ -57,7 +57,7 @@ class ControlFlow(Recording):
         self.refuse(f"the step reads a tensor's value {words.get(how, 'by ' + how + '()')}")
 
     def number_read(self, value: Any, tensor: Tensor) -> Any:
-        """`item()` was called: the number that goes to Python, watched."""
+        """`item()` was called: the number to return, watched."""
         if not self.recording or self.witness is not None and self.witness.impure:
             return value
         try:
@@ -77,7 +77,7 @@ class ControlFlow(Recording):
         return made.observe() if self.compares_types() else made
 
     def number_given(self, value: Any) -> Any:
-        """A number among the arguments, which may be another one at each call, watched."""
+        """A watched number for one among the arguments that may differ at each call."""
         array = np.asarray(value, np.int64 if type(value) is int else np.float64)
         place = self.declare(array, "input", f"n{self.count}")
         self.given[place.buffer] = k = self.count
@@ -86,18 +86,17 @@ class ControlFlow(Recording):
         return read(value, self, (place, None))
 
     def number_later(self, value: Any) -> Any:
-        """A number that is known only after the program has run."""
+        """A watched number that is known only after the program has run."""
         self.count += 1
         return read(value, self, (LaterNumber(self.count - 1), None))
 
     def operand(self, op: Primitive, number: Any, kind: Any) -> Any:
-        """A number that an operation combines with tensors: one that depends on the arguments is an
-        input of the program.
+        """A number that an operation combines with tensors. If it depends on numbers of the call,
+        it becomes an input of the program.
         """
         if not is_read(number):
             return number
-        # Operations on half precision may take a number in float32: which is another operand than a
-        # tensor.
+        # Operations on two-byte floats may treat a number differently from a tensor.
         if (
             number.tracer is not self
             or not self.recording
@@ -105,11 +104,11 @@ class ControlFlow(Recording):
             or self.phase == "backward"
             or kind.itemsize == 2
             or op.numbers == "given"
-            and abs(number.plain) == 0.5  # an exponent of which roots are taken
+            and abs(number.plain) == 0.5  # the exponent of a root
         ):
             return number.observe()
         known = self._operands.get((id(number), kind))
-        if known is None or known[0]() is not number:  # identities are used again
+        if known is None or known[0]() is not number:  # ids are reused
             array = np.asarray(bind.number_array(op, number.plain, kind), kind)
             place = self.declare(array, "input", f"n{len(self.computed)}")
             positions = [self.given[v.buffer] for v, _ in number.terms]
@@ -121,8 +120,8 @@ class ControlFlow(Recording):
         return known[1]
 
     def may_fail(self, number: Any, compute: Callable[[list[Any]], Any] | None = None) -> None:
-        """A number was computed of those that the call is given, or `compute` of it, which is not
-        possible for all.
+        """Note a computation on the call's numbers (by default, that of `number`) that may fail for
+        other numbers.
         """
         self.partial.append(
             (compute or number.compute, [self.given[place.buffer] for place, _ in number.terms])
@@ -139,20 +138,21 @@ class ControlFlow(Recording):
         return place, next(touched, None)
 
     def give(self, number: Any) -> None:
-        """A watched number was made."""
+        """A watched number was created."""
         self.numbers.append(weakref.ref(number))
 
     def living_numbers(self) -> list[Any]:
-        """The watched numbers that somebody still has."""
+        """The watched numbers that are still referenced."""
         return [n for n in (ref() for ref in self.numbers) if n is not None]
 
     def decide(
         self, terms: tuple[tuple[Value, Any], ...], holds: Callable[[list[Any]], bool]
     ) -> None:
-        """What is done next follows from values: `holds` says whether it follows from others too.
+        """Record that what follows depends on values: `holds` tells whether it also holds for other
+        values.
 
-        The program asks as soon as the values are there, before more is done that a call of another
-        kind would have to undo.
+        The program checks this as soon as the values are available, before it does more that a
+        differing call would have to undo.
         """
         if not self.recording:
             return
@@ -185,8 +185,8 @@ class ControlFlow(Recording):
             instructions.insert(place, question)
 
     def _ahead(self, question: Instruction, start: int, end: int) -> list[Instruction] | None:
-        """The instructions between two places that a question needs, if all of them can be done at
-        the first; None if not.
+        """The instructions between two positions that a decision needs, if all of them can move to
+        the first position; otherwise None.
         """
         between = self.program.instructions[start:end]
         wanted = {v.buffer for v in question.reads()}

@@ -15,10 +15,10 @@ from .watch import is_own
 
 
 class Events(Recording):
-    """The part of a tracer that takes note of steps, of cleared gradients and of errors."""
+    """The part of a tracer that notes steps, cleared gradients and errors."""
 
     def optimizer_step(self, owner: Any) -> None:
-        """An optimizer has stepped, with the options that its groups hold."""
+        """An optimizer has made a step with the current options of its groups."""
         self.stepped.setdefault(id(owner), []).append(
             [(id(g), dict(g)) for g in owner.param_groups]
         )
@@ -26,7 +26,7 @@ class Events(Recording):
             self.refuse("an optimizer steps after a schedule that comes after a step of it")
 
     def again(self, function: Callable[..., Any], owner: Any, args: Any, kwargs: Any) -> Any:
-        """A call that each call of the version makes again."""
+        """A call that every call of the version repeats."""
         if not self.recording:
             with self.paused():
                 return function(owner, *args, **kwargs)
@@ -39,12 +39,11 @@ class Events(Recording):
             self._clearing = True
 
     def state_begun(self, owner: Any, states: list[dict[Any, Any]]) -> None:
-        """An optimizer made the state of some parameters, in its first step that has gradients for
+        """An optimizer created the state of some parameters, in its first step with gradients for
         them.
 
-        Whether there is state decides nothing but that, and the step itself is repeated as a whole:
-        later calls do what this one did, with the state that it leaves. That holds for what this
-        library's optimizers do.
+        Whether state exists decides only that, and the step is repeated as a whole: later calls do
+        the same with the state that this one leaves. This holds for this library's optimizers.
         """
         if all(
             is_own(getattr(type(owner), name).__code__.co_filename)
@@ -53,13 +52,13 @@ class Events(Recording):
             self.begun.update((id(s), (owner, s, dict(s))) for s in states)
 
     def grad_missing(self, tensor: Tensor) -> None:
-        """An optimizer leaves out a parameter that has no gradient."""
+        """An optimizer skips a parameter that has no gradient."""
         if id(tensor) not in self.cleared:
             self.needs_grad.setdefault(id(tensor), False)
 
     @contextmanager
     def away(self, reason: str) -> Iterator[None]:
-        """Stop recording for a reason, and see nothing of what runs inside the block."""
+        """Stop recording for the given reason; nothing inside the block is observed."""
         self.refuse(reason)
         interpret.pop(self)
         observe.observers.remove(self)
@@ -72,7 +71,7 @@ class Events(Recording):
     @classmethod
     @contextmanager
     def idle(cls) -> Iterator[None]:
-        """Have what runs inside the block take the paths of what is traced; nothing is recorded."""
+        """Run a block as if it were traced, without recording anything."""
         kind: Any = cls
         made = kind(SimpleNamespace(name_of=lambda array: None, holder_of=lambda array: None))
         made.refusal = Refusal("nothing is recorded")
@@ -80,16 +79,16 @@ class Events(Recording):
             yield
 
     def computes_again(self) -> None:
-        """A checkpoint is about to run its function once more, in the backward."""
+        """A checkpoint is about to rerun its function during backward."""
         if self.outside and self.changed():
             raise Refusal(
                 "a checkpointed function may change what it can reach, and would again where nobody has asked for gradients yet"
             )
 
     def computed_again(self, first: int, again: int) -> None:
-        """A checkpoint has run its function once more. Statistics that operations of the first run
-        made, instructions from `first` on, would serve the second, from `again` on: not where that
-        reads what was written to in between.
+        """A checkpoint has rerun its function. `first` and `again` are the first instructions of
+        both runs. Values that the first run passed to gradient rules would also serve the second
+        run, which is wrong if the second one reads something that was written in between.
         """
         steps = self.program.instructions
         changed = {place.buffer for step in steps[first:again] for place in step.writes}

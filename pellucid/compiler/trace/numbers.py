@@ -1,9 +1,9 @@
-"""Numbers that `item()` gives while a step is traced.
+"""The numbers that `item()` returns while a step is traced.
 
-They look like the float or int that they hold, and see every use of themselves: nothing in C can
-take their value without asking. What is added or multiplied stays such a number, and may be
-returned. A comparison, or the use of an int as an index, becomes a decision of the program: it must
-fall the same way whenever the program runs. Any other use ends the recording.
+They look like the float or int that they hold, and notice every use: no C code can take their value
+without asking. The results of arithmetic on them are again such numbers, and may be returned. A
+comparison, or the use of an int as an index, becomes a decision of the program: it must turn out
+the same whenever the program runs. Any other use ends the recording.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from numpy import float64
 
 from ...core import tracing
 
-# what a number may be that is another one at a later call; NumPy's functions give float64
+# types of numbers that may differ at a later call; NumPy's functions return float64
 NUMBERS = (float, int, float64)
 
 
 class Read:
-    """A number that depends on tensors: `compute` makes it of the values of `terms`, each with the
-    last instruction that stored it.
+    """A number that depends on tensors. `compute` computes it from the values of `terms`, each of
+    which comes with the last instruction that stored it.
     """
 
     __slots__ = ("__weakref__", "compute", "plain", "settled", "site", "terms", "tracer")
 
-    if TYPE_CHECKING:  # set below
+    if TYPE_CHECKING:  # set below the class
         __float__: ClassVar[Callable[..., float]]
         __pow__: ClassVar[Callable[..., Any]]
         __rpow__: ClassVar[Callable[..., Any]]
@@ -41,7 +41,7 @@ class Read:
     def __new__(cls, plain: Any, *parts: Any) -> Any:
         if parts:
             return object.__new__(cls)
-        # `type(x)(other)`, as in the module statistics
+        # called as `type(x)(other)`, as the module statistics does
         tracer = tracing.tracer()
         if tracer is not None:
             tracer.refuse("the step makes numbers of the type of one that it reads from a tensor")
@@ -60,7 +60,7 @@ class Read:
         self.compute = compute
         self.tracer = tracer
         self.site = site
-        self.settled = False  # the program runs only where it is this number again
+        self.settled = False  # True: the program only runs if the number is the same again
         tracer.give(self)
 
     @property  # type: ignore[misc]
@@ -68,14 +68,14 @@ class Read:
         return type(self.plain)
 
     def observe(self) -> Any:
-        """The plain number, for a use that cannot be followed: an int must be the same whenever the
-        program runs, a float ends it.
+        """The plain number, for a use that cannot be followed. An int must then be the same
+        whenever the program runs; a float ends the recording.
         """
         if tracing.tracer() is not self.tracer:
-            return self.plain  # kept by something of an earlier call's, such as a cache
+            return self.plain  # kept from an earlier call, for example in a cache
         if isinstance(self.plain, int) or self.given:
             plain, self.settled = self.plain, True
-            # as text, in which -0.0 is not 0.0, and NaN is NaN
+            # compared as text, so that -0.0 differs from 0.0, and NaN equals NaN
             self.decide(lambda v: v is plain or repr(v) == repr(plain))
         else:
             self.tracer.refuse(
@@ -86,19 +86,21 @@ class Read:
 
     @property
     def given(self) -> bool:
-        """Whether the call's arguments alone make it: it is known before anything runs."""
+        """Whether it only depends on the call's arguments, so that it is known before the program
+        runs.
+        """
         return all(place.buffer in self.tracer.given for place, _ in self.terms)
 
     def decide(self, holds: Callable[[Any], bool]) -> None:
-        """Something follows from this number, which `holds`."""
+        """Record a decision based on this number, of which `holds` is true."""
         compute = self.compute
         self.tracer.decide(self.terms, lambda values: holds(compute(values)))
 
     def __getattr__(self, name: str) -> Any:
-        # a question about a protocol, which tells nothing of the value
+        # probing for a protocol, which does not reveal the value
         if not hasattr(self.plain, name):
             raise AttributeError(f"'{type(self.plain).__name__}' object has no attribute '{name}'")
-        if name == "item":  # NumPy's number as Python's: as it was
+        if name == "item":  # a NumPy number converted to Python's, which is this one
             return lambda: _single(float)(self)
         return getattr(self.observe(), name)
 
@@ -113,25 +115,27 @@ class Read:
 
 
 def read(value: Any, tracer: Any, place: Any) -> Any:
-    """The number at a place of the program, watched; None for a kind of number that cannot be."""
+    """A watched number for the value at a place of the program; None for types of numbers that
+    cannot be watched.
+    """
     if type(value) not in NUMBERS:
         return None
     return _watched(value, (place,), lambda values: values[0], tracer)
 
 
 def is_read(value: Any) -> bool:
-    """True for a number that `read` made, or that was computed of one."""
+    """Whether a number was made by `read`, or computed from such a number."""
     return type(value) in _CLASSES
 
 
-# Messages of errors show the names of classes.
+# Error messages show these class names.
 _FLOAT, _INT = (type(name, (Read,), {"__slots__": ()}) for name in ("float", "int"))
 _CLASSES = (_FLOAT, _INT)
 
 
 def observed(value: Any) -> Any:
-    """Plain numbers in the place of watched ones, also in tuples, lists and dictionaries; those
-    without any stay the same objects.
+    """Replace watched numbers by plain ones, also in tuples, lists and dictionaries. Containers
+    without any are returned as the same objects.
     """
     if is_read(value):
         return value.observe()
@@ -145,7 +149,7 @@ def observed(value: Any) -> Any:
 
 
 def observe_in(held: Any) -> None:
-    """`observed`, in the lists and dictionaries themselves."""
+    """As `observed`, but modifies the lists and dictionaries in place."""
     if type(held) in (list, dict):
         for key, value in [*(held.items() if type(held) is dict else enumerate(held))]:
             if type(value) in (list, dict):
@@ -156,7 +160,7 @@ def observe_in(held: Any) -> None:
 
 @contextmanager
 def unwatched(tables: list[dict[Any, Any]]) -> Iterator[None]:
-    """Plain numbers in the place of watched ones in some dictionaries, inside the block."""
+    """Inside the block, dictionaries hold plain numbers in place of watched ones."""
     held = [
         (table, key, value) for table in tables for key, value in table.items() if is_read(value)
     ]
@@ -183,7 +187,9 @@ def _known(x: Any) -> bool:
 
 
 def _pair(a: Any, b: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], tuple[Any, Any]], Any]:
-    """Terms, and how both numbers come from their values, for two of which at least one is a Read."""
+    """For two numbers, at least one of them watched: all terms, and a function from their values to
+    both numbers.
+    """
     tracer = (a if is_read(a) else b).tracer
     (one, first), (other, second) = (
         (x.terms, x.compute) if is_read(x) else ((), _always(x)) for x in (a, b)
@@ -212,9 +218,11 @@ def _computed(op: Callable[..., Any], a: Any, b: Any) -> Any:
 def _arithmetic(
     op: Callable[..., Any], swapped: bool, total: bool, known: bool = True
 ) -> Callable[..., Any]:
-    """`total`: defined for all numbers, so that it can be done again at the end of a call. Others
-    need a known divisor (`known`: which then makes them so), or numbers that are known before the
-    call.
+    """A method for a binary operator.
+
+    `total` operators are defined for all numbers, so the program can repeat them at the end of a
+    call. Others need a known divisor (if `known`, which then makes them total) or numbers that are
+    known before the call.
     """
 
     def method(self: Read, other: Any) -> Any:
@@ -222,7 +230,8 @@ def _arithmetic(
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
         if known and is_read(b) and b.given and b.plain != 0 and not (is_read(a) and a.given):
-            compute = b.compute  # a mean over a count: calls where that is 0 are not the program's
+            # such as a mean over a count; the program does not serve calls where it is 0
+            compute = b.compute
             self.tracer.may_fail(b, lambda values: 1 / compute(values))
             return _computed(op, a, b)
         if total or known and _known(b) and b != 0 or all(x.given for x in (a, b) if is_read(x)):
@@ -261,7 +270,7 @@ def _single(op: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _whole(op: Callable[..., Any]) -> Callable[..., Any]:
-    """What makes a bool or an int: its result must be the same whenever the program runs."""
+    """A method that returns a bool or int, which must be the same whenever the program runs."""
 
     def method(self: Read, *args: Any) -> Any:
         outcome = op(self.plain, *args)
@@ -302,7 +311,9 @@ for _name, _op in (("bool", bool), ("int", int), ("round", round), ("trunc", int
 
 
 def _float(self: Read) -> float:
-    """What C code asks for: fine in a question whose answer is a bool."""
+    """The conversion for C code. It is harmless in functions such as `math.isnan`, whose answer is
+    a bool.
+    """
     question = self.tracer.witness.calling  # read before any other call
     if question not in _QUESTIONS:
         return float(self.observe())
@@ -336,13 +347,13 @@ Read.__rdivmod__ = _observed(divmod, True)
 
 # ---- numbers that stayed ------------------------------------------------------------------------------
 def settle(numbers: Iterable[Read]) -> None:
-    """Put plain numbers where watched ones were kept: in lists, dictionaries, attributes and
-    closures, also inside of tuples.
+    """Replace watched numbers that were stored by plain ones: in lists, dictionaries, attributes
+    and closures, also inside tuples.
     """
     old: dict[int, Any] = {id(n): n for n in numbers}
     new: dict[int, Any] = {key: n.plain for key, n in old.items()}
     while old:
-        # refers to them, too: from Python 3.13 on, the collector gets a copy and tells of this one
+        # itself a referrer: from Python 3.13 on, the collector gets a copy and reports this tuple
         asked = tuple(old.values())
         tuples = {
             id(h): h
@@ -354,8 +365,8 @@ def settle(numbers: Iterable[Read]) -> None:
 
 
 def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
-    """Replace the objects `old` by the objects `new` in what holds them; False for a tuple, which
-    must be replaced itself.
+    """Replace `old` objects by `new` ones in a holder. False for a tuple, which must itself be
+    replaced.
     """
     if type(holder) is tuple:
         return False
@@ -376,6 +387,6 @@ def _settled(holder: Any, old: dict[int, Any], new: dict[int, Any]) -> bool:
         for name in names:
             if id(getattr(holder, name, None)) in old:
                 put = setattr if isinstance(holder, type) else object.__setattr__
-                # past a `__setattr__` of the user's, and in frozen objects
+                # bypasses a user's `__setattr__`, and works for frozen objects
                 put(holder, name, new[id(getattr(holder, name))])
     return True

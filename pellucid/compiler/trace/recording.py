@@ -1,4 +1,4 @@
-"""State that the parts of a tracer share."""
+"""State shared by the parts of a tracer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from .refusal import Refusal
 
 @dataclass(slots=True, frozen=True, eq=False)
 class NumberInput:
-    """An input of the program that each call computes of the numbers that it is given, those at
-    `positions`.
-    """
+    """An input of the program that each call computes from the numbers at `positions`."""
 
     buffer: Buffer
     compute: Callable[[list[Any]], Any]
@@ -28,12 +26,14 @@ class NumberInput:
     dtype: np.dtype
 
     def array(self, numbers: list[Any]) -> ndarray:
-        """The input of a call, an array without dimensions."""
+        """The input for a call, as an array without dimensions."""
         return np.asarray(self.compute([numbers[k] for k in self.positions]), self.dtype)
 
 
 class Recording:
-    """What a tracer's parts use of the whole; `Tracer` says what each is for, and makes it."""
+    """Declarations of what the parts of a tracer use of the whole. `Tracer` documents and creates
+    it.
+    """
 
     _clearing: bool
     _operands: dict[tuple[int, Any], tuple[Any, Tensor]]

@@ -10,12 +10,12 @@ from typing import Any
 
 
 class Refusal(Exception):
-    """Why a function cannot be compiled: one sentence, and the user's line.
+    """The reason why a function cannot be compiled: one sentence, and the user's line.
 
-    Besides, for compiling what is around: `lines`, those of the function itself where it happened,
-    perhaps in what they call, `callees`, the code of what they call on the way there, and `path`,
-    names by which code comes to what it is about; `array` is one that comes from elsewhere, and
-    `variables` are those of the function that held it.
+    Further attributes help to compile the code around it. `lines` are the lines of the function
+    itself where it happened, possibly in functions that they call; `callees` is the code of these
+    functions. `path` has the names by which code reaches the object in question. `array` is an
+    array of unknown origin, and `variables` are the function's variables that held it.
     """
 
     def __init__(
@@ -31,15 +31,15 @@ class Refusal(Exception):
         self.lines = {line for line in lines if line is not None}
         self.path = path
         self.array = array
-        self.variables: list[str] | None = None  # None where it is about no such array
+        self.variables: list[str] | None = None  # None if there is no such array
         self.callees: set[CodeType] = set()
-        self.transient = False  # whether a later call may be compiled
+        self.transient = False  # whether a later call may succeed
         super().__init__(f"{reason} ({site})" if site is not None else reason)
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """The refusal that an error is, or that a fault of the compiler's makes: what it could not
-    write down runs eagerly.
+    """An error as a Refusal. Any other exception is a bug in the compiler; what it could not record
+    runs eagerly.
     """
     if isinstance(error, Refusal):
         return error
@@ -50,8 +50,8 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def frame_of(code: CodeType | None, frame: Any = None) -> Any:
-    """The frame in which code runs: this one (the caller's), or one around it; None where it does
-    not run there.
+    """The frame that runs `code`: `frame` (default: the caller's) or one of its callers. None if
+    the code is not running there.
     """
     frame = frame or sys._getframe(1)
     while frame is not None and frame.f_code is not code:
@@ -60,8 +60,8 @@ def frame_of(code: CodeType | None, frame: Any = None) -> Any:
 
 
 def callees_of(code: CodeType | None, frame: Any = None) -> set[CodeType]:
-    """The code that runs in a frame (the caller's) and in those around it, up to that of `code`;
-    none where that does not run there.
+    """The code objects from `frame` (default: the caller's) up to the frame that runs `code`,
+    excluding it. Empty if the code is not running there.
     """
     frame = frame or sys._getframe(1)
     found = set()
@@ -72,13 +72,15 @@ def callees_of(code: CodeType | None, frame: Any = None) -> set[CodeType]:
 
 
 def line_in(code: CodeType | None, frame: Any = None) -> int | None:
-    """The line at which code that runs in a frame (the caller's), or around it, is now."""
+    """The current line of `code`, which runs in `frame` (default: the caller's) or in one of its
+    callers.
+    """
     found = frame_of(code, frame or sys._getframe(1))
     return None if found is None else found.f_lineno
 
 
 def names_in(path: str) -> list[str]:
-    """The names by which code comes to something: two of `self.meters['loss']`.
+    """The names in a path; for example, two in `self.meters['loss']`.
 
     >>> names_in("self.meters['loss']")
     ['self', 'meters']

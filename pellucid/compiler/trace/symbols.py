@@ -1,9 +1,9 @@
-"""Arrays that record the operations on them, on which the compiler runs gradient rules.
+"""Arrays that record the operations applied to them, with which the compiler runs gradient rules.
 
 A gradient rule is written in operations (`F.name(...)`) and arithmetic on arrays. Run on
-`TracedArray`s with a `Namespace` for `F`, it computes its real result and leaves its operations in
-the program. A rule that does anything else (hands the array to a kernel, asks for its values)
-raises `Unsupported` and is recorded as a whole.
+`TracedArray`s with a `Namespace` for `F`, it computes its real result and adds its operations to
+the program. A rule that does anything else (passes the array to a kernel, reads its values) raises
+`Unsupported` and is recorded as a single instruction.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from .watch import unseen
 
 _F32 = np.dtype(np.float32)
 
-# Operations whose result's shape depends on values: the next call's may differ.
+# Operations whose result shape depends on values, so that it may differ at the next call.
 DATA_DEPENDENT = frozenset(
     "nonzero masked_select unique unique_consecutive unique_dim bincount repeat_interleave argwhere histc masked_scatter".split()
 )
 
 
 class Unsupported(TypeError):
-    """A rule did something with an array that is no operation."""
+    """A rule did something with an array that is not an operation."""
 
 
 class Namespace:
-    """`F` for a rule that is traced: every operation by name, on symbols."""
+    """The namespace `F` for a traced rule: an operation's name gives a function on TracedArrays."""
 
     raw = True
 
     def __init__(self, tracer: Any) -> None:
-        self.tracer, self.xp = tracer, numpy_cpu  # whose functions refuse symbols
+        self.tracer, self.xp = tracer, numpy_cpu  # its functions reject TracedArrays
 
     def constant(self, array: Any) -> Any:
-        """An array that no gradient flows to, as it is."""
+        """Return an array through which no gradient flows, unchanged."""
         return array
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -56,7 +56,7 @@ class Namespace:
 
     @unseen
     def apply(self, op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Run one operation on arrays, and write it down."""
+        """Run an operation on arrays and record it."""
         if not any(isinstance(a, TracedArray) for a in args) and any(
             isinstance(a, (list, tuple)) for a in args
         ):
@@ -76,7 +76,8 @@ class Namespace:
         if not any(type(a) is ndarray for a in arrays) and (
             isinstance(result, (bool, int, float, complex, np.generic))
         ):
-            return result.item() if isinstance(result, np.generic) else result  # of numbers only
+            # computed from numbers only
+            return result.item() if isinstance(result, np.generic) else result
         tracer = self.tracer
         several = op.outputs != 1
         made = [
@@ -84,7 +85,7 @@ class Namespace:
         ]
         inputs = tuple(tracer.value(a, op.name) if type(a) is ndarray else a for a in arrays)
         if not any(type(a) is ndarray for a in arrays):
-            # Nothing but shapes went in: a constant.
+            # It depends on shapes only, so it is a constant.
             for a in made:
                 tracer.constant(a)
                 tracer.value(a)
@@ -93,7 +94,7 @@ class Namespace:
         return tuple(TracedArray(a, self) for a in made) if several else TracedArray(made[0], self)
 
     def widened(self, value: Any) -> Any:
-        """A symbol of a two-byte float as float32; anything else as it is."""
+        """Cast a TracedArray of two-byte floats to float32; return anything else unchanged."""
         return (
             self.cast(value, dtype=_F32)
             if type(value) is TracedArray and value.array.dtype in HALVES
@@ -101,7 +102,7 @@ class Namespace:
         )
 
     def wrap(self, value: Any) -> Any:
-        """Symbols in the place of arrays."""
+        """Replace arrays by TracedArrays."""
         if type(value) is ndarray:
             return TracedArray(value, self)
         if isinstance(value, tuple):
@@ -114,7 +115,7 @@ class Namespace:
         return value
 
     def unwrap(self, value: Any) -> Any:
-        """Arrays in the place of symbols."""
+        """Replace TracedArrays by arrays."""
         if isinstance(value, TracedArray):
             return value.array
         if isinstance(value, tuple):
@@ -130,7 +131,7 @@ class Namespace:
 def _binary(name: str, swapped: bool = False) -> Callable[..., Any]:
     def method(self: TracedArray, other: Any) -> Any:
         if isinstance(other, ndarray):
-            # An array that is no symbol came from outside of the rule's operations.
+            # a plain array, from outside of the rule's operations
             self.space.tracer.value(other)
         op = PRIMITIVES[name]
         return self.space.apply(op, (other, self) if swapped else (self, other), {})
@@ -143,7 +144,7 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 class TracedArray:
-    """An array under its value in the program."""
+    """An array whose operations are recorded."""
 
     __slots__ = ("array", "space")
     __array_ufunc__ = None
@@ -179,14 +180,14 @@ class TracedArray:
         return TracedArray(self.array.mT, self.space)
 
     def reshape(self, *shape: Any) -> Any:
-        """A view where there is one, else a copy."""
+        """A view if possible, otherwise a copy."""
         made = self.array.reshape(*shape)
         if np.may_share_memory(made, self.array) or not made.size:
             return TracedArray(made, self.space)
         return self.space.apply(PRIMITIVES["reshape"], (self,), {"shape": made.shape})
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """The values in another NumPy dtype; the symbol itself where it has that."""
+        """The values in another NumPy dtype; `self` if it has that dtype."""
         return (
             self
             if self.dtype == dtype
@@ -194,7 +195,7 @@ class TracedArray:
         )
 
     def __getitem__(self, index: Any) -> TracedArray:
-        """A part, by numbers, slices, None and Ellipsis."""
+        """A part, selected by integers, slices, None and Ellipsis."""
         for item in index if type(index) is tuple else (index,):
             if type(item) not in (int, slice, type(None), type(...)):
                 raise Unsupported("a rule asks for elements at positions")

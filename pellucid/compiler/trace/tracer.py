@@ -1,10 +1,11 @@
-"""Tracing: run one call eagerly, and record everything it computes as a program.
+"""Tracing: run a call eagerly, and record everything it computes as a program.
 
-The values are real, so the first call returns what eager execution returns. Whatever cannot be
-recorded (a value read into Python, an array of unknown origin) ends the recording, not the call.
+The values are real, so the first call returns what eager execution returns. Anything that cannot be
+recorded (a value read into Python, an array of unknown origin) ends the recording, but not the
+call.
+
 It records the operations that `core.bind` runs, the gradient rules that backward runs, writes,
-random draws and optimizer updates. Arrays are identified by their identity and their place in
-memory.
+random draws and optimizer updates. Arrays are identified by their id and their position in memory.
 """
 
 from __future__ import annotations
@@ -56,13 +57,15 @@ _PLAIN = (
     dtypes.dtype,
     type,
 )
-# of operations, without code of the user's
+# argument types of operations that involve no user code
 _ARGUMENTS = frozenset((*FAST_TYPES, bool, int, float, complex, type(None), ndarray))
 _NO_DATA = "the step uses a tensor without data, or one of a custom kind"
 
 
 def _holds(value: Any, root: Any) -> bool:
-    """Whether a variable's value is a tensor in some memory, or a small container of such."""
+    """Whether a variable's value is a tensor in the memory `root`, or a small container of such
+    tensors.
+    """
     held = (
         [value]
         if isinstance(value, Tensor)
@@ -78,7 +81,7 @@ def _holds(value: Any, root: Any) -> bool:
 
 
 class Tracer(ControlFlow, Events, Communication):
-    """Writes down what runs while it is active; `refusal` says why it gave up, when it did."""
+    """Records what runs while it is active. `refusal` is the reason if it gave up."""
 
     role = "tracer"
     BackwardPass = TracedBackwardPass
@@ -86,62 +89,65 @@ class Tracer(ControlFlow, Events, Communication):
 
     def __init__(self, environment: Any, whole: bool = False) -> None:
         self.program = Program()
-        # the name of an array that existed before and that the next call finds again
+        # function: the name of an array that existed before the call and that the next call can
+        # find
         self.resolve = environment.name_of
-        # the array of a tensor into whose memory another array looks
+        # function: the array of a known tensor whose memory contains another array
         self.holder = environment.holder_of
-        # whether a value that decides something, which splits the program, is refused
+        # whether decisions on values, which split the program, are refused
         self.whole = whole
-        self.cleared: set[int] = set()  # tensors whose gradient an optimizer or a module cleared
-        self.earlier: Any = None  # what tensors were before the call, to be told of it
+        self.cleared: set[int] = set()  # ids of tensors whose gradient was cleared
+        self.earlier: Any = None  # the state of tensors before the call (`Earlier`)
         self._clearing = False
-        # tensors for which it matters whether there was a gradient
+        # id of a tensor -> whether it must have a gradient
         self.needs_grad: dict[int, bool] = {}
         self.refusal: Refusal | None = None
         self.phase = "forward"
-        self.witness: Any = None  # of calls
-        self.root: CodeType | None = None  # the code of the function itself
-        self.began = 0  # nodes recorded before this number belong to the caller's graph
-        # whether the call has changed what it can reach in Python
+        self.witness: Any = None  # the Witness of the call
+        self.root: CodeType | None = None  # the code of the traced function
+        self.began = 0  # nodes with a smaller number belong to the caller's graph
+        # whether the call has changed anything that it can reach in Python
         self.changed: Callable[[], bool] = lambda: False
         # whether code that the call can reach compares types
         self.compares_types: Callable[[], bool] = lambda: False
-        # whether those are not gone through: else a backward that comes to one is refused
+        # whether backward skips those nodes; otherwise reaching one is refused
         self.outside = False
-        self.contents: dict[Buffer, ndarray] = {}  # of constants
-        self.external: dict[Buffer, ndarray] = {}  # of inputs and state
-        # shape and dtype of the arrays that temporaries were made as
+        self.contents: dict[Buffer, ndarray] = {}  # arrays of constants
+        self.external: dict[Buffer, ndarray] = {}  # arrays of inputs and state
+        # shape and dtype with which temporaries were allocated
         self.roots: dict[Buffer, Any] = {}
-        self.claimed: set[int] = set()  # buffers that are some parameter's gradient
-        # Optimizers' state that the call made, as it was left.
+        self.claimed: set[int] = set()  # ids of buffers that are a parameter's gradient
+        # optimizer state that the call created, with its final contents
         self.begun: dict[int, tuple[Any, dict[Any, Any], dict[Any, Any]]] = {}
-        # that item() gave out, and what was computed of them
+        # watched numbers from item(), and those computed from them
         self.numbers: list[weakref.ref[Any]] = []
         self.thread = threading.get_ident()
-        # of the user's source, with the code that has them
+        # cache of described source lines, with their code objects
         self._lines: dict[tuple[int, int], tuple[Any, Any]] = {}
-        # By identity, as long as the arrays live: what dies is forgotten in time, so that another
-        # array is never taken for it.
+        # By id while the arrays live. A dead array is removed at once, so that another array with
+        # the same id is never mistaken for it.
         self._values: dict[int, Value] = {}
         self._roots: dict[int, list[tuple[int, int, Buffer]]] = {}
-        self._foreign: list[tuple[int, int, int]] = []  # memory among those that no array owns
-        self.given: dict[Buffer, int] = {}  # numbers among the arguments, and the place of each
-        self.computed: list[NumberInput] = []  # what each call computes of those
-        # what fails for some of them
+        # memory that no array owns: (start, end, id)
+        self._foreign: list[tuple[int, int, int]] = []
+        # buffer of each number among the arguments -> its position
+        self.given: dict[Buffer, int] = {}
+        self.computed: list[NumberInput] = []  # inputs that each call computes from them
+        # computations that may fail for some numbers
         self.partial: list[tuple[Callable[[list[Any]], Any], list[int]]] = []
-        self.count = 0  # of numbers that each call is given
-        self.changes: Any = None  # what the call changes in Python
-        self.inside: Any = None  # the call of a schedule's step that is running
-        # For optimizers that have stepped: what their groups of options held each time.
+        self.count = 0  # number of numbers that each call takes
+        self.changes: Any = None  # the SideEffectTracker
+        self.inside: Any = None  # the running step of a schedule, if any
+        # id of an optimizer that has stepped -> its groups' options at each step
         self.stepped: dict[int, list[list[tuple[int, dict[str, Any]]]]] = {}
         self._operands: dict[tuple[int, Any], tuple[Any, Tensor]] = {}
-        self._fresh: set[int] = set()  # constants just made
-        self.checks: set[Callable[..., Any]] = set()  # functions that do nothing but raise
+        self._fresh: set[int] = set()  # ids of new constants
+        self.checks: set[Callable[..., Any]] = set()  # functions that only check values
         self._watched: dict[int, Watched] = {}
         self._of_constants: dict[Buffer, list[Value]] = {}
-        # What was handed to gradient rules: by which instruction, and its form.
+        # id of an object passed to a gradient rule -> the instruction that made it, and its form
         self._objects: dict[int, tuple[Instruction, Any]] = {}
-        self._alive: list[Any] = []  # those of them that only their identity tells apart
+        self._alive: list[Any] = []  # those that can only be identified by id, kept alive
         self.numbers_handed_on = False
         self._paused = 0
 
@@ -152,7 +158,7 @@ class Tracer(ControlFlow, Events, Communication):
         observe.observers.append(self)
         interpret.push(self)
         try:
-            with native.compiling_little():  # the program has code of its own
+            with native.compiling_little():  # the program will have its own code
                 yield self
         finally:
             interpret.pop(self)
@@ -163,7 +169,7 @@ class Tracer(ControlFlow, Events, Communication):
         """Record nothing inside the block."""
         self._paused += 1
         self.role = "paused tracer"
-        thread.stack = Stack(thread.stack.all)  # which knows roles from when it was made
+        thread.stack = Stack(thread.stack.all)  # a Stack reads roles when it is created
         try:
             yield
         finally:
@@ -172,12 +178,12 @@ class Tracer(ControlFlow, Events, Communication):
             thread.stack = Stack(thread.stack.all)
 
     def forget(self) -> None:
-        """Let go of the call, when nobody will ask for its values by identity any more."""
+        """Release the call's objects, once none will be looked up by id any more."""
         self._watched.clear()
         self._alive.clear()
 
     def _watch(self, array: ndarray) -> None:
-        """Forget what is known of an array when it dies: another one may get its identity."""
+        """Forget an array when it dies, because another one may get its id."""
         if id(array) not in self._watched:
             self._watched[id(array)] = Watched(array, self._died)
 
@@ -188,11 +194,11 @@ class Tracer(ControlFlow, Events, Communication):
 
     @property
     def recording(self) -> bool:
-        """Whether what runs in this thread is written down."""
+        """Whether the present thread's operations are being recorded."""
         return self.refusal is None and not self._paused and threading.get_ident() == self.thread
 
     def refuse(self, reason: str, site: Any = None) -> None:
-        """Stop recording for a reason; the call goes on eagerly."""
+        """Stop recording for the given reason; the call continues eagerly."""
         if self.refusal is None:
             self.refusal = self._refusal(reason, site or self.site())
 
@@ -202,7 +208,7 @@ class Tracer(ControlFlow, Events, Communication):
         return made
 
     def refused(self, refusal: Refusal) -> None:
-        """Stop recording where something was refused."""
+        """Stop recording because of a Refusal."""
         if self.refusal is None:
             made = self.refusal = self._refusal(refusal.reason, refusal.site or self.site())
             if refusal.array is not None:
@@ -215,7 +221,7 @@ class Tracer(ControlFlow, Events, Communication):
         return self._described(source.capture(2))
 
     def _described(self, site: source.Site | None) -> Any:
-        """`source.describe`, which takes some time, once per place."""
+        """`source.describe`, cached because it takes some time."""
         if site is None:
             return None
         key = id(site[0]), site[1]
@@ -225,14 +231,14 @@ class Tracer(ControlFlow, Events, Communication):
 
     # ---- arrays and values -----------------------------------------------------------------------
     def declare(self, array: ndarray, kind: str, name: str) -> Value:
-        """Make an array known that exists outside: an input, or state."""
+        """Declare an array that exists outside of the program: an input or state."""
         low, high = bounds(array)
         buffer = self.program.buffer(kind, high - low, name)
         self.external[buffer] = array
         return self._enter(array, buffer, low, high)
 
     def declare_together(self, arrays: list[ndarray], names: list[str]) -> list[Value]:
-        """The same for arguments that share memory, whose buffer is all that they look at, as
+        """Declare arguments that share memory: their buffer is all the memory that they use, as
         bytes.
         """
         if len(arrays) == 1:
@@ -246,7 +252,7 @@ class Tracer(ControlFlow, Events, Communication):
 
     def _enter(self, array: ndarray, buffer: Buffer, low: int, high: int) -> Value:
         root = owner(array)
-        # memory that is no array's, which two arrays may look at that do not know of each other
+        # memory that no array owns: two arrays may share it without a common base
         if root.base is not None:
             if any(
                 start < high and low < end and place != id(root)
@@ -269,7 +275,7 @@ class Tracer(ControlFlow, Events, Communication):
             self._of_constants.setdefault(value.buffer, []).append(value)
 
     def lookup(self, array: ndarray) -> Value | None:
-        """The value of an array that is known, or that looks into known memory."""
+        """The value of a known array, or of one inside known memory; otherwise None."""
         known = self._values.get(id(array))
         if known is not None:
             return known
@@ -291,9 +297,7 @@ class Tracer(ControlFlow, Events, Communication):
         return value
 
     def constant(self, array: Any) -> Any:
-        """Take note that a new array holds something that does not depend on any tensor's values;
-        returns it.
-        """
+        """Note that a new array does not depend on any tensor's values; returns it."""
         if self.recording and type(array) is ndarray:
             self._fresh.add(id(array))
             self._watch(array)
@@ -306,7 +310,7 @@ class Tracer(ControlFlow, Events, Communication):
         return value
 
     def value(self, array: ndarray, what: str = "") -> Value:
-        """The value of an array that something reads; Refusal when nobody knows where it came from."""
+        """The value of an array that is read. Raises Refusal if its origin is unknown."""
         known = self.lookup(array)
         if known is not None:
             return known
@@ -333,7 +337,7 @@ class Tracer(ControlFlow, Events, Communication):
         return value if root is array else self._known(array)
 
     def define(self, array: ndarray) -> tuple[Value, bool]:
-        """The value of a result, and whether it is new memory (not a view of something known)."""
+        """The value of a result, and whether it is new memory (not a view of known memory)."""
         known = self.lookup(array)
         if known is not None:
             return known, False
@@ -343,7 +347,7 @@ class Tracer(ControlFlow, Events, Communication):
         if id(root) in self._roots:
             raise Refusal("a view reaches beyond the tensor that it is a view of")
         low, high = bounds(root)
-        if not (low <= address(array) <= high):  # memory of something that is not an array
+        if not (low <= address(array) <= high):  # memory that does not belong to an array
             root, (low, high) = array, bounds(array)
         buffer = self.program.buffer("temp", high - low)
         self.roots[buffer] = (root.shape, root.dtype)
@@ -353,8 +357,8 @@ class Tracer(ControlFlow, Events, Communication):
         return self._enter(array, buffer, low, high), True
 
     def tree(self, value: Any, what: str, live: bool = False) -> Any:
-        """Parameters, with references in the place of arrays; with `live`, dictionaries are handed
-        over as they are.
+        """Parameters with references in place of arrays. With `live`, dictionaries and unknown
+        objects are kept as they are.
         """
         kind = type(value)
         if kind is ndarray:
@@ -379,8 +383,8 @@ class Tracer(ControlFlow, Events, Communication):
         raise Refusal(f"{what} uses a {kind.__name__} that the compiler does not know")
 
     def keep(self, value: Any, outputs: list[Value]) -> None:
-        """Make known the arrays of what an operation hands to its gradient rule; numbers there
-        depend on values.
+        """Declare the arrays that an operation passes to its gradient rule. Note whether there are
+        numbers, since these depend on values.
         """
         if type(value) is ndarray:
             outputs.append(self.define(value)[0])
@@ -394,16 +398,16 @@ class Tracer(ControlFlow, Events, Communication):
 
     # ---- what runs -------------------------------------------------------------------------------
     def run(self, below: Any, op: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Run an operation, unseen where nothing in it is the user's: not the operation, its
-        arguments, or a hook on what it saves.
+        """Run an operation. It is hidden from the profile function if no user code is involved:
+        neither in the operation, nor in its arguments, nor in a hook on what it saves.
         """
         own = PRIMITIVES.get(op.name) is op and not thread.stack.save
         own = own and _ARGUMENTS.issuperset(map(type, args))
         return (hidden(below) if own else below)(op, args, params)
 
     def forward(self, op: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
-        """What computes an operation: this library's run no code of the user's. Watched numbers
-        among its parameters become plain ones.
+        """The function that computes an operation; this library's own run hidden. Watched numbers
+        among the parameters are replaced by plain ones.
         """
         for name, value in params.items():
             params[name] = observed(value)
@@ -437,7 +441,7 @@ class Tracer(ControlFlow, Events, Communication):
                 )
             results = made if isinstance(made, tuple) else (made,)
             if aux is None and all(self.lookup(t._array) is not None for t in results):
-                # a view, or a function of the user's whose operations are written down already
+                # a view, or a custom function whose operations are recorded already
                 return
             kind = next((t._array.dtype for t in tensors if isinstance(t, Tensor)), None)
             inputs: list[Any] = []
@@ -462,7 +466,7 @@ class Tracer(ControlFlow, Events, Communication):
         arrays: list[Any],
         aux: Any = None,
     ) -> None:
-        """Append an operation, unless all it did was to look at memory in another way."""
+        """Append an operation, unless it only made a view."""
         start = len(self.program.buffers)
         outputs = [self.define(a)[0] for a in arrays]
         extra: list[Value] = []
@@ -491,8 +495,8 @@ class Tracer(ControlFlow, Events, Communication):
                 self._alive.append(aux)
 
     def _form(self, value: Any) -> Any:
-        """An object of known arrays and texts as what can be compared: it need not live to be told
-        from others. None for other objects.
+        """A comparable description of an object that consists of known arrays and strings, so that
+        it need not be kept alive to be identified. None for other objects.
         """
         if isinstance(value, (tuple, list)):
             parts = [v if v is None or isinstance(v, str) else self._form(v) for v in value]
@@ -516,9 +520,9 @@ class Tracer(ControlFlow, Events, Communication):
             self.refused(refusal_of(error))
 
     def copy(self, target: ndarray, array: ndarray) -> None:
-        """`target` was given the values of `array`."""
+        """Record that `target` was given the values of `array`."""
         if not apart(target):
-            # what is left there depends on the order, which eager operations choose
+            # the outcome depends on the order of writes, which eager operations choose
             raise Refusal("the step writes to a tensor whose elements share memory")
         origin = self.value(array, "a write")
         if self._nobodys(target):
@@ -535,8 +539,8 @@ class Tracer(ControlFlow, Events, Communication):
         )
 
     def _nobodys(self, array: ndarray) -> bool:
-        """Whether an array that is written to is memory without contents that matter: none that is
-        known, a constant of the step's, or that of a tensor from outside.
+        """Whether an array that is written to has no contents that matter: it is not known, not a
+        constant of the step, and not that of a tensor from outside.
         """
         return (
             self.lookup(array) is None
@@ -547,7 +551,7 @@ class Tracer(ControlFlow, Events, Communication):
         )
 
     def copied(self, array: ndarray, made: ndarray) -> None:
-        """An array was copied past the operations."""
+        """Record a copy of an array that was made outside of operations."""
         if self.recording:
             try:
                 self.emit(PRIMITIVES["clone"], (self.value(array, "a copy"),), {}, [made])
@@ -555,8 +559,8 @@ class Tracer(ControlFlow, Events, Communication):
                 self.refused(refusal_of(error))
 
     def own(self, place: Value, target: ndarray) -> Value:
-        """A constant that is written to or returned becomes memory of the step, filled anew by each
-        call.
+        """Turn a constant that is written to or returned into memory of the step, which each call
+        initializes.
         """
         constant = place.buffer
         buffer = self.program.buffer("temp", constant.size)
@@ -588,13 +592,14 @@ class Tracer(ControlFlow, Events, Communication):
         writes: tuple[int, ...] = (),
         fills: tuple[int, ...] = (),
     ) -> Any:
-        """Call a function that computes on arrays by itself; the program repeats the call.
+        """Call a function that computes on arrays outside of operations; the program repeats the
+        call.
 
-        The arguments at the positions `writes` are read and changed. Those at `fills` are
-        overwritten as a whole, so memory without contents will do.
+        The arguments at the positions `writes` are read and changed. Those at `fills` are entirely
+        overwritten, so their former contents do not matter.
         """
-        # Dictionaries (an optimizer's options) are read anew by each call, and are the same objects
-        # then.
+        # Dictionaries (an optimizer's options) are read again by each call, and must be the same
+        # objects.
         args = tuple([a if isinstance(a, dict) else observed(a) for a in args])
         with unwatched([a for a in args if isinstance(a, dict)]):
             return self._effect(function, args, observed(kwargs), writes, fills)
@@ -659,8 +664,8 @@ class Tracer(ControlFlow, Events, Communication):
         return result
 
     def check(self, function: Callable[..., Any], args: tuple[Any, ...], again: bool) -> None:
-        """Call a function that raises for wrong values, and repeat the call unless the following
-        operation makes the same check.
+        """Call a function that raises for wrong values. The program repeats the call, unless the
+        following operation makes the same check.
         """
         if threading.get_ident() != self.thread:
             function(*args)
@@ -675,12 +680,11 @@ class Tracer(ControlFlow, Events, Communication):
 
     # ---- backward --------------------------------------------------------------------------------
     def rule(self, node: Any, g: Any, s: Any) -> Any:
-        """The gradients of a node: in operations where the rule can be written in them, else the
-        rule as one instruction.
+        """The gradients of a node. The rule is recorded as operations if possible, otherwise as one
+        instruction.
         """
         if not self.recording or PRIMITIVES.get(node.op.name) is not node.op:
-            # A function of the user's: its backward is made of operations, which are written down
-            # themselves.
+            # a custom function: the operations of its backward are recorded themselves
             return node.plan.backward(RAW, g, s, node.params)
         return self._rule(node, g, s)
 
@@ -702,13 +706,13 @@ class Tracer(ControlFlow, Events, Communication):
                 widened = widened and not (
                     "multiplies" in node.op.traits and native_products(g.dtype)
                 )
-                if widened:  # as on arrays
+                if widened:  # as for arrays
                     symbol, saved = (
                         space.widened(symbol),
                         saved and [space.widened(v) for v in saved],
                     )
                 made = node.plan.backward(space, symbol, saved, space.wrap(node.params))
-                # rounded before they are summed over what was broadcast
+                # round before summing over broadcast dimensions
                 if widened and node.op.elementwise:
                     made = tuple(
                         [
@@ -717,14 +721,14 @@ class Tracer(ControlFlow, Events, Communication):
                         ]
                     )
                 made = space.unwrap(made)
-                if widened:  # g itself needs no rounding
+                if widened:  # `g` itself needs no rounding
                     made = tuple([g if x is symbol.array else x for x in made])
                 if all(x is None or type(x) is ndarray for x in made):
                     for k in range(mark, len(self.program.instructions)):
                         self.program.instructions[k].site = line
                     return made
             except Exception:
-                # whatever a rule does that symbols do not speak: it runs on arrays instead
+                # the rule does something that TracedArrays do not support: run it on arrays instead
                 made = None
             del self.program.instructions[mark:]
             return self._whole_rule(node, g, s, line)
@@ -765,7 +769,7 @@ class Tracer(ControlFlow, Events, Communication):
 
 
 def _has_numbers(value: Any) -> bool:
-    """True when something besides arrays and strings is in there: it may depend on values."""
+    """Whether there is anything besides arrays and strings, which may depend on values."""
     if isinstance(value, (tuple, list)):
         return any(_has_numbers(v) for v in value)
     if isinstance(value, dict):

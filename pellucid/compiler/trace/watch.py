@@ -1,4 +1,4 @@
-"""The profile function that watches the calls of a traced step, and the calls that it may ignore."""
+"""The profile function that watches the calls of a traced step, and ways to hide calls from it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ def is_own(filename: str) -> bool:
 
 
 def module_of(thing: Any) -> str:
-    """The module that a class or function names; "" where it names none (classes of Cython's, say,
-    have a descriptor in that place).
+    """The module name of a class or function; "" if it has none (classes made by Cython, for
+    example, have a descriptor there).
     """
     name = getattr(thing, "__module__", None)
     return name if isinstance(name, str) else ""
 
 
-# While `torch` means this library, its classes name PyTorch's modules (`interop.class_names`).
+# While `torch` refers to this library, its classes claim to be in PyTorch's modules
+# (`interop.class_names`).
 OWN = ("pellucid", "torch")
 LIBRARIES = sys.stdlib_module_names | {*OWN, "numpy"}
 
@@ -41,7 +42,7 @@ def is_ours(kind: type) -> bool:
 
 
 def is_users(module: ModuleType) -> bool:
-    """True for a module that is neither Python's, nor this library's, nor an installed package's."""
+    """Whether a module belongs neither to Python, nor to this library, nor to an installed package."""
     if module.__name__.partition(".")[0] in LIBRARIES or module is builtins:
         return False
     file = getattr(module, "__file__", None)
@@ -49,22 +50,22 @@ def is_users(module: ModuleType) -> bool:
 
 
 def builtins_of(names: dict[str, Any]) -> dict[str, Any]:
-    """What names mean that stand in the builtins, for code with these globals."""
+    """The builtins of code with these globals."""
     found = names.get("__builtins__", builtins)
     return found if isinstance(found, dict) else vars(found)
 
 
-# Parts of this library whose objects are their class and their attributes, as those of users are.
+# Modules of this library whose objects consist of their class and attributes, like users' objects.
 _OF_RECORDS = tuple([f"{name}.distributions." for name in OWN])
 
 
 def has_more(kind: type) -> bool:
-    """Whether objects of a class of this library may be more than their attributes."""
+    """Whether objects of one of this library's classes may be more than their attributes."""
     return is_ours(kind) and not f"{module_of(kind)}.".startswith(_OF_RECORDS)
 
 
 class _Watch(threading.local):
-    """The profile function with which this thread's calls are watched while a step is traced."""
+    """The profile function that watches this thread's calls while a step is traced."""
 
     event: Any = None
 
@@ -73,16 +74,15 @@ watch = _Watch()
 
 
 def unseen(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorator of a function that a tracer's watch over calls need not see: it and what it calls
-    is this library's alone, and what it looks at is known otherwise. Being watched makes it about
-    twice as slow.
+    """Decorator of a function that the tracer's profile function need not see: it only runs library
+    code, and what it reads is known in other ways. Being watched makes it about twice as slow.
     """
     return wraps(function)(hidden(function))
 
 
 def hidden(function: Callable[P, R]) -> Callable[P, R]:
-    """As `unseen`, for a function that is called once: nothing that describes it is copied, which
-    for a ufunc takes long.
+    """As `unseen`, for a function that is called once. It does not copy the function's metadata,
+    which is slow for a ufunc.
     """
 
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
