@@ -1,8 +1,8 @@
-"""The compiler's view of a computation: buffers, strided values in them, and instructions with
-everything they read and write.
+"""The compiler's intermediate representation: buffers, strided values in them, and instructions
+with everything that they read and write.
 
-`program.py` has the data and its text form, `passes.py` what is done to it. Nothing here computes,
-and nothing knows LLVM.
+`program.py` has the data structures and their text form, and `compiler.passes` transforms them.
+Nothing in this package computes, and nothing knows about LLVM.
 """
 
 from .program import Buffer, Extra, Instruction, Program, Value, ValueRef, VerificationError

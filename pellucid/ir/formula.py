@@ -1,11 +1,11 @@
-"""Pointwise arithmetic, written once: what an element of a result is, as a function of elements of
-the operands.
+"""Pointwise arithmetic, written once: an element of a result as a function of elements of the
+operands.
 
-A formula is a pure Python function `f(m, x, y, *, slope)`: `m` has the words that go beyond
-operators, positional arguments are values (an array of them, a vector register, a symbol),
-keyword-only ones are numbers. Each backend has its own `m`: for NumPy it is the array namespace,
-for native code it writes instructions (`kernels.pointwise`), and `Symbols` here records the
-formula.
+A formula is a pure Python function `f(m, x, y, *, slope)`. `m` provides the functions beyond
+operators, called words; positional arguments are values (an array, a vector register, a symbol);
+keyword-only arguments are numbers. Each backend passes its own `m`: for NumPy it is the array
+namespace, for native code it emits instructions (`kernels.pointwise`), and `Symbols` in this module
+records the formula.
 
     >>> leaky = Formula(lambda m, x, *, slope: m.where(x > 0, x, x * slope))
     >>> print(leaky.text())
@@ -36,16 +36,17 @@ class Formula(NamedTuple):
     """What an operation computes for each element.
 
     Attributes:
-        function: `function(m, *values, **numbers)`; the result, or a tuple of them.
-        kinds: which dtypes of the result it is for: letters of f (float32 and float64), h (two-byte
-            floats), i (integers), b (bool).
-        args: "same" (all arguments take the result's dtype), "compare" (they are promoted with each
-            other, the result is bool), "own" (they come as they are, the result is bool) or "power"
-            (the second is an exponent, and may be a number).
+        function: `function(m, *values, **numbers)`; returns the result, or a tuple of results.
+        kinds: the dtypes of the result that it supports, as letters: f (float32 and float64), h
+            (two-byte floats), i (integers), b (bool).
+        args: how arguments are converted: "same" (all to the result's dtype), "compare" (they are
+            promoted with each other, the result is bool), "own" (not at all, the result is bool)
+            or "power" (the second is an exponent, and may be a number).
         masks: positions of arguments that are bool.
-        rounds_each: two-byte floats are rounded after each operation, not at the end.
-        wide_numbers: beside two-byte floats, numbers are float32.
-        names: what the arguments are called, where the function does not say so.
+        rounds_each: whether two-byte floats are rounded after each operation instead of at the end.
+        wide_numbers: whether numbers beside two-byte floats are float32.
+        names: the names of the values and of the numbers, if the function's signature does not have
+            them.
     """
 
     function: Callable[..., Any]
@@ -73,7 +74,7 @@ class Formula(NamedTuple):
         return code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
 
     def text(self) -> str:
-        """The formula as a list of assignments; it tells formulas apart."""
+        """Return the formula as a list of assignments, which also identifies it."""
         m = Symbols()
         made = self.function(
             m, *map(m.named, self.values), **{name: m.named(name) for name in self.numbers}
@@ -82,12 +83,12 @@ class Formula(NamedTuple):
         return "\n".join([*m.lines, f"return {' '.join(map(str, results))}"])
 
     def words(self) -> frozenset[str]:
-        """The words that it speaks, with 1 for each number."""
+        """Return the words that it uses when each number is 1."""
         return _words(self)
 
     def decides(self) -> bool:
-        """Whether it decides in Python by what its values or numbers are, so that its text says
-        what holds for some of them only.
+        """Return whether its Python code branches on its values or numbers, so that its text holds
+        for some of them only.
 
         >>> Formula(lambda m, x, *, p: x * p if p != 1 else x).decides(), Formula(lambda m, x, *, p: x * p).decides()
         (True, False)
@@ -114,24 +115,23 @@ def _decides(formula: Formula) -> bool:
     return False
 
 
-# The formula of each operation that has one, by the operation's name: `core.primitive.defop` puts
-# it here. Whoever is handed a name in a program (native code, the compiler's passes) finds here
-# what it computes.
+# The formula of each operation that has one, by the operation's name; `core.primitive.defop` fills
+# it. Native code and the compiler's passes look up here what an operation in a program computes.
 FORMULAS: dict[str, Formula] = {}
 
-# words that cost about ten operations or more
+# words that cost as much as about ten arithmetic operations or more
 ELEMENTARY = frozenset(
     "exp exp2 expm1 log log2 log10 log1p erf erfc erfinv sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh arctan2 "
     "hypot lgamma digamma trigamma sigmoid pow logaddexp xlogy xlog1py fmod remainder floor_divide gelu gelu_slope".split()
 )
 
-# those of them that there is code for in double precision, too
+# those of them that native code supports in double precision, too
 DOUBLE = frozenset(
     "exp expm1 log log1p tanh sigmoid erf erfinv lgamma digamma trigamma sin cos tan hypot logaddexp xlogy xlog1py gelu_slope fmod remainder "
     "floor_divide".split()
 )
 
-# Words by what they are for: (kinds, args, how many arguments).
+# Words by their use: (kinds, args, number of arguments).
 _WORDS = {
     ("fhib", "same", 2): "add multiply maximum minimum fmax fmin",
     ("fhi", "same", 2): "subtract trunc_divide heaviside",
@@ -158,7 +158,7 @@ _LETTERS = ("x", "y", "z")
 
 @functools.cache
 def word(name: str) -> Formula | None:
-    """The formula that is one word; None where it is none of the language.
+    """Return the formula that consists of one word; None if there is no such word.
 
     >>> print(word("hypot").text())
     %0 = hypot x y
@@ -178,7 +178,7 @@ def word(name: str) -> Formula | None:
 
 
 class Symbols:
-    """The `m` that writes down: each word is a line, what is asked for twice is one."""
+    """The `m` that records a formula: each word becomes a line, and equal lines are recorded once."""
 
     def __init__(self, kind: type[Placeholder] | None = None) -> None:
         self.kind = kind or Placeholder
@@ -187,11 +187,11 @@ class Symbols:
         self._known: dict[str, Placeholder] = {}
 
     def named(self, name: str) -> Placeholder:
-        """The symbol of an argument."""
+        """Return the symbol of an argument."""
         return self.kind(self, name)
 
     def put(self, name: str, *operands: Any) -> Placeholder:
-        """The result of a word."""
+        """Record a word with its operands, and return the symbol of its result."""
         self.words.add(name)
         text = " ".join((name, *map(str, operands)))
         if text not in self._known:
@@ -209,7 +209,7 @@ class Symbols:
 
 
 class Placeholder:
-    """A value that is not there yet."""
+    """A symbol that stands for a value while a formula is recorded."""
 
     __slots__ = ("m", "name")
 
@@ -221,11 +221,11 @@ class Placeholder:
 
 
 class _Decision(TypeError):
-    """Python asks what a value is."""
+    """A formula's Python code has asked for the value of a symbol."""
 
 
 class _Undecided(Placeholder):
-    """A symbol that nobody can ask whether it is true, or equal to something."""
+    """A symbol that raises `_Decision` when Python asks for its truth or compares it."""
 
     __slots__ = ()
 
@@ -268,12 +268,10 @@ for _dunder, _name in (
     setattr(Placeholder, f"__{_dunder}__", _operator(_name)[0])
 
 
-# ---- what updates of parameters have in common ----------------------------------------------------------------
-# Their `m` has three words more: `fma`, `differs` (of numbers, which are known to NumPy and not to code) and `constant` (the same
-# in memory of its own and without a derivative). The fused multiply-adds are where PyTorch's implementation for one tensor on a CPU has
-# them, so results agree to the last bit but for its square root (which is not always correctly rounded).
+# ---- shared by optimizers' updates of parameters ----
 def chosen(m: Any, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
-    """One of the two; where the condition is known, the other one is not computed.
+    """Return `yes()` or `no()` depending on `condition`; if the condition is a Python or NumPy
+    bool, the other one is not computed.
 
     >>> chosen(None, 1 < 2, lambda: "yes", lambda: 1 / 0)
     'yes'
@@ -284,12 +282,16 @@ def chosen(m: Any, condition: Any, yes: Callable[[], Any], no: Callable[[], Any]
 
 
 def decayed(m: Any, param: Any, grad: Any, decay: Any) -> Any:
-    """grad + decay * param; an infinite parameter without decay leaves the gradient alone."""
+    """Return grad + decay * param. Without decay the result is `grad`, even if a parameter is
+    infinite.
+    """
     return chosen(m, m.differs(decay, 0.0), lambda: m.fma(param, decay, grad), lambda: grad)
 
 
 def nearer(m: Any, start: Any, end: Any, weight: Any) -> Any:
-    """The way from start to end, from the end that is nearer, so that the weight 1 gives `end`."""
+    """Interpolate from start to end, computed from the nearer of the two, so that the weight 1
+    gives exactly `end`.
+    """
     way = end - start
     return chosen(
         m, weight < 0.5, lambda: m.fma(way, weight, start), lambda: m.fma(-way, 1.0 - weight, end)

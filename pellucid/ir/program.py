@@ -1,10 +1,9 @@
-"""Programs: straight-line lists of instructions over typed, static-shaped, strided values in
-buffers.
+"""Programs: straight-line lists of instructions on typed, strided values of fixed shape in buffers.
 
-A `Buffer` is a piece of memory. A `Value` is how an instruction looks at it: dtype, shape, strides
-and offset, so a view costs no instruction. Most buffers are written once, by the instruction that
-makes them: then the text reads as single static assignment. What is mutated (a parameter, a running
-mean) is written again by a later instruction, in the order of the list.
+A `Buffer` is a piece of memory. A `Value` is a view of it, with dtype, shape, strides and offset,
+so taking a view costs no instruction. Most buffers are written once, by the instruction that makes
+them; the text then reads as single static assignment. What is mutated (a parameter, a running mean)
+is written again by a later instruction, in the order of the list.
 
     >>> p = Program()
     >>> x = p.value(p.buffer("input", 8, "x"), "float32", (2,))
@@ -49,7 +48,7 @@ ITEMSIZE = {
 
 
 class VerificationError(ValueError):
-    """A program that no step of the compiler may produce."""
+    """A program is malformed. It indicates a bug in a pass of the compiler."""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,21 +80,21 @@ class Value:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its elements, without gaps between them."""
+        """The size of its elements in bytes, without gaps between them."""
         return self.size * ITEMSIZE[self.dtype]
 
     @property
     def contiguous(self) -> bool:
-        """True when the elements lie in memory one after the other, last dimension first."""
+        """Whether the elements are in C order without gaps."""
         return self.strides == row_major(self.shape, ITEMSIZE[self.dtype]) or self.size == 0
 
     @property
     def whole(self) -> bool:
-        """True when the value is all of its buffer, in order."""
+        """Whether the value covers its whole buffer, in order."""
         return self.offset == 0 and self.contiguous and self.nbytes == self.buffer.size
 
     def extent(self) -> tuple[int, int]:
-        """First and one-past-last byte of the buffer that the value can touch."""
+        """Return the first and one-past-last byte of the buffer that the value can touch."""
         if self.size == 0:
             return self.offset, self.offset
         low = self.offset + sum(
@@ -107,7 +106,7 @@ class Value:
         return low, high + ITEMSIZE[self.dtype]
 
     def same_place(self, other: Value) -> bool:
-        """True when both look at the same elements in the same way."""
+        """Return whether both are the same view of the same buffer."""
         return (
             self.buffer is other.buffer
             and self.offset == other.offset
@@ -117,7 +116,7 @@ class Value:
         )
 
     def overlaps(self, other: Value) -> bool:
-        """Whether the two may have bytes in common."""
+        """Return whether the two may share bytes."""
         if self.buffer is not other.buffer:
             return False
         (low, high), (first, last) = self.extent(), other.extent()
@@ -125,12 +124,12 @@ class Value:
 
 
 def _bytes_of(buffer: Buffer) -> Value:
-    """All of a buffer, whatever is in it."""
+    """Return a view of a whole buffer as bytes."""
     return Value(buffer, "uint8", (buffer.size,), (1,))
 
 
 def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Strides in bytes of a contiguous array."""
+    """Return the strides in bytes of a contiguous array."""
     strides, step = [], itemsize
     for n in reversed(shape):
         strides.append(step)
@@ -140,8 +139,8 @@ def row_major(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 @dataclass(slots=True, frozen=True)
 class ValueRef:
-    """Stands for a value inside an instruction's parameters (the positions that a pooling gradient
-    uses, say).
+    """A reference to a value inside an instruction's parameters (for example the positions that a
+    pooling gradient uses).
     """
 
     value: Value
@@ -149,8 +148,8 @@ class ValueRef:
 
 @dataclass(slots=True, frozen=True)
 class Extra:
-    """Stands for what an instruction hands to its gradient rule besides its results (statistics, a
-    mask, in any structure).
+    """A reference to what an instruction saves for its gradient rule besides its results
+    (statistics, a mask, in any structure).
     """
 
     instruction: Instruction
@@ -158,13 +157,20 @@ class Extra:
 
 @dataclass(slots=True, eq=False)
 class Instruction:
-    """One operation: what it reads, what it makes (new buffers) and what it writes (existing ones).
+    """One operation: what it reads, what it makes (in new buffers) and what it writes (to existing
+    ones).
 
-    `kind` is "op" (a record of the operation table, in `record`), "copy" (`writes[0]` takes the
-    values of `inputs[0]`), "call" (a Python function that computes on arrays: a random draw, an
-    optimizer's update; in `record`), "rule" (a whole gradient rule), "decide" (`record` says of the
-    numbers in `inputs` whether the program goes on) or "constant" (`outputs[0]` gets the contents
-    of the constant in `inputs[0]` anew). Inputs are values, numbers or None.
+    `kind` is one of:
+
+    - "op": an operation of the operation table, which is in `record`;
+    - "copy": `writes[0]` gets the values of `inputs[0]`;
+    - "call": a Python function, in `record`, that computes on arrays (a random draw, an optimizer's
+      update);
+    - "rule": a whole gradient rule;
+    - "decide": `record` decides from the numbers in `inputs` whether the program goes on;
+    - "constant": `outputs[0]` gets a fresh copy of the constant in `inputs[0]`.
+
+    Inputs are values, numbers or None.
     """
 
     kind: str
@@ -176,29 +182,29 @@ class Instruction:
     record: Any = None
     phase: str = "forward"
     site: Any = None
-    # the arrays of what it hands to its gradient rule; they are among the outputs
+    # the arrays saved for its gradient rule; they are among the outputs
     extras: tuple[Value, ...] = ()
-    noted: Any = None  # the call that it checks, for its error
-    hands_on: bool = False  # whether it hands anything to its gradient rule
-    again: bool = False  # whether it computes once more what another one has computed
+    noted: Any = None  # the call that it checks, for error messages
+    hands_on: bool = False  # whether it saves anything for its gradient rule
+    again: bool = False  # whether it recomputes what another instruction has computed
 
     def reads(self) -> Iterator[Value]:
-        """All values whose contents it uses, those among the parameters included."""
+        """Yield all values whose contents it uses, including those among its parameters."""
         for x in self.inputs:
             if isinstance(x, Value):
                 yield x
-        own = {v.buffer for v in self.outputs}  # memory handed to a call to be filled
+        own = {v.buffer for v in self.outputs}  # memory that a call gets as a parameter to fill
         for v in refs(self.params):
             if v.buffer not in own:
                 yield v
 
     def made(self) -> tuple[Value, ...]:
-        """All values that it stores to."""
+        """Return all values that it stores to."""
         return (*self.outputs, *self.writes)
 
 
 def refs(tree: Any) -> Iterator[Value]:
-    """The values inside nested parameters."""
+    """Yield the values inside nested parameters."""
     if isinstance(tree, ValueRef):
         yield tree.value
     elif isinstance(tree, Extra):
@@ -212,11 +218,11 @@ def refs(tree: Any) -> Iterator[Value]:
 
 
 def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
-    """Nested parameters with `get(value)` in the place of each reference, and `get(extra)` in that
-    of each Extra.
+    """Return nested parameters with each ValueRef replaced by `get(value)` and each Extra by
+    `get(extra)`.
 
-    What has none in it is handed on as it is: an optimizer's options and state are the optimizer's
-    own, not copies of them.
+    A structure without references is returned as it is: an optimizer's options and state must stay
+    the optimizer's own objects, not copies of them.
     """
     if isinstance(tree, ValueRef):
         return get(tree.value)
@@ -236,7 +242,7 @@ def substitute(tree: Any, get: Callable[[Any], Any]) -> Any:
 
 
 class Unit(Protocol):
-    """What the text and the verifier ask of an instruction, or of several that run as one."""
+    """What the text form and the verifier need of an instruction, or of several that run as one."""
 
     outputs: tuple[Value, ...]
     writes: tuple[Value, ...]
@@ -246,14 +252,14 @@ class Unit(Protocol):
         """Its name."""
 
     def reads(self) -> Iterable[Value]:
-        """The values whose contents it uses."""
+        """Return the values whose contents it uses."""
 
 
 class Program:
-    """Buffers, instructions, and what the caller gets back.
+    """Buffers, instructions, and the values that the caller gets back.
 
-    `items` is None until a pass decides which instructions run as one: then it holds those, in
-    order.
+    `items` is None until a pass has grouped instructions that run as one; then it holds the groups,
+    in order.
     """
 
     def __init__(self) -> None:
@@ -265,7 +271,7 @@ class Program:
 
     # ---- building --------------------------------------------------------------------------------
     def buffer(self, kind: str, size: int, name: str = "") -> Buffer:
-        """A new buffer of `size` bytes."""
+        """Add a new buffer of `size` bytes."""
         made = Buffer(kind, size, len(self.buffers), name)
         self.buffers.append(made)
         return made
@@ -278,7 +284,9 @@ class Program:
         strides: tuple[int, ...] | None = None,
         offset: int = 0,
     ) -> Value:
-        """A view of a buffer, contiguous unless `strides` (bytes) are given."""
+        """Return a view of a buffer, contiguous unless `strides` (in bytes) are given. The first
+        view of an input buffer becomes an input of the program.
+        """
         made = Value(
             buffer,
             dtype,
@@ -311,9 +319,11 @@ class Program:
         wanted: Iterable[Buffer],
         results: Iterable[Value] = (),
     ) -> Program:
-        """A program of some of the instructions, which gets the contents of the buffers `given` and
-        leaves those of `wanted`: as one of `results` or as an instruction makes it, where that is
-        all of the buffer.
+        """Return a program of some of the instructions, which takes the contents of the buffers
+        `given` and returns those of `wanted`.
+
+        Each wanted buffer is returned as one of `results`, or as the value that an instruction
+        makes in it, if that covers the whole buffer; else as bytes.
         """
         inputs = {v.buffer: v for v in self.inputs}
         made = Program()
@@ -328,7 +338,9 @@ class Program:
     def but(
         self, instructions: Iterable[Instruction] = (), items: list[Any] | None = None
     ) -> Program:
-        """The same program with other instructions, or with these items, which hold them."""
+        """Return a copy of the program with other instructions, or with `items` and the
+        instructions in them.
+        """
         made = Program()
         made.buffers, made.inputs, made.outputs, made.items = (
             self.buffers,
@@ -343,11 +355,10 @@ class Program:
 
     # ---- reading ---------------------------------------------------------------------------------
     def verify(self) -> None:
-        """Raise VerificationError when something is read before it was made, or lies outside its
+        """Raise VerificationError if something is read before it is made, or lies outside its
         buffer.
 
-        Where instructions run as items, an item is one unit: others may read of it only what it
-        stores.
+        If instructions run as items, an item is one unit: others may read only what it stores.
         """
         known = {id(b) for b in self.buffers}
         filled = {id(b) for b in self.buffers if b.kind != "temp"} | {
@@ -389,7 +400,9 @@ class Program:
                 raise VerificationError(f"the output {self.name(v)} is never made")
 
     def name(self, v: Value) -> str:
-        """A value as the text form writes it: its buffer, and where in it unless it is all of it."""
+        """Return a value as the text form writes it: its buffer, followed by its place in it unless
+        it covers the whole buffer.
+        """
         b = v.buffer
         base = b.name if b.name and b.kind != "temp" else f"%{b.number}"
         if v.whole:
@@ -399,11 +412,11 @@ class Program:
         return f"{base}[{v.offset}; strides {','.join(map(str, v.strides))}]"
 
     def typed(self, v: Value) -> str:
-        """A value's name, dtype and shape as text."""
+        """Return a value's name, dtype and shape as text."""
         return f"{self.name(v)}: {v.dtype}[{', '.join(map(str, v.shape))}]"
 
     def line(self, i: Instruction, sites: bool = False) -> str:
-        """One instruction as text."""
+        """Return one instruction as text."""
         arguments = [self._shown(x) for x in i.inputs]
         arguments += [f"{k}={self._shown(v)}" for k, v in i.params.items()]
         call = f"{i.op}({', '.join(arguments)})"
@@ -434,8 +447,8 @@ class Program:
         return getattr(x, "__name__", None) or type(x).__name__
 
     def text(self, sites: bool = False) -> str:
-        """All of it, one instruction a line, under the items where there are any; with `sites` each
-        line ends with the user's file and line.
+        """Return the whole program as text, one instruction per line, grouped by items if there are
+        any. With `sites` each line ends with the user's file and line.
         """
         lines = [f"program({', '.join(self.typed(v) for v in self.inputs)})"]
         phase = "forward"

@@ -1,3 +1,3 @@
-"""Machine code: LLVM IR as text, compiled in the process and kept on disk, and the worker threads.
-Nothing here knows tensors.
+"""Native code: LLVM IR written as text, compiled inside the process and cached on disk, and the
+worker threads that run it. Nothing in this package knows about tensors.
 """

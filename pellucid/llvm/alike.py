@@ -1,10 +1,10 @@
-"""Entries of native functions for few elements: Python calls them with arrays of one look, and gets
-a new array like them.
+"""Python entry points of native functions for small arrays of one dtype and shape, whose result is
+a new array of that dtype and shape.
 
-NumPy takes half a microsecond to find out what a call asks for, and as long again for each Python
-number among its arguments. Here the arguments are held against what the function was made for: arrays
-of one dtype and shape, in order, and Python's floats and integers. Everything else gets None, and
-the caller computes it another way.
+NumPy takes half a microsecond to parse the arguments of a call, and as long again for each Python
+number among them. The entry points here only check that the arguments are what the function was
+compiled for: arrays of one dtype, shape and memory order, and Python floats and integers. For
+anything else they return None, and the caller computes the result another way.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from .loader import pointer_of
 
 __all__ = ["LARGEST", "OBJECTS", "entry", "is_alike", "new_like"]
 
-LARGEST = 4096  # elements: the GIL is kept, so a call is to take a few microseconds at most
+# elements; the GIL is held during the call, so a call must take a few microseconds at most
+LARGEST = 4096
 
-# Python objects that arguments are compared with, by the names that they have in native code.
+# Python objects that native code compares arguments with, by their symbol names.
 OBJECTS = {
     "pellucid_dtype_f": np.dtype(np.float32),
     "pellucid_dtype_d": np.dtype(np.float64),
@@ -32,24 +33,30 @@ OBJECTS = {
 }
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
-# Fields of NumPy's array struct (numpy/ndarraytypes.h) behind the object's header.
+# Offsets of the fields of NumPy's array struct (numpy/ndarraytypes.h), which follow the object
+# header.
 _TYPE, _DATA = _WORD, 2 * _WORD
 _RANK, _SHAPE, _STEPS, _DTYPE, _FLAGS = (_DATA + k * _WORD for k in (1, 2, 3, 5, 6))
 _IN_C_ORDER, _ALIGNED = 0x0001, 0x0100
-_C, _KEEP = 0, 2  # orders of new memory
-_OPEN = {"l": "0xFFF0000000000000", "h": "0x7FF0000000000000"}  # what None stands for: infinities
-_REALS = {"f": "float", "d": "double", "e": "float", "E": "float"}  # of numbers
+_C, _KEEP = 0, 2  # NPY_ORDER values for the new array
+_OPEN = {"l": "0xFFF0000000000000", "h": "0x7FF0000000000000"}  # the bounds that None stands for
+# LLVM types in which numbers are passed
+_REALS = {"f": "float", "d": "double", "e": "float", "E": "float"}
 
 
 def is_alike(signature: str) -> bool:
-    """Whether the signature is one of these: "f=abd" takes an array of float32, one of bools and a
-    number ("d=": of float64, "e=" and "E=": of float16 and bfloat16). "l" and "h" are bounds, the lowest and the highest number for None.
+    """Return whether `signature` is of the kind that `entry` handles.
+
+    The letter before "=" is the dtype of arrays and result: f, d, e and E for float32, float64,
+    float16 and bfloat16. After it follows one letter per argument: "a" is an array of that dtype,
+    "b" an array of bools, "d" a number, "l" and "h" a lower and an upper bound, for which None
+    means that there is none. For example, "f=abd" takes a float32 array, a bool array and a number.
     """
     return signature[1:2] == "="
 
 
 def new_like() -> int:
-    """The address of PyArray_NewLikeArray, the 278th entry of NumPy's table of array functions."""
+    """Return the address of PyArray_NewLikeArray, entry 277 of NumPy's table of C API functions."""
     from numpy._core import _multiarray_umath as umath
 
     table = ctypes.cast(pointer_of(umath._ARRAY_API), ctypes.POINTER(ctypes.c_void_p))
@@ -57,8 +64,9 @@ def new_like() -> int:
 
 
 def entry(fn: str, signature: str) -> str:
-    """IR of a METH_FASTCALL function that holds its arguments against the signature and calls `fn`
-    with their data and numbers, the result's data and the number of elements.
+    """Return the IR of a METH_FASTCALL function that checks its arguments against `signature` and
+    calls `fn` with their data pointers and numbers, the result's data pointer and the number of
+    elements.
     """
     kind, arguments = signature[0], signature[2:]
     arrays = [k for k, letter in enumerate(arguments) if letter in "ab"]
@@ -155,7 +163,7 @@ def entry(fn: str, signature: str) -> str:
         if end is None:
             out += [f"aside{k}:", "  br label %aside", f"read{k}:"]
             out.append(f"  %value{k} = call double @PyFloat_AsDouble(ptr %object{k})")
-        else:  # NaN is no bound
+        else:  # a NaN bound goes to the fallback
             out += [
                 f"open{k}:",
                 f"  %none{k} = icmp eq ptr %object{k}, @_Py_NoneStruct",
@@ -167,7 +175,8 @@ def entry(fn: str, signature: str) -> str:
                 f"bound{k}:",
                 f"  %value{k} = phi double [{end}, %open{k}], [%given{k}, %read{k}]",
             ]
-        if _REALS[kind] == "float":  # numbers that float32 does not hold are NumPy's to judge
+        # numbers that overflow float32 go to NumPy, which decides what to do
+        if _REALS[kind] == "float":
             out.append(f"  %held{k} = fptrunc double %value{k} to float")
             for name, text in (("up", _OPEN["h"]), ("down", _OPEN["l"])):
                 out += [
@@ -197,7 +206,7 @@ def entry(fn: str, signature: str) -> str:
         else f"{_REALS[kind]} %{'held' if _REALS[kind] == 'float' else 'value'}{k}, "
         for k, letter in enumerate(arguments)
     )
-    # a mask is no array like the result
+    # the result is allocated like an "a" argument, not like a mask
     model = next(k for k in arrays if arguments[k] == "a")
     out += [
         "make:",
@@ -205,7 +214,8 @@ def entry(fn: str, signature: str) -> str:
         f"  %made = call ptr @pellucid_new_like(ptr %object{model}, i32 %order, ptr null, i32 0)",
         "  %there = icmp ne ptr %made, null",
         "  br i1 %there, label %lie, label %wrong",
-        # New memory has no gaps: nor has that of an array with the same strides.
+        # A new array in C order has no gaps. One in the order of the model must have the model's
+        # strides.
         "lie:",
         f"  %at.kept = getelementptr i8, ptr %made, i64 {_STEPS}",
         "  %kept = load ptr, ptr %at.kept",

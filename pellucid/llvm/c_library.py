@@ -1,4 +1,4 @@
-"""Functions of the C library (of doubles) in native code."""
+"""Calls from native code to the C library's functions of doubles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .emit import Function, SSAValue, lanes
 
 __all__ = ["C_FUNCTIONS", "through_c"]
 
-# By NumPy's names.
+# The C functions by NumPy's names for them.
 C_FUNCTIONS = {
     **{
         n: n
@@ -45,8 +45,9 @@ C_FUNCTIONS = {
 
 
 def name_c_functions(library: Any, prefix: str) -> bool:
-    """Let native code find the functions of a C library under their names after a prefix; False
-    where the library lacks one.
+    """Make the functions of a C library available to native code under `prefix` plus their names.
+
+    Returns False, and defines nothing, if the library lacks one of them.
     """
     try:
         found = {
@@ -60,14 +61,14 @@ def name_c_functions(library: Any, prefix: str) -> bool:
     return True
 
 
-# On Windows the linker does not look into the C library, so its functions get names of this
-# library's own.
+# On Windows the linker does not search the C library, so its functions are registered under names
+# with a prefix of our own.
 PREFIX = "pellucid_c_" if sys.platform == "win32" else ""
 HAS_C_FUNCTIONS = not PREFIX or name_c_functions(ctypes.CDLL("ucrtbase"), PREFIX)
 
 
 def through_c(f: Function, name: str, *args: SSAValue) -> SSAValue:
-    """Lane by lane."""
+    """Emit a call of the C function for NumPy's `name`; of vectors, one call for each lane."""
     symbol = PREFIX + C_FUNCTIONS[name]
     f.module.declarations.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
     count = lanes(args[0].ctype)

@@ -1,8 +1,8 @@
-"""Object code on disk, shared by all processes of a user.
+"""A disk cache of object code, shared by all processes of a user.
 
-These files are executed, so only files written by this user's own processes are read back. The
-folder and its files must belong to the user and be writable by nobody else, and each file has an
-authentication code made with a random key that only the user can read.
+These files are executed, so only files that this user's own processes have written are read back.
+The folder and its files must belong to the user and be writable by nobody else, and each file
+carries an authentication code made with a random key that only the user can read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..errors import warn_once
 
 __all__ = ["CACHE_BYTES", "directory", "load", "problem", "store"]
 
-CACHE_BYTES = 128 << 20  # bound of the whole folder in bytes; a kernel takes 5 to 60 KiB
+CACHE_BYTES = 128 << 20  # bound on the size of the whole folder; a kernel takes 5 to 60 KiB
 _MAGIC = b"pellucid-object-2\n"
 _CODE = 32  # bytes of an authentication code, and of the key
 _KEY = "key"
@@ -29,8 +29,8 @@ _NO_LINK = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
-# With a handle of the folder, what was checked is what is used, also where somebody renames folders
-# above it meanwhile.
+# Opening files relative to a handle of the folder guarantees that the folder in use is the one that
+# was checked, even if somebody renames a folder above it meanwhile.
 _HANDLES = (
     os.open in os.supports_dir_fd
     and os.replace in os.supports_dir_fd
@@ -39,10 +39,10 @@ _HANDLES = (
 
 
 class _Folder:
-    """A folder that was found to belong to this user alone."""
+    """A folder that has been checked to belong to this user and to be writable by nobody else."""
 
     def __init__(self, path: Path) -> None:
-        """Make the folder where it is missing, and look at it.
+        """Create the folder if it is missing, and check it.
 
         Raises:
             OSError: it cannot be made or opened.
@@ -63,27 +63,31 @@ class _Folder:
         self.handle = handle
 
     def place(self, name: str) -> str:
-        """What names a file for the functions of `os`, with `dir_fd=self.handle`."""
+        """Return the path to pass to functions of `os` together with `dir_fd=self.handle`: the bare
+        name if there is a handle, else the full path.
+        """
         return name if self.handle is not None else os.path.join(self.path, name)
 
     def read(self, name: str, private: bool = False) -> bytes | None:
-        """The content of a regular file of this user's, or None where there is no such file."""
+        """Return the content of a regular file that belongs to this user, or None if it is not a
+        regular file or is too large. Raises OSError if it cannot be opened.
+        """
         handle = os.open(self.place(name), os.O_RDONLY | _NO_LINK, dir_fd=self.handle)
         with open(handle, "rb", buffering=0) as file:
             info = os.fstat(handle)
             if not stat.S_ISREG(info.st_mode) or info.st_size > CACHE_BYTES:
                 return None
             _check(info, f"the file {name} in {self.path}", private)
-            # Read files are marked for `_trim`, which removes those first that nobody used for
-            # long.
+            # Update the file's time stamp: `_trim` removes the files first that have not been used
+            # for the longest time.
             if not private and os.utime in os.supports_fd:
                 with contextlib.suppress(OSError):
                     os.utime(handle)
             return file.read(info.st_size)
 
     def write(self, name: str, content: bytes, replace: bool = True) -> None:
-        """Put a file in its place in one step, so that readers see all of it or nothing; without
-        `replace` the first one stays.
+        """Write a file in one atomic step, so that readers see all of it or nothing. With
+        `replace=False` an existing file is kept.
         """
         aside = f".new-{os.getpid()}-{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
@@ -102,7 +106,7 @@ class _Folder:
                     return
                 except FileExistsError:
                     return
-                except (OSError, AttributeError):  # a file system without links: the last one stays
+                except (OSError, AttributeError):  # no hard links there: replace the file
                     pass
             os.replace(
                 self.place(aside), self.place(name), src_dir_fd=self.handle, dst_dir_fd=self.handle
@@ -115,14 +119,14 @@ class _Folder:
         os.unlink(self.place(name), dir_fd=self.handle)
 
     def entries(self) -> list[tuple[float, int, str]]:
-        """(time of last use, bytes, name) of the files."""
+        """List the files as (time of last use, size in bytes, name)."""
         found = []
         with (
             contextlib.suppress(OSError),
             os.scandir(self.path if self.handle is None else self.handle) as listing,
         ):
             for entry in listing:
-                with contextlib.suppress(OSError):  # another process may remove it meanwhile
+                with contextlib.suppress(OSError):  # another process may have removed it
                     if entry.is_file(follow_symlinks=False) and entry.name != _KEY:
                         info = entry.stat(follow_symlinks=False)
                         found.append((info.st_mtime, info.st_size, entry.name))
@@ -130,11 +134,12 @@ class _Folder:
 
     @functools.cached_property
     def key(self) -> bytes | None:
-        """The random key of this user, made once; None where it cannot be read.
+        """The user's random key, created on first use; None if it cannot be read or written.
 
-        It lies in the user's own cache folder even where the files lie elsewhere, so that a folder
-        that came from somebody (in an archive, with a repository) holds nothing that is trusted. A
-        user without such a folder has the key beside the files.
+        The key is kept in the user's own cache folder even if `PELLUCID_CACHE_DIR` puts the files
+        elsewhere. A folder that came from somebody else (in an archive, with a repository) then
+        holds nothing that is trusted. If the user has no such folder, the key is stored beside the
+        files.
         """
         for folder in (_default(_user(), *_places()), self):
             if folder is not None:
@@ -151,7 +156,7 @@ class _Folder:
                 found = self.read(_KEY, private=True)
             if found is not None and len(found) == _CODE:
                 return found
-            if attempt:  # it is damaged, or others could read it
+            if attempt:  # the key is damaged, or others could read it
                 with contextlib.suppress(OSError):
                     self.remove(_KEY)
             self.write(_KEY, os.urandom(_CODE), replace=False)
@@ -163,11 +168,11 @@ class _Folder:
 
 
 def _check(info: os.stat_result, what: str, private: bool = False) -> None:
-    """Raise PermissionError unless a file or folder belongs to this user, and nobody else can write
-    to it (or read it).
+    """Raise PermissionError unless a file or folder belongs to this user and nobody else can write
+    to it (with `private`, nor read it).
     """
     user = _user()
-    if user is None:  # Windows: a user's folders are private by the rights they inherit
+    if user is None:  # on Windows a user's folders are private through the rights that they inherit
         return
     if info.st_uid != user:
         raise PermissionError(
@@ -188,7 +193,7 @@ def directory() -> Path | None:
 
 
 def problem() -> str | None:
-    """Why there is no cache folder, or None where there is one."""
+    """Return why there is no usable cache folder, or None if there is one."""
     return _made(_user(), os.environ.get("PELLUCID_CACHE_DIR"), *_places())[1]
 
 
@@ -208,13 +213,14 @@ def _places() -> tuple[str | None, ...]:
 def _made(
     user: int | None, chosen: str | None, *places: str | None
 ) -> tuple[_Folder | None, str | None]:
-    """The folder for these values of the environment, or why there is none; looked at once: a
-    program loads dozens of files.
+    """Return (folder, None) for these values of the environment, or (None, reason) if it cannot be
+    used. Cached, since a program loads dozens of files.
     """
     try:
         folder = _Folder(Path(chosen) if chosen else _platform_folder())
     except PermissionError as error:
-        if error.errno is None:  # ours: somebody else could have written what is to be executed
+        # raised by `_check`: somebody else could have written code that would be executed
+        if error.errno is None:
             warn_once(
                 f"compiled code is not kept: {error}. Set PELLUCID_CACHE_DIR to a folder of your own."
             )
@@ -247,13 +253,13 @@ def _platform_folder() -> Path:
 
 # ---- files -------------------------------------------------------------------------------------
 def _code(key: bytes, name: str, payload: bytes) -> bytes:
-    """The authentication code of what is stored under a name."""
+    """Return the authentication code of `payload` stored under `name`."""
     return hmac.digest(key, name.encode() + b"\0" + payload, "sha256")
 
 
 def load(key: str, suffix: str = ".o") -> bytes | None:
-    """The bytes that this user stored under `key`, or None when there are none, or somebody or
-    something has changed them.
+    """Return the bytes that this user stored under `key`; None if there are none, or if they have
+    been changed.
     """
     folder = _folder()
     if folder is None or folder.key is None:
@@ -268,12 +274,13 @@ def load(key: str, suffix: str = ".o") -> bytes | None:
         return None
     payload = blob[head + _CODE :]
     if not hmac.compare_digest(_code(folder.key, name, payload), blob[head : head + _CODE]):
-        return None  # truncated, overwritten or planted; the caller compiles again and replaces it
+        # truncated, overwritten or planted; the caller compiles again and replaces the file
+        return None
     return payload
 
 
 def store(key: str, payload: bytes, suffix: str = ".o") -> None:
-    """Keep `payload` under `key`."""
+    """Store `payload` under `key`. Failures are ignored, since they cost only speed."""
     folder = _folder()
     if folder is None or folder.key is None:
         return
@@ -281,16 +288,16 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
     try:
         try:
             folder.write(name, _MAGIC + _code(folder.key, name, payload) + payload)
-        except FileNotFoundError:  # somebody has removed the folder since
+        except FileNotFoundError:  # the folder has been removed since it was checked
             _made.cache_clear()
             _default.cache_clear()
             folder = _folder()
             if folder is None or folder.key is None:
                 return
             folder.write(name, _MAGIC + _code(folder.key, name, payload) + payload)
-    except OSError:  # a full or read-only disk costs speed only
+    except OSError:  # a full or read-only disk only costs speed
         return
-    # Looking at every file takes longer than writing one: not each time.
+    # Listing all files takes longer than writing one, so it is not done each time.
     global _written
     _written += len(payload)
     if _written > CACHE_BYTES >> 6:
@@ -298,7 +305,7 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
         _trim(folder)
 
 
-# bytes since this process trimmed the folder: the first file it stores asks for it
+# Bytes written since the last `_trim`; initially so many that the first stored file triggers it.
 _written = CACHE_BYTES
 
 

@@ -30,7 +30,7 @@ _NAME = re.compile(r"@([\w.]+)")
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 BYTES = {"float": 4, "double": 8, "i128": 16, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ptr": 8}
 
-# How dtypes are held in registers and in memory.
+# The LLVM types of dtypes in registers and in memory.
 REGISTER = {
     "float32": "float",
     "float64": "double",
@@ -50,7 +50,7 @@ MEMORY = {**REGISTER, "float16": "i16", "bfloat16": "i16", "bool": "i8"}
 
 
 def types_of(dtypes: str) -> dict[str, str]:
-    """LLVM's types of the dtypes that a kernel serves.
+    """Return the LLVM types in memory of the dtypes that a kernel supports.
 
     >>> types_of("float32 int64")
     {'float32': 'float', 'int64': 'i64'}
@@ -60,20 +60,20 @@ def types_of(dtypes: str) -> dict[str, str]:
 
 @functools.cache
 def vector(ctype: str, count: int) -> str:
-    """The type of `count` elements of `ctype`; a scalar for 1."""
+    """Return the vector type of `count` elements of `ctype`; the scalar type if `count` is 1."""
     return f"<{count} x {ctype}>" if count > 1 else ctype
 
 
 @functools.cache
 def element(ctype: str) -> str:
-    """The element type of a vector type, or the type itself."""
+    """Return the element type of a vector type; of a scalar type, the type itself."""
     match = _VECTOR.fullmatch(ctype)
     return match[2] if match else ctype
 
 
 @functools.cache
 def lanes(ctype: str) -> int:
-    """Number of elements of a type, 1 for scalars."""
+    """Return the number of elements of a type, 1 for scalars."""
     match = _VECTOR.fullmatch(ctype)
     return int(match[1]) if match else 1
 
@@ -85,13 +85,13 @@ def _is_float(ctype: str) -> bool:
 
 @functools.cache
 def _suffix(ctype: str) -> str:
-    """How overloaded intrinsics name a type: v16f32, i64."""
+    """Return the suffix by which overloaded intrinsics name a type: v16f32, i64."""
     short = {"float": "f32", "double": "f64", "ptr": "p0"}.get(element(ctype), element(ctype))
     return f"v{lanes(ctype)}{short}" if lanes(ctype) > 1 else short
 
 
 def constant(value: float, ctype: str) -> str:
-    """A constant as LLVM writes it; floats exactly, through their bits.
+    """Return a constant in LLVM's syntax; floats are written exactly, as their bits.
 
     >>> constant(0.1, "float"), constant(3, "<2 x i32>")
     ('0x3FB99999A0000000', 'splat (i32 3)')
@@ -110,8 +110,8 @@ def constant(value: float, ctype: str) -> str:
 
 
 class SSAValue:
-    """A typed SSA value; `+ - * /` and `& | ^ << >>` emit instructions, numbers become constants of
-    its type.
+    """A typed SSA value. The operators `+ - * /` and `& | ^ << >>` emit instructions; Python
+    numbers become constants of the value's type.
     """
 
     __slots__ = ("ctype", "function", "name")
@@ -182,7 +182,9 @@ class SSAValue:
         return 0 - self
 
     def compare(self, how: str, other: SSAValue | float) -> SSAValue:
-        """`icmp`/`fcmp` with LLVM's predicate names (`slt`, `ult`, `eq`; `olt`, `uno`, `oge` ...)."""
+        """Emit `icmp` or `fcmp` with one of LLVM's predicates (`slt`, `ult`, `eq`; `olt`, `uno`,
+        `oge` ...).
+        """
         other = self.function.as_value(other, self.ctype)
         op = "fcmp" if _is_float(self.ctype) else "icmp"
         if how in _COMPARE and self.ctype == "i64":
@@ -205,16 +207,18 @@ _COMPARE: dict[str, Callable[..., bool]] = {
 
 
 def _number(value: SSAValue) -> int | None:
-    """The number that an i64 or i1 is known to be."""
+    """Return the value of an i64 or i1 constant, or None if the operand is not a constant."""
     if value.name[0] in "%@":
         return None
     return {"true": 1, "false": 0}[value.name] if value.ctype == "i1" else int(value.name)
 
 
 def _folded(op: str, left: SSAValue, right: SSAValue) -> SSAValue | None:
-    """What integer arithmetic with a known number gives without an instruction: most of what
-    addresses and loops are made of where shapes are known, and each instruction costs LLVM
-    microseconds.
+    """Return the result of integer arithmetic with a constant operand if it needs no instruction,
+    else None.
+
+    Where shapes are known, most of the arithmetic of addresses and loops folds away. Each
+    instruction left out saves LLVM microseconds.
     """
     a, b = _number(left), _number(right)
     function, ctype = left.function, left.ctype
@@ -241,7 +245,7 @@ def _folded(op: str, left: SSAValue, right: SSAValue) -> SSAValue | None:
 
 
 class Var:
-    """A local variable."""
+    """A local variable: a stack slot, which LLVM turns into a register."""
 
     __slots__ = ("ctype", "function", "slot")
 
@@ -249,19 +253,19 @@ class Var:
         self.function, self.slot, self.ctype = function, slot, ctype
 
     def get(self) -> SSAValue:
-        """The value that the variable holds now."""
+        """Emit a load of the variable's current value."""
         return self.function.emit(f"load {self.ctype}, ptr {self.slot}", self.ctype)
 
     def set(self, value: SSAValue | float) -> None:
-        """Give the variable another value."""
+        """Emit a store of a new value to the variable."""
         value = self.function.as_value(value, self.ctype)
         self.function.line(f"store {self.ctype} {value.name}, ptr {self.slot}")
 
 
 class Module:
-    """A module's functions and the intrinsics that they use.
+    """The functions of a module, and the declarations of the intrinsics that they use.
 
-    Addresses count `real` numbers, "float" or "double", where nothing else is said.
+    Addresses count elements of type `real` ("float" or "double") unless a type is given.
     """
 
     def __init__(self, real: str = "float") -> None:
@@ -272,14 +276,14 @@ class Module:
     def function(
         self, name: str, returns: str = "void", internal: Any = False, **params: str
     ) -> Function:
-        """A new function; its parameters become attributes of the builder."""
+        """Add a function and return its builder, on which the parameters are attributes."""
         made = Function(self, name, returns, internal, params)
         self.functions.append(made)
         return made
 
     def text(self, only: str | None = None) -> str:
-        """The module as LLVM IR, or the function `only` with all that it calls. IEEE semantics
-        throughout: no fast-math flag is ever set.
+        """Return the module as LLVM IR; with `only`, that function and all functions that it calls.
+        Semantics are IEEE throughout: no fast-math flag is ever set.
         """
         attributes = '{ nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
         texts = {function.name: function.text() for function in self.functions}
@@ -294,7 +298,9 @@ class Module:
 
 
 def _reachable(texts: dict[str, str], start: str) -> tuple[dict[str, str], set[str]]:
-    """Of functions' texts those that `start` leads to, and all names in them."""
+    """Return the texts of the functions that are reachable from `start`, and all names that these
+    texts mention.
+    """
     found: dict[str, str] = {}
     used: set[str] = set()
     names = [start]
@@ -309,7 +315,7 @@ def _reachable(texts: dict[str, str], start: str) -> tuple[dict[str, str], set[s
 
 
 class Function:
-    """Builds one function, block by block, in the order in which the methods are called."""
+    """Builds one function block by block, in the order in which its methods are called."""
 
     def __init__(
         self, module: Module, name: str, returns: str, internal: bool, params: dict[str, str]
@@ -325,16 +331,19 @@ class Function:
         self._slots: list[str] = []
         self._count = 0
         self._block = "entry"
-        # by text, what has been computed where it can be used here: a dictionary a scope
+        # Results of `once` that are usable at this point, by the instruction's text: one dictionary
+        # per open scope.
         self._known: list[dict[str, SSAValue]] = [{}]
         self.noinline = False
-        # works on one element at a time, with addresses that LLVM should improve
+        # set for loops over single elements, whose address arithmetic LLVM should optimize
         self.scalar = False
-        self.driver = False  # runs a few times a call: generated fast rather than to be fast
+        # set for code that runs a few times per call: compiled quickly, without optimization
+        self.driver = False
         for param, ctype in params.items():
             setattr(self, param, SSAValue(self, f"%{param}", ctype))
 
-    def __getattr__(self, name: str) -> SSAValue:  # for type checkers: parameters are attributes
+    # tells type checkers that parameters are attributes
+    def __getattr__(self, name: str) -> SSAValue:
         raise AttributeError(name)
 
     # Plain instructions.
@@ -344,18 +353,19 @@ class Function:
         return f"{prefix}.{self._count}"
 
     def line(self, text: str) -> None:
-        """Add an instruction that has no result."""
+        """Append an instruction that has no result."""
         self._lines.append("  " + text)
 
     def emit(self, text: str, ctype: str) -> SSAValue:
-        """Add an instruction and return its result, of type `ctype`."""
+        """Append an instruction and return its result, of type `ctype`."""
         name = "%" + self._fresh()
         self._lines.append(f"  {name} = {text}")
         return SSAValue(self, name, ctype)
 
     def once(self, text: str, ctype: str) -> SSAValue:
-        """As `emit`, for an instruction without effects that depends on its operands alone: the
-        result that is there, if there is one.
+        """Like `emit`, for an instruction without side effects that depends on its operands alone.
+        If the same instruction has been emitted where its result is usable, that result is
+        returned.
         """
         for known in self._known:
             if text in known:
@@ -365,22 +375,26 @@ class Function:
 
     @contextmanager
     def _scope(self) -> Iterator[None]:
-        """Around code that is not always run: what it computes is nothing that later code can use."""
+        """Enclose code that does not always run, so that later code does not reuse results computed
+        in it.
+        """
         self._known.append({})
         yield
         self._known.pop()
 
     def const(self, value: float, ctype: str) -> SSAValue:
-        """A number as a constant of type `ctype`."""
+        """Return a number as a constant of type `ctype`."""
         return SSAValue(self, constant(value, ctype), ctype)
 
     def vector_const(self, values: Sequence[float], kind: str) -> SSAValue:
-        """A constant vector with different elements."""
+        """Return a constant vector of the given elements."""
         text = "<" + ", ".join(f"{kind} {constant(float(v), kind)}" for v in values) + ">"
         return SSAValue(self, text, vector(kind, len(values)))
 
     def as_value(self, value: SSAValue | float, ctype: str) -> SSAValue:
-        """`value` itself, or the constant of type `ctype`; scalars are not widened silently."""
+        """Return `value` itself, or a number as a constant of type `ctype`. Raises TypeError for a
+        value of another type: nothing is widened silently.
+        """
         if isinstance(value, SSAValue):
             if value.ctype != ctype:
                 raise TypeError(f"{ctype} expected, {value.ctype} given")
@@ -388,7 +402,7 @@ class Function:
         return self.const(value, ctype)
 
     def var(self, ctype: str, initial: SSAValue | float | None = None) -> Var:
-        """A local variable, set to `initial` here."""
+        """Return a new local variable, set to `initial` at this point."""
         slot = "%" + self._fresh("v")
         self._slots.append(f"  {slot} = alloca {ctype}")
         made = Var(self, slot, ctype)
@@ -397,17 +411,17 @@ class Function:
         return made
 
     def buffer(self, ctype: str, count: int, align: int = 64) -> SSAValue:
-        """A block of `count` elements on the stack."""
+        """Return the address of a block of `count` elements on the stack."""
         slot = "%" + self._fresh("b")
         self._slots.append(f"  {slot} = alloca [{count} x {ctype}], align {align}")
         return SSAValue(self, slot, "ptr")
 
     def ret(self, value: SSAValue | None = None) -> None:
-        """Return from the function, with a value or without."""
+        """Emit a return, with a value or without."""
         self.line(f"ret {value.ctype} {value.name}" if value else "ret void")
 
     def call(self, name: str, *args: SSAValue, returns: str = "void") -> SSAValue | None:
-        """Call a function of this module."""
+        """Emit a call of a function of this module; return its result, or None if it is void."""
         text = f"call {returns} @{name}({', '.join(f'{a.ctype} {a.name}' for a in args)})"
         if returns == "void":
             self.line(text)
@@ -417,24 +431,26 @@ class Function:
     def intrinsic(
         self, name: str, ctype: str, *args: SSAValue, overload: str | None = None
     ) -> SSAValue:
-        """Call `llvm.<name>` overloaded on `ctype` (or on what `overload` spells)."""
+        """Emit a call of the intrinsic `llvm.<name>`, overloaded on `ctype` (or on the suffix
+        `overload`).
+        """
         full = f"llvm.{name}.{overload or _suffix(ctype)}"
         self.module.declarations.add(f"declare {ctype} @{full}({', '.join(a.ctype for a in args)})")
-        # memory may change in between
+        # results of masked loads and gathers are not reused, since memory may change in between
         made = self.emit if name.startswith("masked.") else self.once
         return made(
             f"call {ctype} @{full}({', '.join(f'{a.ctype} {a.name}' for a in args)})", ctype
         )
 
     def addresses(self, base: SSAValue, where: SSAValue, ctype: str) -> SSAValue:
-        """A vector of the addresses of elements at positions."""
+        """Return a vector with the address of the element at each position in `where`."""
         return self.emit(
             f"getelementptr {ctype}, ptr {base.name}, {where.ctype} {where.name}",
             vector("ptr", lanes(where.ctype)),
         )
 
     def gather(self, ctype: str, addresses: SSAValue, mask: SSAValue, align: int) -> SSAValue:
-        """A vector of what lies at addresses, 0 in lanes that are left out."""
+        """Load a vector from the given addresses; lanes outside `mask` are 0."""
         overload = f"{_suffix(ctype)}.v{lanes(ctype)}p0"
         return self.intrinsic(
             "masked.gather",
@@ -447,7 +463,7 @@ class Function:
         )
 
     def scatter(self, value: SSAValue, addresses: SSAValue, mask: SSAValue, align: int) -> None:
-        """Store lanes at addresses."""
+        """Store the lanes of `value` inside `mask` to the given addresses."""
         name = f"llvm.masked.scatter.{_suffix(value.ctype)}.v{lanes(value.ctype)}p0"
         self.module.declarations.add(
             f"declare void @{name}({value.ctype}, {addresses.ctype}, i32, {mask.ctype})"
@@ -464,14 +480,14 @@ class Function:
         )
 
     def polynomial(self, x: SSAValue, coefficients: list[float]) -> SSAValue:
-        """Horner's rule; coefficients from the highest power down."""
+        """Evaluate a polynomial by Horner's rule, with coefficients from the highest power down."""
         total = self.const(coefficients[0], x.ctype)
         for c in coefficients[1:]:
             total = self.fma(total, x, c)
         return total
 
     def select(self, condition: SSAValue, yes: SSAValue | float, no: SSAValue | float) -> SSAValue:
-        """`condition ? yes : no`; one of the two may be a number."""
+        """Emit `condition ? yes : no`; one of the two may be a number."""
         ctype = (
             yes.ctype
             if isinstance(yes, SSAValue)
@@ -486,27 +502,27 @@ class Function:
         return self.once(text, ctype)
 
     def fabs(self, x: SSAValue) -> SSAValue:
-        """|x|, of floats or of each lane."""
+        """Return |x|, of a float or of each lane."""
         return self.intrinsic("fabs", x.ctype, x)
 
     def sqrt(self, x: SSAValue) -> SSAValue:
-        """The square root, correctly rounded."""
+        """Return the square root, correctly rounded."""
         return self.intrinsic("sqrt", x.ctype, x)
 
     def rint(self, x: SSAValue) -> SSAValue:
-        """Round to the nearest integer, halves to even; the type stays."""
+        """Round to the nearest integer, halves to even, and return it as a float."""
         return self.intrinsic("rint", x.ctype, x)
 
     def copysign(self, magnitude: SSAValue, sign: SSAValue) -> SSAValue:
-        """|magnitude| with the sign bit of `sign`."""
+        """Return |magnitude| with the sign bit of `sign`."""
         return self.intrinsic("copysign", sign.ctype, magnitude, sign)
 
     def larger(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        """a > b ? a : b, one instruction on x86; b where either is NaN."""
+        """Return a > b ? a : b, which is one instruction on x86. It is b if either is NaN."""
         return self.select(a.compare("ogt" if _is_float(a.ctype) else "sgt", b), a, b)
 
     def smaller(self, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        """a < b ? a : b; b where either is NaN."""
+        """Return a < b ? a : b; it is b if either is NaN."""
         return self.select(a.compare("olt" if _is_float(a.ctype) else "slt", b), a, b)
 
     def _convert(self, op: str, value: SSAValue, ctype: str) -> SSAValue:
@@ -515,29 +531,31 @@ class Function:
         return self.once(f"{op} {value.ctype} {value.name} to {ctype}", ctype)
 
     def bitcast(self, value: SSAValue, ctype: str) -> SSAValue:
-        """The same bits as another type of the same size."""
+        """Reinterpret the bits as another type of the same size."""
         return self._convert("bitcast", value, ctype)
 
     def trunc(self, value: SSAValue, ctype: str) -> SSAValue:
-        """To a narrower type of the same kind."""
+        """Convert to a narrower type of the same kind."""
         return self._convert("fptrunc" if _is_float(value.ctype) else "trunc", value, ctype)
 
     def extend(self, value: SSAValue, ctype: str) -> SSAValue:
-        """To a wider type of the same kind (integers are signed)."""
+        """Convert to a wider type of the same kind (integers are signed)."""
         return self._convert("fpext" if _is_float(value.ctype) else "sext", value, ctype)
 
     def to_float(self, value: SSAValue, ctype: str) -> SSAValue:
-        """From signed integers to floats."""
+        """Convert signed integers to floats."""
         return self._convert("sitofp", value, ctype)
 
     def to_int(self, value: SSAValue, ctype: str) -> SSAValue:
-        """From floats to signed integers, toward zero; undefined where the integer does not fit."""
+        """Convert floats to signed integers, rounding toward zero. Undefined if the integer does
+        not fit.
+        """
         return self._convert("fptosi", value, ctype)
 
     # Vectors.
 
     def splat(self, value: SSAValue | float, ctype: str) -> SSAValue:
-        """A scalar in every lane."""
+        """Broadcast a scalar to every lane of the vector type `ctype`."""
         if not isinstance(value, SSAValue):
             return self.const(value, ctype)
         if lanes(ctype) == 1:
@@ -551,20 +569,24 @@ class Function:
         )
 
     def iota(self, ctype: str) -> SSAValue:
-        """0, 1, 2 ... as an integer vector."""
+        """Return the integer vector 0, 1, 2 ..."""
         kind = element(ctype)
         return SSAValue(
             self, "<" + ", ".join(f"{kind} {i}" for i in range(lanes(ctype))) + ">", ctype
         )
 
     def tail_mask(self, count: SSAValue, width: int) -> SSAValue:
-        """Lanes below `count` (an i64, which may exceed `width`)."""
+        """Return a mask of `width` lanes in which the lanes below `count` are set (`count` is an
+        i64 and may exceed `width`).
+        """
         few = self.smaller(count, width)
         wide = vector("i32", width)
         return self.iota(wide).compare("slt", self.splat(self.trunc(few, "i32"), wide))
 
     def shuffle(self, a: SSAValue, b: SSAValue, pick: list[int]) -> SSAValue:
-        """Lanes of a (0 ..) and b (lanes(a) ..) in the order of `pick`."""
+        """Return a vector of lanes of `a` and `b` in the order of `pick`: numbers from 0 are lanes
+        of `a`, those from lanes(a) on are lanes of `b`.
+        """
         kind = vector(element(a.ctype), len(pick))
         indices = "<" + ", ".join(f"i32 {i}" for i in pick) + ">"
         text = (
@@ -573,7 +595,7 @@ class Function:
         return self.emit(text, kind)
 
     def fold(self, value: SSAValue, combine: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
-        """Combine the lanes of a vector in a fixed tree, down to a scalar."""
+        """Combine the lanes of a vector pairwise, in a fixed tree, to a scalar."""
         count = lanes(value.ctype)
         while count > 2:
             count //= 2
@@ -590,13 +612,15 @@ class Function:
         return value
 
     def total(self, value: SSAValue) -> SSAValue:
-        """The sum of the lanes, in a fixed order."""
+        """Return the sum of the lanes, added in a fixed order."""
         return self.fold(value, lambda a, b: a + b)
 
-    # Memory. Addresses count elements of the (scalar) type that is read or written.
+    # Memory. Indices count elements of the scalar type that is read or written.
 
     def at(self, pointer: SSAValue, index: SSAValue | int, ctype: str = "") -> SSAValue:
-        """The address of element `index` of an array of `ctype` (default: the module's float type)."""
+        """Return the address of element `index` of an array of `ctype` (by default the module's
+        float type).
+        """
         index = self.as_value(index, "i64")
         if index.name == "0":
             return pointer
@@ -611,8 +635,8 @@ class Function:
         write: bool = False,
         near: int = 3,
     ) -> None:
-        """Ask for the cache line at an address that will be read (or written) soon, into the first
-        cache, or with `near` 2 the second.
+        """Prefetch the cache line of an address that will be read (or written) soon into the
+        first-level cache, or with `near=2` into the second-level cache.
 
         Any address is allowed.
         """
@@ -629,7 +653,7 @@ class Function:
         mask: SSAValue | None = None,
         other: float = 0,
     ) -> SSAValue:
-        """Read a scalar or vector; lanes outside `mask` are not touched and give `other`."""
+        """Load a scalar or vector. Lanes outside `mask` are not read and become `other`."""
         kind = element(ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
@@ -651,7 +675,7 @@ class Function:
         index: SSAValue | int | None = None,
         mask: SSAValue | None = None,
     ) -> None:
-        """Write a value to `pointer[index]`; with `mask`, only the lanes whose bit is set."""
+        """Store a value to `pointer[index]`; with `mask`, only the lanes that are set in it."""
         kind = element(value.ctype)
         where = pointer if index is None else self.at(pointer, index, kind)
         if mask is None:
@@ -672,7 +696,9 @@ class Function:
     def loop(
         self, start: SSAValue | int, stop: SSAValue | int, step: SSAValue | int = 1
     ) -> Iterator[SSAValue]:
-        """`for i in range(start, stop, step)` with a positive step; `with f.loop(0, n) as i:`."""
+        """Emit `for i in range(start, stop, step)` with a positive step around the code of the
+        block: `with f.loop(0, n) as i:`.
+        """
         start, stop, step = (self.as_value(v, "i64") for v in (start, stop, step))
         head, done, index = self._fresh("loop"), self._fresh("done"), "%" + self._fresh("i")
         enter = start.compare("slt", stop)
@@ -693,8 +719,8 @@ class Function:
 
     @contextmanager
     def loop_while(self) -> Iterator[Callable[[SSAValue], None]]:
-        """Repeat until the function that is yielded is called with a false condition, once,
-        anywhere in the body.
+        """Emit a loop that ends when a condition is false. The block gets a function, which it must
+        call once, anywhere in the body, with the condition for going on.
         """
         head, done = self._fresh("while"), self._fresh("done")
         self.line(f"br label %{head}")
@@ -712,7 +738,7 @@ class Function:
 
     @contextmanager
     def when(self, condition: SSAValue) -> Iterator[None]:
-        """Run the body if `condition` (an i1) holds."""
+        """Emit the code of the block so that it runs only if `condition` (an i1) holds."""
         yes, done = self._fresh("yes"), self._fresh("done")
         self.line(f"br i1 {condition.name}, label %{yes}, label %{done}")
         self._start(yes)
@@ -722,7 +748,9 @@ class Function:
         self._start(done)
 
     def branch(self, condition: SSAValue, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """`yes()` emits the code for a true condition, `no()` for a false one."""
+        """Emit an if-else: `yes()` emits the code for a true condition, `no()` that for a false
+        one.
+        """
         if condition.name in ("true", "false"):
             return yes() if condition.name == "true" else no()
         labels = [self._fresh(name) for name in ("yes", "no", "done")]
@@ -742,8 +770,8 @@ class Function:
         unroll: int = 1,
         start: int = 0,
     ) -> None:
-        """`body(i, mask)` over `start..count` in steps of `width`: `mask` is None in the main loop,
-        set in the tail.
+        """Emit `body(i, mask)` over `start..count` in steps of `width`. `mask` is None in the main
+        loop; in the tail it is the mask of the lanes that exist.
         """
         whole = count - (count - start) % (width * unroll)
         with self.loop(start, whole, width * unroll) as i:
@@ -753,7 +781,7 @@ class Function:
             body(i, self.tail_mask(count - i, width))
 
     def text(self) -> str:
-        """The function as LLVM IR."""
+        """Return the function as LLVM IR."""
         params = ", ".join(f"{ctype} %{name}" for name, ctype in self.params.items())
         linkage = "internal " if self.internal else ""
         inline = (

@@ -1,8 +1,8 @@
-"""The innermost frame of a program's own code, found without an object for each frame on the way:
-CPython makes one whenever `f_back` is read, and three of them take as long as an operation.
+"""A fast search for the innermost frame of the user's own code.
 
-Native code follows CPython's own list of frames. Each version lays it out in its way, which is
-compared with what `sys._getframe` tells before the code is used.
+CPython creates a frame object each time `f_back` is read, and three of them take as long as an
+operation. Native code follows CPython's internal list of frames instead. Its layout differs between
+versions, so it is compared with what `sys._getframe` returns before the code is used.
 """
 
 from __future__ import annotations
@@ -19,32 +19,34 @@ from .objects import module, works
 
 __all__ = ["finder", "searcher", "walker"]
 
-# By version: the steps from the thread's state to the current frame; where a frame has its code and
-# the frame before it; the files of CPython's own frames, which `sys._getframe` passes over.
+# By Python version: the offsets that lead from the thread state to the current frame; the offsets
+# in a frame of its code and of the previous frame; and the file names of CPython's internal frames,
+# which `sys._getframe` skips.
 _LAYOUTS: dict[tuple[int, ...], tuple[tuple[int, ...], int, int, tuple[str, ...]]] = {
     (3, 11): ((56, 8), 32, 48, ()),
     (3, 12): ((56, 0), 0, 8, ("<shim>", "__init__")),
     (3, 13): ((72,), 0, 8, ("__init__",)),
 }
-_IN_OBJECT = 24  # where a frame object has the address of its frame
-_INSTRUCTION = 56  # where a frame has the address of the instruction that runs
+_IN_OBJECT = 24  # offset in a frame object of the address of its frame
+_INSTRUCTION = 56  # offset in a frame of the address of the current instruction
 
 Walk = Callable[..., FrameType | None]
 
 
-MANY = 512  # frames from which on native code looks for them, where such code runs
+MANY = 512  # number of searches after which the native one is compiled, if native code is in use
 
 
 def walker(
     known: dict[str, bool], asked: Callable[[str], bool], put: Callable[[Walk], Any]
 ) -> Walk:
-    """A function that takes a number of frames up from its caller's frame, which is 1, and returns
-    the first frame from there on whose file is not passed over; None where there is none.
+    """Return a function that takes a number of frames to go up from its caller's frame, which is 1,
+    and returns the first frame from there on whose file is not to be skipped; None if there is
+    none.
 
     Args:
-        known: has True for files that are passed over, False for others.
-        asked: tells of a file that is missing there, and puts it there.
-        put: takes the function that is to be called from now on.
+        known: maps file names to True if they are skipped, else to False.
+        asked: decides about a file that is not in `known`, and adds it.
+        put: receives the function to call from now on, once it is replaced by a native one.
     """
 
     def walked(depth: int = 1) -> FrameType | None:
@@ -52,7 +54,7 @@ def walker(
         while frame is not None:
             name = frame.f_code.co_filename
             passed = known.get(name)
-            # asked once: another thread may put the name there meanwhile
+            # `known` is read once, since another thread may add the name meanwhile
             if not (asked(name) if passed is None else passed):
                 break
             frame = frame.f_back
@@ -68,8 +70,8 @@ def walker(
 
 
 def finder(walk: Walk, known: dict[str, Any]) -> Walk | None:
-    """A function that does what `walk` of `walker` does; None where there is no native code. A file
-    that is not known is left to `walk`.
+    """Return a native version of the function `walk` of `walker`, or None if native code is not
+    available. It calls `walk` when it meets a file that is not in `known`.
     """
     search = searcher(known)
     if search is None:
@@ -84,11 +86,11 @@ def finder(walk: Walk, known: dict[str, Any]) -> Walk | None:
 
 
 class Search(NamedTuple):
-    """The function `@search` in LLVM IR, and the objects that it names.
+    """The function `@search` in LLVM IR, and the objects that it refers to.
 
-    It takes a number of frames that are passed over and the addresses that the code and the
-    instruction of a frame are written to; it returns how many frames up from the innermost one that
-    is, or -1.
+    It takes the number of frames to skip, and the addresses to which it writes the code and the
+    instruction offset of the frame that it finds. It returns how many frames that one is up from
+    the innermost, or -1 if it finds none.
     """
 
     text: str
@@ -96,8 +98,11 @@ class Search(NamedTuple):
 
 
 def searcher(known: dict[str, Any]) -> Search | None:
-    """The search for the first frame whose file `known` has as False; a file that is missing ends it.
-    None where frames are not known to lie in memory as is thought.
+    """Return the search for the first frame whose file `known` maps to False. It gives up at a file
+    that is missing in `known`.
+
+    Returns None if native code is not available, or if frames do not have the expected memory
+    layout.
     """
     layout = _LAYOUTS.get(sys.version_info[:2])
     if layout is None or not works() or not _is_laid_out(*layout[:3]):
@@ -115,14 +120,17 @@ def _word(address: int) -> int | None:
 
 
 def _is_laid_out(start: tuple[int, ...], code: int, before: int) -> bool:
-    """Whether frames lie in memory as is thought."""
+    """Check that frames have the expected memory layout, by comparing the current frame with its
+    frame object.
+    """
     if ctypes.sizeof(ctypes.c_void_p) != 8 or hasattr(sys, "gettotalrefcount"):
         return False
     state = ctypes.pythonapi.PyThreadState_Get
     state.restype = ctypes.c_void_p
     place = state()
     for step in start:
-        place = ctypes.c_void_p.from_address(place + step).value  # here: a call has a frame
+        # not null here, since a running call has a frame
+        place = ctypes.c_void_p.from_address(place + step).value
     frame = sys._getframe()
     outer = frame.f_back
     begun = (_word(place + _INSTRUCTION) or 0) - id(frame.f_code) - CodeType.__basicsize__
@@ -136,7 +144,7 @@ def _is_laid_out(start: tuple[int, ...], code: int, before: int) -> bool:
 
 
 def _names_file(place: int) -> bool:
-    """Whether code has the name of its file here."""
+    """Return whether code objects hold their file name at this offset."""
     codes = finder.__code__, jit.method.__code__, ctypes.cast.__code__
     return all(_word(id(code) + place) == id(code.co_filename) for code in codes)
 
@@ -203,7 +211,7 @@ lost:
 """
 
 
-# of METH_FASTCALL's convention
+# called with the METH_FASTCALL convention
 _TEXT = """
 define ptr @user_frame(ptr %self, ptr %args, i64 %count) {
 entry:

@@ -1,4 +1,4 @@
-"""LLVM IR text to Python callables, with object code cached on disk."""
+"""Compile LLVM IR text to Python callables, with a disk cache of object code."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _PYAPI = (
     "PyLong_AsLongLong PyLong_FromLongLong PyLong_AsVoidPtr PyFloat_AsDouble PyFloat_FromDouble PyErr_Occurred "
     "PyErr_Clear PyEval_SaveThread PyEval_RestoreThread Py_IncRef Py_DecRef"
 ).split()
-# an object's header: its count of references, then its type
+# an object's header is its reference count, then its type
 _TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)
 # `data` follows the object header in NumPy's array struct
 _DATA_OFFSET = 2 * ctypes.sizeof(ctypes.c_void_p)
 
-# Functions that unpack arguments and call others: LLVM's selection of instructions without
-# optimization takes half the time.
+# Functions that unpack arguments and call others. Generating their code without optimization takes
+# LLVM half the time.
 _DRIVER = re.compile(r'^define [^@\n]*@"?([\w.]+)"?\([^\n]*"driver"', re.MULTILINE)
 
 _lock = threading.Lock()
@@ -67,16 +67,23 @@ statistics = {"compiled": 0, "loaded": 0, "seconds": 0.0}
 def compile_ir(
     ir_text: str, exports: Mapping[str, str | None], name: str = ""
 ) -> dict[str, Any] | None:
-    """Native functions for the LLVM IR in `ir_text`, by name; None (and one warning) where it
-    cannot be compiled.
+    """Compile the LLVM IR in `ir_text` and return its functions by name. If it cannot be compiled,
+    warn once and return None.
 
-    `exports` gives each function's signature, one letter per argument: `a` a NumPy array whose data
-    pointer is passed (`None` gives a null pointer), `n` an array like which a new one is made, in
-    C order: the new one's data pointer is passed, and it is the result; `o` an object's own address,
-    `p` an address as an int, `i` a 64-bit integer, `d` a double; `>i` or `>d` at the end gives the
-    result's type, void otherwise. Arrays are not checked: dtype and layout are the caller's business. The GIL is
-    released while the function runs. A function that only native code calls has `None` for a
-    signature: what is given for it is its address. `name` is for messages.
+    `exports` maps each function to its signature, with one letter per argument:
+
+    - `a`: a NumPy array, whose data pointer is passed (a null pointer for None);
+    - `n`: an array that serves as model for a new one in C order. The new array's data pointer is
+      passed, and the call returns the new array;
+    - `o`: an object, whose address is passed;
+    - `p`: an address, as an int;
+    - `i`: a 64-bit integer;
+    - `d`: a double.
+
+    `>i` or `>d` at the end is the type of the result; without it, the function is void. Arrays are
+    not checked: their dtype and layout are the caller's responsibility. The GIL is released while
+    the function runs. A function that only native code calls has the signature `None`, and its
+    entry in the result is its address. `name` is used in messages.
 
     >>> ir = "define i64 @twice(i64 %x) {\\n %y = add i64 %x, %x\\n ret i64 %y\\n}"
     >>> compile_ir(ir, {"twice": "i>i"})["twice"](21) if target.available() else 42
@@ -92,11 +99,11 @@ def compile_ir(
 def compile_source(
     build: Callable[[], str], exports: Mapping[str, str | None], name: str, *files: str
 ) -> dict[str, Any] | None:
-    """`compile_ir` of the text that `build` gives, which is asked only where the disk has no code
-    for it yet.
+    """Like `compile_ir` for the text that `build()` returns, but call `build` only if the disk
+    cache has no code for it.
 
-    The text must follow from `ir.formula`, the files of `llvm` and `kernels`, the processor, `name`
-    and further `files` alone.
+    The text must depend on nothing but `ir.formula`, the files of `llvm` and `kernels`, the
+    processor, `name` and the further `files`.
     """
     if not target.available():
         return None
@@ -116,7 +123,7 @@ def compile_source(
 
 @functools.cache
 def _sources(*more: str) -> str | None:
-    """A digest of the files that code is written by, or of that and of more files; None where they
+    """Return a digest of the source files that generate code, and of the files `more`; None if they
     cannot be read.
     """
     own = _sources() if more else sys.version
@@ -144,7 +151,7 @@ def _key(text: str) -> str:
 
 
 def _with_entries(text: str, exports: Mapping[str, str | None]) -> str:
-    """The module with functions that Python can call."""
+    """Return the module's text with entry points added that Python can call."""
     entries = "".join(
         alike.entry(fn, sig) if alike.is_alike(sig) else _python_entry(fn, sig)
         for fn, sig in exports.items()
@@ -160,7 +167,7 @@ def _with_entries(text: str, exports: Mapping[str, str | None]) -> str:
 def _compiled(
     key: str, text: Callable[[], str], exports: Mapping[str, str | None], name: str
 ) -> dict[str, Any] | None:
-    """The functions under a key: those made before, from the disk, or compiled now."""
+    """Return the functions for a key: compiled or loaded earlier, read from disk, or compiled now."""
     known = _loaded.get(key)
     if known is not None:
         return known
@@ -170,7 +177,7 @@ def _compiled(
             try:
                 _loaded[key] = _load(key, text, exports, fastcall_works())
             except Exception as error:
-                # Whatever LLVM or the system objects to, the program can go on with NumPy.
+                # Whatever the error is, the program can go on with NumPy.
                 _loaded[key] = None
                 _warn(name, text(), error)
             statistics["seconds"] += time.perf_counter() - started
@@ -179,12 +186,14 @@ def _compiled(
 
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
-    """Inside the block no Python function given to `sys.setprofile` sees the calls: one that
-    watches a step while it is traced makes writing the code four times slower, and is not meant to
-    see it.
+    """Disable a Python function given to `sys.setprofile` inside the block.
+
+    A profile function that watches a step being traced makes code generation four times slower, and
+    its calls are not what it is meant to see.
     """
     watcher = sys.getprofile()
-    # none, or a profiler's own, which wants to see everything
+    # nothing to disable: there is none, or it belongs to a profiler, which is meant to see
+    # everything
     if not callable(watcher) or hasattr(watcher, "enable"):
         yield
         return
@@ -196,10 +205,11 @@ def unwatched() -> Iterator[None]:
 
 
 class NativeLibrary:
-    """Native functions, each compiled when it is first used: attributes, None if that fails.
+    """Native functions as attributes, each compiled on first use; the attribute is None if that
+    fails.
 
-    `build(name)` gives the IR of the function of that name and of what it calls. With `together`
-    all are compiled when the first is used, from what `build()` gives.
+    `build(name)` returns the IR of the function `name` and of what it calls. With `together`, all
+    functions are compiled from `build()` when the first one is used.
 
     >>> doubled = lambda name: f"define i64 @{name}(i64 %x) {{\\n %y = add i64 %x, %x\\n ret i64 %y\\n}}"
     >>> library = NativeLibrary("doubling", doubled, {"twice": "i>i", "double": "i>i"})
@@ -226,7 +236,7 @@ class NativeLibrary:
 
 
 def _after_fork() -> None:
-    # Another thread of the parent may have held the lock; nobody in the child would release it.
+    # Another thread of the parent may have held the lock; no thread of the child would release it.
     global _lock
     _lock = threading.Lock()
 
@@ -236,7 +246,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def address(function: Callable) -> int:
-    """The native address of a function that `compile_ir` returned, to hand to other native code."""
+    """Return the native address of a function that `compile_ir` returned, to pass to other native
+    code.
+    """
     return _addresses[id(function)]
 
 
@@ -295,22 +307,25 @@ def _object_code(ir: str) -> bytes:
         llvm.set_option("pellucid", f"-{option}={ours}")
     try:
         return machine.emit_object(module)
-    finally:  # others in this process may use LLVM, too
+    finally:  # restore the defaults: others in this process may use LLVM, too
         for option, (_, default) in options.items():
             llvm.set_option("pellucid", f"-{option}={default}")
 
 
-# Options of LLVM while it writes code, and their defaults. Kernels are written in the order in
-# which they should run (the scheduler moves loads up until registers run out), and with the
-# addresses that their loops should step (finding others takes a fifth of all the time).
+# Options of LLVM during code generation, as (our value, default). Kernels are emitted in the order
+# in which they should run (the scheduler would hoist loads until registers run out), and with the
+# addresses that their loops should step (searching for others takes a fifth of the compile time).
 _OPTIONS = {"enable-misched": ("false", "true"), "disable-lsr": ("true", "false")}
 
 
 def _optimize(llvm: Any, machine: Any, module: Any, scalar: bool) -> None:
-    """LLVM's passes: those that make registers of variables. Kernels are unrolled and vectorized
-    where that pays, what is computed twice is found while they are written, and selecting
-    instructions does the rest: more passes take time and make no vector kernel faster. Loops over
-    single elements are mostly addresses, where they do.
+    """Run the LLVM passes that pay off.
+
+    Promoting variables to registers is always needed. Kernels are already unrolled and vectorized
+    where that pays, and common subexpressions are eliminated while they are emitted; instruction
+    selection does the rest. More passes would take time and make no vector kernel faster. Loops
+    over single elements are the exception: they consist mostly of address arithmetic, which two
+    more passes improve.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(machine, options)
@@ -333,7 +348,7 @@ def _machine():
             triple.create_target_machine(cpu=host.cpu, features=host.features, opt=3, jit=True)
         )
         if sys.platform == "win32":
-            # What LLVM calls in functions with large stack frames; Python's own executable does not
+            # LLVM calls this function where stack frames are large; Python's executable does not
             # export it.
             llvm.add_symbol(
                 "__chkstk", ctypes.cast(ctypes.CDLL("ntdll").__chkstk, ctypes.c_void_p).value
@@ -343,7 +358,7 @@ def _machine():
 
 @functools.cache
 def _name_python() -> None:
-    """The functions of Python that entries call, by name."""
+    """Register the CPython functions and objects that entry points refer to."""
     if fastcall_works():
         for symbol in _PYAPI:
             define_of_python(symbol)
@@ -353,20 +368,20 @@ def _name_python() -> None:
 
 
 def define(symbol: str, where: int) -> None:
-    """Let code that is loaded from now on find an address under a name, which must be this
-    library's own.
+    """Register an address under a symbol name, for code that is loaded from now on. The name must
+    be one of this library's own.
     """
     loader.symbols[symbol] = where
 
 
 def define_of_python(symbol: str) -> None:
-    """Let code that is loaded from now on find a function of CPython's interface."""
+    """Register a function of CPython's C API, for code that is loaded from now on."""
     define(symbol, ctypes.cast(getattr(ctypes.pythonapi, symbol), ctypes.c_void_p).value or 0)
 
 
 def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
-    """The addresses of the functions in object code, loaded without LLVM where that is known to
-    work.
+    """Load object code and return the addresses of its functions. This is done without LLVM where
+    our own loader supports it.
     """
     found = loader.place(code)
     if found is None:
@@ -375,8 +390,8 @@ def _placed(code: bytes, wanted: list[str]) -> dict[str, int]:
             llvm.add_symbol(symbol, where)
         empty = llvm.parse_assembly("")
         engine = llvm.create_mcjit_compiler(empty, machine)
-        # which it would compile: all passes, for nothing, take four times what loading an object
-        # does
+        # MCJIT would compile the empty module, and running all passes on it takes four times as
+        # long as loading the object file
         engine.remove_module(empty)
         engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         engine.finalize_object()
@@ -400,8 +415,8 @@ def _warn(name: str, text: str, error: Exception) -> None:
     )
 
 
-# Calling a native function from Python. ctypes takes about 0.4 us a call and 0.7 us to find an
-# array's address; a function with CPython's own calling convention, generated next to the kernel,
+# Calling a native function from Python. ctypes takes about 0.4 us per call and 0.7 us to find an
+# array's address. A function with CPython's own calling convention, generated next to the kernel,
 # takes 0.1 us in all.
 
 _PYAPI_DECLARATIONS = (
@@ -421,7 +436,7 @@ _PYAPI_DECLARATIONS = (
 )
 
 
-# Python objects that the code below compares with or raises.
+# Python objects that entry points compare with or raise.
 _OBJECTS = {
     "_Py_NoneStruct": None,
     "pellucid_ndarray": np.ndarray,
@@ -440,9 +455,7 @@ def _split(signature: str) -> tuple[str, str]:
 
 
 def _python_entry(fn: str, signature: str) -> str:
-    """IR of a METH_FASTCALL function (PEP 590's `vectorcall` arguments) that unpacks its arguments
-    and calls `fn`.
-    """
+    """Return the IR of a METH_FASTCALL function that unpacks its arguments and calls `fn`."""
     arguments, result = _split(signature)
     out = [f'\ndefine ptr @"{fn}.python"(ptr %self, ptr %args, i64 %count) "driver" {{', "entry:"]
     out += [
@@ -463,11 +476,12 @@ def _python_entry(fn: str, signature: str) -> str:
             f"  %object{i} = load ptr, ptr %slot{i}",
         ]
         if letter in "an":
-            # None is compared by address and never dereferenced: its `data` would be whatever
+            # None is compared by address and its `data` is never read: that would be whatever
             # follows it in memory.
             out += [
                 f"  %none{i} = icmp eq ptr %object{i}, @_Py_NoneStruct",
-                # Memory of what is no array would be read as if it were one.
+                # Other objects are refused, since their memory would be read as if they were
+                # arrays.
                 f"  %kind{i} = getelementptr i8, ptr %object{i}, i64 {_TYPE_OFFSET}",
                 f"  %type{i} = load ptr, ptr %kind{i}",
                 f"  %array{i} = icmp eq ptr %type{i}, @pellucid_ndarray",
@@ -523,8 +537,8 @@ def _python_entry(fn: str, signature: str) -> str:
         out += ["  ret ptr %made"]
     else:
         out += ["  call void @Py_IncRef(ptr @_Py_NoneStruct)", "  ret ptr @_Py_NoneStruct"]
-    # NULL without an exception makes CPython raise SystemError, which is right for a wrong number
-    # of arguments here.
+    # Returning NULL without an exception makes CPython raise SystemError, which is appropriate for
+    # a wrong number of arguments here.
     if arrays:
         out += [
             "foreign:",
@@ -545,7 +559,9 @@ class _PyMethodDef(ctypes.Structure):
 
 
 def method(fn: str, entry: int) -> Callable:
-    """The function of Python whose code, of METH_FASTCALL's convention, lies at an address."""
+    """Return a Python function whose native code, with the METH_FASTCALL convention, is at the
+    address `entry`.
+    """
     table = _PyMethodDef(fn.encode(), entry, 0x0080, None)  # METH_FASTCALL
     _alive.append(table)
     make = ctypes.pythonapi.PyCFunction_NewEx
@@ -586,8 +602,8 @@ def _address(array: Any) -> int | None:
 
 @functools.cache
 def fastcall_works() -> bool:
-    """Whether arrays have the memory layout that `_python_entry` relies on (CPython with the GIL;
-    it is checked).
+    """Return whether arrays have the memory layout that `_python_entry` relies on. That is checked,
+    and requires CPython with the GIL.
     """
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False

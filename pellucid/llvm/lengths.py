@@ -1,10 +1,10 @@
-"""Code that serves many sizes: functions whose texts differ in numbers alone are compiled once, with
-those numbers in a table.
+"""Compiled code that serves many sizes: functions whose IR differs only in numbers share one
+compiled version, which reads those numbers from a table.
 
-A function of LLVM IR is read as a text with gaps, and the numbers in them. Two functions with the
-same text around the gaps are one family. Where members of a family have different numbers in a gap,
-the code that is compiled reads that number from memory; everywhere else it has the number itself. A
-member with the same numbers there needs no compiler.
+The IR of a function is parsed into a text with gaps and the numbers that fill them. Functions with
+the same text around the gaps form a family. Where members of a family have different numbers in a
+gap, the compiled code reads that number from memory; all other numbers are compiled in. A further
+member that differs only in the gaps already read from memory needs no compilation.
 
     >>> def twice(n):
     ...     return f"define i64 @f(i64 %x) {{\\nentry:\\n  %y = mul i64 %x, {n}\\n  ret i64 %y\\n}}"
@@ -36,8 +36,8 @@ __all__ = ["Filling", "Lengths", "Text", "read"]
 
 _INTEGER = r"-?\d+(?![\w.])"
 _REAL = r"0x[0-9A-F]{16}"
-# What may hold a number that code can read from memory instead. The order matters: what is written
-# in angle brackets, types and constant vectors, is taken first and left alone.
+# Places where a number can be replaced by one read from memory. The order matters: text in angle
+# brackets (types and constant vectors) is matched first and left alone.
 _TOKEN = re.compile(
     rf"""
     (?P<known><[^<>]*>)
@@ -59,8 +59,8 @@ _START = re.compile(r"^define [^\n]*\{\nentry:\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Text:
-    """A text of LLVM IR as what stands around its numbers (one piece more than numbers), and the
-    type and text of each number.
+    """LLVM IR split at its numbers: the pieces around them (one more than there are numbers), and
+    the type and text of each number.
     """
 
     pieces: tuple[str, ...]
@@ -69,11 +69,13 @@ class Text:
 
     @functools.cached_property
     def family(self) -> str:
-        """What texts have in common that differ in these numbers alone."""
+        """A digest that is equal for texts that differ only in these numbers."""
         return hashlib.sha256("\0".join((*self.pieces, *self.kinds)).encode()).hexdigest()
 
     def written(self, gaps: Sequence[int], table: str) -> str:
-        """The text, with the numbers in `gaps` read from `table` where a function begins."""
+        """Return the text with the numbers in `gaps` loaded from `table` at the beginning of each
+        function that uses them.
+        """
         places = {k: at for at, k in enumerate(gaps)}
         parts, loads = [self.pieces[0]], dict[str, str]()
         for k, (kind, value) in enumerate(zip(self.kinds, self.values, strict=True)):
@@ -92,13 +94,13 @@ class Text:
         return _START.sub(with_loads, text) + f"\n@{table} = external global i64\n"
 
     def numbers(self, gaps: Sequence[int]) -> np.ndarray:
-        """What the table holds for the numbers in `gaps`."""
+        """Return the contents of the table for the numbers in `gaps`."""
         return np.array([_bits(self.values[k]) for k in gaps], np.int64)
 
 
 @functools.lru_cache(2048)
 def read(text: str) -> Text:
-    """A text of LLVM IR with its numbers apart."""
+    """Split LLVM IR into its numbers and the text around them."""
     pieces, kinds, values = [], [], []
     at = 0
     for start, end, kind, value in _gaps(text):
@@ -111,8 +113,8 @@ def read(text: str) -> Text:
 
 
 def _gaps(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """Where the numbers are, with what they are (a type, "splat <n> <type>", "array <type>") and
-    their texts.
+    """Yield the numbers in a text as (start, end, kind, number), where kind is a type, "splat <n>
+    <type>" or "array <type>".
     """
     for found in _TOKEN.finditer(text):
         group = found.lastgroup
@@ -137,7 +139,7 @@ def _gaps(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _known(kind: str, value: str) -> str:
-    """A number that stays in the text."""
+    """Return the text of a number that is compiled in."""
     form, _, scalar = kind.rpartition(" ")
     if form == "array":
         return f"[{value} x {scalar}]"
@@ -145,7 +147,9 @@ def _known(kind: str, value: str) -> str:
 
 
 def _filled(kind: str, at: int, table: str, loads: dict[str, str]) -> str:
-    """What stands in a gap, and how it is read, under its name."""
+    """Return the operand that replaces a number of this kind, entry `at` of the table, and add to
+    `loads` the instructions that load it, under the operand's name.
+    """
     where = f"getelementptr (i64, ptr @{table}, i64 {at})"
     name = f"%length.{at}"
     *form, scalar = kind.split()
@@ -173,7 +177,7 @@ def _uses(body: str, name: str) -> bool:
 
 
 def _bits(value: str) -> int:
-    """A number as 64 bits: an integer, or those of a double."""
+    """Return a number as a 64-bit integer: an integer itself, or the bits of a double."""
     if value.startswith("0x"):
         return int(struct.unpack(">q", bytes.fromhex(value[2:]))[0])
     return {"true": 1, "false": 0}[value] if value[0] in "tf" else int(value)
@@ -181,18 +185,21 @@ def _bits(value: str) -> int:
 
 # ---- compiled ------------------------------------------------------------------------------------
 class Area:
-    """The tables that one compiled function's code reads, and whose numbers are in them."""
+    """The tables that the code of one compiled function reads, and whose numbers they hold at the
+    moment.
+    """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # held while code reads the tables
+        self.lock = threading.RLock()  # held while native code reads the tables
         self.filled_by: Any = None
-        self._blocks: list[tuple[np.ndarray, list[int]]] = []  # with how much of each is used
-        # by the beginning of a table's name: the numbers behind it of those that are owned
+        # each with the number of entries in use
+        self._blocks: list[tuple[np.ndarray, list[int]]] = []
+        # The suffixes of the tables that this area owns, by the common beginning of their names.
         self.own: dict[str, list[int]] = {}
         _areas.add(self)
 
     def owns(self, name: str, count: int) -> bool:
-        """Whether a table is this area's, which it becomes where no area has it."""
+        """Return whether this area owns a table. It takes ownership if no living area has it."""
         with _owning:
             table = _tables.get(name) or self._made(name, count)
             if table.area() is None:
@@ -200,7 +207,7 @@ class Area:
             return table.area() is self
 
     def _made(self, name: str, count: int) -> _Table:
-        """A new table, beside others, which a call fills in one go."""
+        """Allocate a new table. Tables share blocks, which a call fills in one step."""
         if not self._blocks or self._blocks[-1][1][0] + count > len(self._blocks[-1][0]):
             self._blocks.append((np.zeros(max(_BLOCK, count), np.int64), [0]))
         block, used = self._blocks[-1]
@@ -212,7 +219,7 @@ class Area:
 
 @dataclass
 class _Table:
-    """Where a table is: code that was loaded knows the address, so it stays there."""
+    """The place of a table. Loaded code has its address compiled in, so it never moves."""
 
     block: np.ndarray
     start: int
@@ -238,20 +245,22 @@ if hasattr(os, "register_at_fork"):
 
 
 class Filling:
-    """The numbers that some functions read from the tables of an area, for one set of sizes."""
+    """The numbers that a set of functions reads from the tables of an area, for one set of sizes."""
 
     def __init__(self, area: Area) -> None:
         self.area = area
         self._parts: dict[str, np.ndarray] = {}
 
     def table(self, name: str, numbers: np.ndarray) -> str:
-        """The name of a table that holds these numbers while the functions run: `name`, with a
-        number behind it that tells it from those of other areas, and of other functions of this one
-        that have other numbers in theirs.
+        """Return the name of a table that will hold `numbers` while the functions run: `name` with
+        a numeric suffix.
+
+        The suffix distinguishes it from tables of other areas, and from those of other functions in
+        this area with other numbers.
         """
         known = self.area.own.setdefault(name, [])
-        # Its own ones first: another area's may have become free since, and its code would be
-        # compiled anew.
+        # Try this area's own tables first. Another area's table may have become free meanwhile, but
+        # code that reads that table would have to be compiled again.
         for k in itertools.chain(known, itertools.count()):
             own = f"{name}_{k}"
             if self.area.owns(own, len(numbers)) and np.array_equal(
@@ -263,7 +272,7 @@ class Filling:
         return own
 
     def _by_block(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """What is to be written: blocks, the places in each, and the numbers."""
+        """Return what must be written as (block, positions in it, numbers)."""
         found: dict[int, tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]] = {}
         for name, numbers in self._parts.items():
             table = _tables[name]
@@ -273,7 +282,9 @@ class Filling:
         return [(b, np.concatenate(p), np.concatenate(v)) for b, p, v in found.values()]
 
     def around(self, native: Callable[..., Any]) -> Callable[..., Any]:
-        """A native function that runs with these numbers in the tables."""
+        """Return a function that writes these numbers to the tables if they hold others, and calls
+        `native`.
+        """
         parts = self._by_block()
         if not parts:
             return native
@@ -291,17 +302,21 @@ class Filling:
 
 
 class _Family:
-    """Functions that differ in numbers alone: the first one, and which numbers differ in others."""
+    """Functions that differ only in numbers: the first of them, and the gaps in which others
+    differ.
+    """
 
     def __init__(self, first: Text) -> None:
         self.first = first
         self.gaps: tuple[int, ...] = ()
-        self.text = ""  # what is compiled, with "@lengths" for the table
-        self.table = ""  # how names of tables begin
+        self.text = ""  # the IR to compile, with "@lengths" in place of the table's name
+        self.table = ""  # the common beginning of the names of its tables
         self._natives: dict[str, dict[str, Any] | None] = {}
 
     def admit(self, member: Text) -> None:
-        """Read from memory what differs in one more member."""
+        """Add a member: numbers in which it differs from the first are read from memory from now
+        on.
+        """
         pairs = enumerate(zip(member.values, self.first.values, strict=True))
         gaps = tuple(sorted({k for k, (a, b) in pairs if a != b}.union(self.gaps)))
         if gaps != self.gaps:
@@ -313,7 +328,7 @@ class _Family:
     def compiled(
         self, table: str, exports: Mapping[str, str | None], name: str
     ) -> dict[str, Any] | None:
-        """The code that reads a table."""
+        """Return the compiled code that reads `table`."""
         if table not in self._natives:
             text = self.text.replace("@lengths", f"@{table}")
             self._natives[table] = jit.compile_ir(text, exports, name)
@@ -321,18 +336,18 @@ class _Family:
 
 
 class Lengths:
-    """The families of functions that the schedules of one compiled function consist of."""
+    """The families of functions that make up the schedules of one compiled function."""
 
     def __init__(self) -> None:
         self._families: dict[Any, _Family] = {}
         self.area = Area()
-        # whether schedules are compiled as a whole, as they are while nothing says that there will
-        # be other sizes; and weak references to those that were
+        # Whether each schedule is compiled as a whole, as long as nothing indicates that other
+        # sizes will follow; and weak references to the schedules that were.
         self.whole = True
         self.earlier: list[Callable[[], Any]] = []
 
     def note(self, text: str, exports: Mapping[str, str | None]) -> None:
-        """Take note of a function that has been compiled otherwise."""
+        """Record a function that has been compiled without this class, as a member of its family."""
         self._family(read(text), exports)
 
     def _family(self, member: Text, exports: Mapping[str, str | None]) -> _Family:
@@ -344,8 +359,8 @@ class Lengths:
     def compile(
         self, text: str, exports: Mapping[str, str | None], name: str, filling: Filling
     ) -> dict[str, Any] | None:
-        """`jit.compile_ir` of a text, by the code of its family where there is some; `filling` gets
-        the numbers that the code reads from memory.
+        """Like `jit.compile_ir`, but reuse the compiled code of the text's family if there is some.
+        The numbers that the code reads from memory are added to `filling`.
         """
         member = read(text)
         family = self._family(member, exports)

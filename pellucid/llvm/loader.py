@@ -1,10 +1,10 @@
-"""Load object code without LLVM, whose library takes about 40 ms and 30 MB to load: most
-processes find all their code on disk.
+"""Load object code without LLVM, whose library takes about 40 ms and 30 MB to load. Most processes
+find all their code in the disk cache and never need it.
 
-Only what LLVM writes for kernels on x86-64 Linux is understood (relocatable ELF files of the large
-code model, which hold addresses of 64 bits and nothing else to fill in); for everything else
-`place` answers None, and LLVM's own linker does the work. After "System V Application Binary
-Interface, AMD64 Architecture Processor Supplement", chapters 4 and 5.
+The loader supports only what LLVM generates for kernels on x86-64 Linux: relocatable ELF files of
+the large code model, in which 64-bit addresses are the only relocations. For everything else
+`place` returns None, and LLVM's own linker is used. See "System V Application Binary Interface,
+AMD64 Architecture Processor Supplement", chapters 4 and 5.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ _RELOCATABLE, _X86_64 = 1, 62
 _PROGRAM, _SYMBOLS, _ADDENDS = 1, 2, 4  # kinds of sections
 _WRITE, _ALLOCATED = 1, 2  # flags of sections
 _ABSOLUTE_64, _RELATIVE_64 = 1, 24  # kinds of relocations
-_ABSOLUTE = 0xFFF1  # in the place of a section's number: the value is the address
+_ABSOLUTE = 0xFFF1  # SHN_ABS: the symbol's value is its address
 
-symbols: dict[str, int] = {}  # addresses by name, before those that the process has
+# registered addresses by name; they take precedence over symbols of the process
+symbols: dict[str, int] = {}
 
 
 def forever(held: Any) -> Any:
-    """The same object, which is never freed, and with it what it holds: native code, and what it
-    names, is called by what Python frees last, when modules have nothing any more.
+    """Return `held` after making it immortal, together with everything that it refers to. Native
+    code may still be called by the last objects that Python frees at exit, when modules have been
+    cleared.
     """
     if sys.implementation.name == "cpython":
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
@@ -42,21 +44,21 @@ def forever(held: Any) -> Any:
 
 
 def pointer_of(capsule: Any) -> int:
-    """What a capsule without a name points to, such as one of NumPy's tables of functions."""
+    """Return the pointer in an unnamed capsule, such as NumPy's table of C API functions."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     found: int = get(capsule, None)
     return found
 
 
-_alive: list[mmap.mmap] = forever([])  # code lives as long as the process
+_alive: list[mmap.mmap] = forever([])  # code is never unmapped
 
 
 def place(code: bytes) -> dict[str, int] | None:
-    """The addresses of the functions that the object file `code` defines, now in executable memory;
-    None where LLVM has to do it.
+    """Load an object file into executable memory and return the addresses of the functions that it
+    defines; None if LLVM has to load it.
 
-    Nothing is left behind where the answer is None. Unwinding information is not registered: no
+    Nothing is left behind if the result is None. Unwinding information is not registered, since no
     exception passes through kernels.
     """
     if not _supported():
@@ -68,7 +70,7 @@ def place(code: bytes) -> dict[str, int] | None:
 
 
 class _Unknown(Exception):
-    """The file holds what this module has no rule for."""
+    """The file contains something that this loader does not support."""
 
 
 @functools.cache
@@ -90,13 +92,13 @@ def _placed(code: bytes) -> dict[str, int]:
         code[s[4] : s[4] + s[5]] for s in (sections[s[6]] for s in sections if s[1] == _SYMBOLS)
     )
 
-    # Where each section that the program needs goes; what unwinding needs has a name of its own,
-    # and may have a kind of its own.
+    # Assign an offset to each section that is needed at run time. The section with unwinding
+    # information is recognized by its name, since it may have a type of its own.
     offsets, size = {}, 0
     for i, (name, kind, flags, _, _, length, _, _, alignment, _) in enumerate(sections):
         if not flags & _ALLOCATED or not length or _text(names, name) == ".eh_frame":
             continue
-        # code, constants that may be merged, large ones
+        # allowed flags: executable, mergeable constants, strings, large
         if kind != _PROGRAM or flags & ~(_ALLOCATED | 0x4 | 0x10 | 0x20 | 0x10000000):
             raise _Unknown
         offsets[i] = size = -(-size // max(alignment, 1)) * max(alignment, 1)
@@ -117,8 +119,8 @@ def _placed(code: bytes) -> dict[str, int]:
             if info >> 4:  # global
                 defined[_text(names, name)] = value
         elif section != _ABSOLUTE:
-            # another library's, looked for where it is needed; nobody's name where its section is
-            # left out
+            # An undefined symbol is kept by name and resolved when it is needed. A symbol of a
+            # skipped section gets an empty name, which resolves to nothing.
             value = _text(names, name) if section == 0 else ""
         addresses.append(value)
 

@@ -1,11 +1,12 @@
-"""Elementary functions of float32 vectors, as LLVM IR, within 2 ulp of the exact value over the
-whole range (but those of `gelu`).
+"""Elementary functions of float32 vectors as LLVM IR, accurate to 2 ulp over the whole range
+(except `gelu` and its derivative).
 
 Each takes a builder and a value of type float or vector of float, and returns a value of the same
-type. NaN gives NaN, infinities and zeros (with their signs) give what IEEE 754-2019 section 9.2.1
-says, denormals are neither flushed nor approximated. Method: Cody and Waite's argument reductions
-with polynomials of least maximal relative error (Lawson's iteration in double precision,
-coefficients rounded to float one after the other). `tests/llvm/test_math.py` measures the errors.
+type. NaN gives NaN; infinities and signed zeros give what IEEE 754-2019 section 9.2.1 says;
+denormals are neither flushed nor approximated. The method is Cody and Waite's argument reduction
+with minimax polynomials of the relative error (found by Lawson's iteration in double precision,
+with coefficients rounded to float one after the other). `tests/llvm/test_math.py` measures the
+errors.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _integers(x: SSAValue) -> str:
 
 
 def _power_of_two(f: Function, n: SSAValue) -> SSAValue:
-    """2^n for -126 <= n <= 127."""
+    """Return 2^n for -126 <= n <= 127."""
     return f.bitcast((n + 127) << 23, vector("float", lanes(n.ctype)))
 
 
@@ -98,8 +99,8 @@ def _avx512(x: SSAValue) -> bool:
 
 
 def _scale(f: Function, p: SSAValue, n: SSAValue, x: SSAValue) -> SSAValue:
-    """p * 2^n with the right denormals and infinities, for a whole number n, |n| <= 151; anything
-    where x is NaN.
+    """Return p * 2^n for a whole number n with |n| <= 151, with correct denormals and infinities.
+    The result is arbitrary where x is NaN.
     """
     if _avx512(p):
         unmasked = (f.const(0, p.ctype), f.const(-1, "i16"), f.const(4, "i32"))
@@ -110,8 +111,8 @@ def _scale(f: Function, p: SSAValue, n: SSAValue, x: SSAValue) -> SSAValue:
 
 
 def _reciprocal(f: Function, b: SSAValue) -> SSAValue:
-    """1 / b within 1 ulp for normal numbers b with a normal reciprocal; a division takes 16 cycles,
-    this takes 3.
+    """Return 1 / b within 1 ulp, for normal b with a normal reciprocal. It takes 3 cycles, a
+    division 16.
     """
     unmasked = (f.const(0, b.ctype), f.const(-1, "i16"))
     rough = f.intrinsic("x86.avx512.rcp14.ps", b.ctype, b, *unmasked, overload="512")  # 14 bits
@@ -119,17 +120,17 @@ def _reciprocal(f: Function, b: SSAValue) -> SSAValue:
 
 
 def _reduce(f: Function, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """n, a whole number, and r with x = n ln 2 + r and |r| <= ln(2) / 2."""
+    """Return a whole number n and r with x = n ln 2 + r and |r| <= ln(2) / 2."""
     n = f.rint(x * _LOG2_E)
     r = f.fma(n, -_LN2_HIGH, x)
     return n, f.fma(n, -_LN2_LOW, r)
 
 
 def exp(f: Function, x: SSAValue) -> SSAValue:
-    """e^x; the full range, denormal results included."""
-    # From 89 on the result is infinite, below -104 it is 0; NaN passes through both comparisons
-    # (`smaller` returns its second operand). Zeros are chosen, not computed: a multiplication that
-    # underflows takes a hundred cycles, and masked softmaxes are full of them.
+    """Return e^x over the full range, including denormal results."""
+    # The result is infinite from 89 on and 0 below -104; NaN passes through both comparisons
+    # (`smaller` returns its second operand). Zeros are selected, not computed: a multiplication
+    # that underflows takes a hundred cycles, and masked softmaxes are full of them.
     none = x.compare("olt", -104.0)
     bounded = f.select(none, 0.0, f.smaller(f.const(89.0, x.ctype), x))
     n, r = _reduce(f, bounded)
@@ -138,33 +139,32 @@ def exp(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _whole(f: Function, n: SSAValue, x: SSAValue) -> SSAValue:
-    """`n` as integers, 0 where x is NaN (converting NaN to an integer is undefined)."""
+    """Return `n` as integers, 0 where x is NaN (converting NaN to an integer is undefined)."""
     safe = f.select(x.compare("ord", x), n, f.const(0, x.ctype))
     return f.to_int(safe, _integers(x))
 
 
 def expm1(f: Function, x: SSAValue) -> SSAValue:
-    """e^x - 1 without cancellation near 0."""
+    """Return e^x - 1, without cancellation near 0."""
     bounded = f.larger(f.const(-20.0, x.ctype), f.smaller(f.const(89.0, x.ctype), x))
     n, r = _reduce(f, bounded)
     small = f.fma(r * r, f.polynomial(r, _EXP), r)
-    # 2^n (small + 1) - 1 as 2 (t small + (t - 1/2)) with t = 2^(n - 1), which is a float for n =
-    # 128, too.
+    # Compute 2^n (small + 1) - 1 as 2 (t small + (t - 1/2)) with t = 2^(n - 1), which is still a
+    # float for n = 128.
     t = _power_of_two(f, _whole(f, n, x) - 1)
     result = 2.0 * f.fma(t, small, t - 0.5)
-    # Without an exponent nothing cancels; halving, as above, would lose bits of denormals. -0 stays
-    # -0.
+    # For n = 0 nothing cancels, and the halving above would lose bits of denormals. -0 stays -0.
     result = f.select(n.compare("oeq", 0.0), small, result)
     return f.select(x.compare("oeq", 0.0), x, result)
 
 
 def log(f: Function, x: SSAValue) -> SSAValue:
-    """Natural logarithm; -inf at 0, NaN below."""
+    """Return the natural logarithm: -inf at 0, NaN below."""
     tiny = x.compare("olt", 1.17549435e-38)
     scaled = f.select(tiny, x * 8388608.0, x)
     bits = f.bitcast(scaled, _integers(x))
-    # Exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): shift the bits so that the cut falls on
-    # sqrt(1/2).
+    # Split x into exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): the offset moves the
+    # boundary between exponents to sqrt(1/2).
     offset = 0x3F3504F3
     moved = bits - offset
     e = moved >> 23
@@ -183,7 +183,9 @@ def log(f: Function, x: SSAValue) -> SSAValue:
 
 
 def log1p(f: Function, x: SSAValue) -> SSAValue:
-    """log(1 + x) without cancellation near 0: what rounding 1 + x lost is added to first order."""
+    """Return log(1 + x) without cancellation near 0: what rounding 1 + x has lost is added to first
+    order.
+    """
     u = 1.0 + x
     lost = f.select(x.compare("olt", 1.0), x - (u - 1.0), 1.0 - (u - x))
     result = log(f, u) + lost / u
@@ -195,8 +197,8 @@ def log1p(f: Function, x: SSAValue) -> SSAValue:
 def _by_table(
     f: Function, x: SSAValue, function, scale: float, degree: int, near: SSAValue
 ) -> SSAValue:
-    """An odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; `near` up to
-    0.5 / scale.
+    """Return an odd function that rounds to 1 from 31.5 / scale on, by one of 32 polynomials; below
+    0.5 / scale the result is `near`.
     """
     a = f.fabs(x)
     p = _picked(f, a, function, scale, degree)
@@ -205,13 +207,14 @@ def _by_table(
 
 
 def _picked(f: Function, a: SSAValue, function, scale: float, degree: int) -> SSAValue:
-    """A function of a >= 0 up to 31.5 / scale, by one of 32 polynomials.
+    """Evaluate a function of a >= 0 up to 31.5 / scale by one of 32 polynomials.
 
-    Interval i reaches half a step on both sides of i / scale. Two registers hold each power's 32
-    coefficients, and one instruction picks the lanes' own ones.
+    Interval i reaches half a step to both sides of i / scale. For each power, two registers hold
+    the 32 coefficients, and one instruction selects each lane's own.
     """
     x = a
-    magic = 12582912.0  # 1.5 * 2^23: adding it leaves a whole number in the lowest bits
+    # 1.5 * 2^23: adding it rounds to a whole number, which is then in the lowest bits
+    magic = 12582912.0
     shifted = f.fma(a, scale, magic)
     t = f.fma(a, scale, -(shifted - magic))
     index = f.bitcast(shifted, _integers(x))  # only its lowest five bits count
@@ -229,8 +232,8 @@ def _picked(f: Function, a: SSAValue, function, scale: float, degree: int) -> SS
 
 @functools.cache
 def _coefficients(function, scale: float, degree: int) -> np.ndarray:
-    """Rows by power: for each of 32 intervals the polynomial through the function at Chebyshev's
-    points.
+    """Return an array with one row per power, which holds the coefficients of 32 intervals. Each
+    polynomial interpolates the function at Chebyshev points.
     """
     t = 0.5 * np.cos(np.pi * (2 * np.arange(degree + 1) + 1) / (2 * degree + 2))
     x = (np.arange(32)[:, None] + t) / scale
@@ -239,22 +242,22 @@ def _coefficients(function, scale: float, degree: int) -> np.ndarray:
 
 
 def tanh(f: Function, x: SSAValue) -> SSAValue:
-    """Hyperbolic tangent: a polynomial up to 0.625, then 1 - 2 / (e^2|x| + 1)."""
+    """Return the hyperbolic tangent: a polynomial up to 0.625, then 1 - 2 / (e^2|x| + 1)."""
     a = f.fabs(x)
     z = x * x
     if _avx512(x):
-        # the first powers are enough up to 0.15
+        # the lowest powers suffice up to 0.15
         near = f.fma(z * x, f.polynomial(z, _TANH[-3:]), x)
         return f.copysign(_by_table(f, x, math.tanh, 3.4375, 6, near), x)
     small = f.fma(z * x, f.polynomial(z, _TANH), x)
-    # From 10 on the quotient is below half a unit of 1, and an overflow of e^2a would spoil it.
+    # From 10 on the result rounds to 1; the bound keeps e^2a from overflowing.
     e = exp(f, 2.0 * f.smaller(f.const(10.0, x.ctype), a))
     large = 1.0 - 2.0 / (e + 1.0)
     return f.copysign(f.select(a.compare("olt", 0.625), small, large), x)
 
 
 def erf(f: Function, x: SSAValue) -> SSAValue:
-    """The error function: a polynomial up to 0.93, then 1 - e^(-|x| q(|x|))."""
+    """Return the error function: a polynomial up to 0.93, then 1 - e^(-|x| q(|x|))."""
     a = f.fabs(x)
     z = x * x
     if _avx512(x):
@@ -267,14 +270,15 @@ def erf(f: Function, x: SSAValue) -> SSAValue:
 
 
 def sigmoid(f: Function, x: SSAValue) -> SSAValue:
-    """1 / (1 + e^-x); through e^-|x|, which cannot overflow, as e / (1 + e) below zero and 1 / (1 +
-    e) above. Above, the sum stays rounded: the result is 1 from where PyTorch's is.
+    """Return 1 / (1 + e^-x), from e = e^-|x|, which cannot overflow: e / (1 + e) below zero and 1 /
+    (1 + e) above. Above zero the sum is used as rounded, so that the result becomes 1 where
+    PyTorch's does.
     """
     e = exp(f, -f.fabs(x))
     below = x.compare("olt", 0.0)
     top = f.select(below, e, f.const(1.0, x.ctype))
     d = 1.0 + e
-    lost = f.select(below, e - (d - 1.0), 0.0)  # what rounding the sum lost
+    lost = f.select(below, e - (d - 1.0), 0.0)  # the rounding error of the sum
     if _avx512(x):
         r = _reciprocal(f, d)
         q = top * r
@@ -284,14 +288,17 @@ def sigmoid(f: Function, x: SSAValue) -> SSAValue:
 
 
 def arctan2(f: Function, y: SSAValue, x: SSAValue) -> SSAValue:
-    """The angle of the point (x, y), from -pi to pi, of zeros and infinities by their signs: that of
-    the smaller part over the larger one, in the octant where the point is.
+    """Return the angle of the point (x, y), from -pi to pi; the signs of zeros and infinities
+    count.
+
+    It is the arctangent of the smaller coordinate over the larger one, moved to the octant of the
+    point.
     """
     a, b = f.fabs(y), f.fabs(x)
     steep = a.compare("ogt", b)
     low, high = f.select(steep, b, a), f.select(steep, a, b)
     even = f.select(a.compare("oeq", 0.0), 0.0, f.const(1.0, x.ctype))
-    r = f.select(a.compare("oeq", b), even, low / high)  # of two zeros or infinities, too
+    r = f.select(a.compare("oeq", b), even, low / high)  # also for two zeros or two infinities
     z = r * r
     angle = f.fma(r * z, f.polynomial(z, _ARCTAN), r)
     angle = f.select(steep, 0.5 * math.pi - angle, angle)
@@ -299,19 +306,19 @@ def arctan2(f: Function, y: SSAValue, x: SSAValue) -> SSAValue:
     return f.copysign(f.select(left, math.pi - angle, angle), y)
 
 
-# intervals of one for both tables, which so share the search: Phi(-x) is below 1e-9 from 6.1 on,
-# and so is 1 - slope
+# Both tables have this many intervals per unit, so that they share the search for the interval.
+# From 6.1 on, Phi(-x) is below 1e-9, and so is 1 - slope.
 _GELU = 5.125
 
 
 def _tail(x: float) -> float:
-    """Phi(-x)."""
+    """Return Phi(-x)."""
     return 0.5 * math.erfc(x * math.sqrt(0.5))
 
 
 def gelu(f: Function, x: SSAValue) -> SSAValue:
-    """x Phi(x), within 2e-7 and two units in the last place of the larger half; -inf gives NaN, as
-    the formula does.
+    """Return x Phi(x), within 2e-7 and two units in the last place of the larger half. -inf gives
+    NaN, as the formula does.
     """
     if _avx512(x):
         # max(x, 0) - |x| Phi(-|x|)
@@ -323,18 +330,18 @@ def gelu(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _half(x: float) -> float:
-    """s - 1/2 for the slope s = Phi(x) + x phi(x) of gelu: odd."""
+    """Return s - 1/2 for the slope s = Phi(x) + x phi(x) of gelu; it is odd."""
     return 0.5 * math.erf(x * math.sqrt(0.5)) + x * math.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 
 
 def gelu_slope(f: Function, x: SSAValue) -> SSAValue:
-    """The derivative of x Phi(x), Phi(x) + x phi(x), within 2e-7; 0 and 1 at the infinities."""
+    """Return Phi(x) + x phi(x), the derivative of x Phi(x), within 2e-7; 0 and 1 at the infinities."""
     if _avx512(x):
         a = f.fabs(x)
         half = f.select(a.compare("oge", 31.375 / _GELU), 0.5, _picked(f, a, _half, _GELU, 5))
         return f.copysign(half, x) + 0.5
     cdf = f.fma(erf(f, x * math.sqrt(0.5)), 0.5, f.const(0.5, x.ctype))
-    # infinity times zero is not a number
+    # bounded, since infinity times zero would be NaN
     near = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(40.0, x.ctype), x))
     return f.fma(near * exp(f, near * near * -0.5), 1 / math.sqrt(2 * math.pi), cdf)
 
@@ -346,8 +353,8 @@ FUNCTIONS = {
 
 
 def ulps(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """The distance of float32 results from exact (float64) values, in units of the last place of
-    float32.
+    """Return the distance of float32 results from exact float64 values, in units in the last place
+    of float32.
 
     >>> float(ulps(np.float32([1 + 2**-23]), np.float64([1.0]))[0])
     1.0

@@ -1,14 +1,14 @@
-"""Elementary functions of double vectors, as LLVM IR, within 3 ulp of the exact value over the
-whole range (2 for exponentials, the logarithm, sine and cosine, 1 for `hypot`). Those of the gamma
-function: `lgamma` within 4 ulp for positive arguments, near its zeros 1 and 2, too; trigamma within
-3; `digamma` within 6 where it is above 1 in magnitude, and within 3e-16 near its zeros.
+"""Elementary functions of double vectors as LLVM IR, accurate to 3 ulp over the whole range (2 for
+exponentials, the logarithm, sine and cosine; 1 for `hypot`). Functions related to gamma: `lgamma`
+to 4 ulp for positive arguments, also near its zeros 1 and 2; trigamma to 3; `digamma` to 6 where
+its magnitude is above 1, and to 3e-16 near its zeros.
 
-As `llvm.math` for floats: a builder and a value of type double or vector of double in, a value of
-the same type out; NaN, infinities, zeros and denormals as IEEE 754-2019 section 9.2.1 says. Method:
-Cody and Waite's argument reductions; the exponential's polynomial is its series, the logarithm's is
-that of 2 artanh(f / (2 + f)), the error function's are Chebyshev approximations computed with 40
-digits; sine and cosine are their series, too. Angles beyond 2^30 go to the C library.
-`tests/llvm/test_math64.py` measures the errors.
+The conventions are those of `llvm.math`: each function takes a builder and a value of type double
+or vector of double, and returns a value of the same type; NaN, infinities, zeros and denormals
+follow IEEE 754-2019 section 9.2.1. The method is Cody and Waite's argument reduction. The
+exponential, sine and cosine use their Taylor series, the logarithm that of 2 artanh(f / (2 + f)),
+the error function Chebyshev approximations computed with 40 digits. Angles beyond 2^30 are passed
+to the C library. `tests/llvm/test_math64.py` measures the errors.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ _TRIGAMMA = [
     0.6449340668482264,
 ]
 _SIN_PI = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(12, -1, -1)]
-# Bernoulli's numbers B_2, B_4 ..., of which Stirling's series are made
+# the Bernoulli numbers B_2, B_4 ..., from which the coefficients of Stirling's series follow
 _BERNOULLI = (
     1 / 6,
     -1 / 30,
@@ -239,14 +239,14 @@ _TRIGAMMA_FAR = [*_BERNOULLI[::-1]]
 
 
 def _power_of_two(f: Function, n: SSAValue) -> SSAValue:
-    """2^n for whole n of type i32, -1022 <= n <= 1023."""
+    """Return 2^n for whole n of type i32, -1022 <= n <= 1023."""
     bits = f.extend(n + 1023, vector("i64", lanes(n.ctype))) << 52
     return f.bitcast(bits, vector("double", lanes(n.ctype)))
 
 
 def _reduce(f: Function, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """n, a whole number, and r = high - low with x = n ln 2 + r and |r| <= ln(2) / 2; 0 for NaN,
-    whose integer is undefined.
+    """Return a whole number n, and `high` and `low`, with x = n ln 2 + (high - low) and |high -
+    low| <= ln(2) / 2. n is 0 where x is NaN, since converting NaN to an integer is undefined.
     """
     n = f.rint(f.select(x.compare("ord", x), x, 0.0) * _LOG2_E)
     return n, f.fma(n, -_LN2_HIGH, x), n * _LN2_LOW
@@ -257,7 +257,7 @@ def _whole(f: Function, n: SSAValue) -> SSAValue:
 
 
 def exp(f: Function, x: SSAValue) -> SSAValue:
-    """e^x; infinite from 709.8 on, denormal from -708.4 and 0 from -745.2 down."""
+    """Return e^x: infinite from 709.8 on, denormal below -708.4 and 0 below -745.2."""
     none = x.compare("olt", -746.0)
     bounded = f.select(none, 0.0, f.smaller(f.const(710.0, x.ctype), x))
     n, high, low = _reduce(f, bounded)
@@ -265,7 +265,7 @@ def exp(f: Function, x: SSAValue) -> SSAValue:
     rest = f.fma(r * r, f.polynomial(r, _EXP), -low)
     t = high + rest
     p = t + 1.0
-    # what both sums lost: the result is all but rounded correctly
+    # add the rounding errors of both sums, so that the result is nearly correctly rounded
     p = p + ((t - (p - 1.0)) + (rest - (t - high)))
     whole = _whole(f, n)
     half = whole >> 1  # 2^n itself may not be a double although p * 2^n is one
@@ -273,7 +273,7 @@ def exp(f: Function, x: SSAValue) -> SSAValue:
 
 
 def expm1(f: Function, x: SSAValue) -> SSAValue:
-    """e^x - 1 without cancellation near 0."""
+    """Return e^x - 1, without cancellation near 0."""
     bounded = f.larger(f.const(-40.0, x.ctype), f.smaller(f.const(710.0, x.ctype), x))
     n, high, low = _reduce(f, bounded)
     r = high - low
@@ -281,20 +281,20 @@ def expm1(f: Function, x: SSAValue) -> SSAValue:
     t = _power_of_two(f, _whole(f, n) - 1)
     result = 2.0 * f.fma(t, small, t - 0.5)
     result = f.select(n.compare("oeq", 0.0), small, result)
-    result = f.select(x.compare("uno", x), x, result)  # `larger` gave a number for it
+    result = f.select(x.compare("uno", x), x, result)  # `larger` has replaced NaN by a number
     return f.select(x.compare("oeq", 0.0), x, result)
 
 
 def log(f: Function, x: SSAValue) -> SSAValue:
-    """Natural logarithm; -inf at 0, NaN below."""
+    """Return the natural logarithm: -inf at 0, NaN below."""
     tiny = x.compare("olt", 2.2250738585072014e-308)
     bits = f.bitcast(f.select(tiny, x * 2.0**54, x), vector("i64", lanes(x.ctype)))
-    # Exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): shift the bits so that the cut falls on
-    # sqrt(1/2).
+    # Split x into exponent and mantissa with 1/sqrt(2) <= m < sqrt(2): the offset moves the
+    # boundary between exponents to sqrt(1/2).
     offset = 0x3FE6A09E00000000
     moved = bits - offset
-    # The exponent as a double by way of its bits: processors without AVX-512 convert no 64-bit
-    # integers.
+    # Take the exponent from the upper 32 bits: processors without AVX-512 cannot convert 64-bit
+    # integers to doubles.
     high = f.trunc(
         f.emit(f"lshr {moved.ctype} {moved.name}, {f.const(32, moved.ctype).name}", moved.ctype),
         vector("i32", lanes(x.ctype)),
@@ -313,7 +313,7 @@ def log(f: Function, x: SSAValue) -> SSAValue:
 
 
 def log1p(f: Function, x: SSAValue) -> SSAValue:
-    """log(1 + x): of the rounded sum, corrected by what rounding lost."""
+    """Return log(1 + x): the logarithm of the rounded sum, corrected by the rounding error."""
     u = x + 1.0
     result = log(f, u) + (x - (u - 1.0)) / u
     odd = u.compare("oeq", 1.0) | x.compare("oeq", math.inf)
@@ -322,30 +322,30 @@ def log1p(f: Function, x: SSAValue) -> SSAValue:
 
 
 def tanh(f: Function, x: SSAValue) -> SSAValue:
-    """(e^2|x| - 1) / (e^2|x| + 1), 1 from 20 on."""
+    """Return (e^2|x| - 1) / (e^2|x| + 1), which is 1 from 20 on."""
     a = f.smaller(f.const(20.0, x.ctype), f.fabs(x))
     e = expm1(f, a + a)
     return f.copysign(e / (e + 2.0), x)
 
 
 def sigmoid(f: Function, x: SSAValue) -> SSAValue:
-    """1 / (1 + e^-x), through e^-|x|, which cannot overflow."""
+    """Return 1 / (1 + e^-x), from e^-|x|, which cannot overflow."""
     e = exp(f, -f.fabs(x))
     return f.select(x.compare("olt", 0.0), e, f.const(1.0, x.ctype)) / (1.0 + e)
 
 
 def erf(f: Function, x: SSAValue) -> SSAValue:
-    """The error function: a polynomial up to 1, then 1 - erfc(|x|)."""
+    """Return the error function: a polynomial up to 1, then 1 - erfc(|x|)."""
     a = f.fabs(x)
     small = f.fma(x, f.polynomial(x * x, _ERF_SMALL), x)
-    t = f.smaller(f.const(6.0, x.ctype), a)  # 1 - erf is below half a unit from 5.9 on
+    t = f.smaller(f.const(6.0, x.ctype), a)  # from 5.9 on erf rounds to 1
     u = f.fma((t - 3.0) / (t + 3.0), f.const(2.4, x.ctype), f.const(0.2, x.ctype))
     large = 1.0 - exp(f, -(t * t)) * f.polynomial(u, _ERFC)
     return f.select(a.compare("olt", 1.0), small, f.copysign(large, x))
 
 
 def _on_some(f: Function, lane: SSAValue) -> SSAValue:
-    """Whether this holds in any lane."""
+    """Return whether the condition holds in any lane."""
     count = lanes(lane.ctype)
     return (
         f.intrinsic("vector.reduce.or", "i1", lane, overload=f"v{count}i1") if count > 1 else lane
@@ -353,7 +353,7 @@ def _on_some(f: Function, lane: SSAValue) -> SSAValue:
 
 
 def erfinv(f: Function, x: SSAValue) -> SSAValue:
-    """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    """Return the inverse of the error function: infinite at -1 and 1, NaN beyond."""
     w = -log(f, f.fma(-x, x, 1.0))
     far = w.compare("ogt", 5.0)
     result = f.var(x.ctype, f.polynomial(w - 2.5, _ERFINV))
@@ -366,17 +366,18 @@ def erfinv(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _quadrant(f: Function, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """How many quarter turns x is from an angle of at most an eighth, as i64; sine and cosine of
-    that angle.
+    """Return the number of quarter turns in x, rounded, as i64, and sine and cosine of the
+    remaining angle, which is at most an eighth turn.
     """
     first, second, third = _HALF_PI
-    magic = 6755399441055744.0  # 1.5 * 2^52: adding it leaves a whole number in the lowest bits
+    # 1.5 * 2^52: adding it rounds to a whole number, which is then in the lowest bits
+    magic = 6755399441055744.0
     shifted = f.fma(x, _TWO_OVER_PI, magic)
     n = shifted - magic
     rough = f.fma(n, -first, x)
     product = n * second
     r = rough - product
-    # what the difference, the product and the third part leave over
+    # the rounding errors of the difference and the product, and the third part of pi / 2
     low = ((rough - r) - product) - f.fma(n, third, f.fma(n, second, -product))
     z = r * r
     sine = r + f.fma(r * z, f.polynomial(z, _SIN), low)
@@ -391,7 +392,7 @@ _FARTHEST = 2.0**30  # the largest angle for which three parts of pi / 2 are eno
 
 
 def _turned(f: Function, x: SSAValue, name: str, quarters: int) -> SSAValue:
-    """sin(x + quarters * pi / 2); the C library's function for angles far away."""
+    """Return sin(x + quarters * pi / 2). For large angles, call the C library's function."""
     result = f.var(x.ctype)
 
     def near() -> None:
@@ -415,17 +416,17 @@ def _where_near(
 
 
 def sin(f: Function, x: SSAValue) -> SSAValue:
-    """Sine of an angle in radians; -0 stays -0."""
+    """Return the sine of an angle in radians; -0 stays -0."""
     return f.select(x.compare("oeq", 0.0), x, _turned(f, x, "sin", 0))
 
 
 def cos(f: Function, x: SSAValue) -> SSAValue:
-    """Cosine of an angle in radians."""
+    """Return the cosine of an angle in radians."""
     return _turned(f, x, "cos", 1)
 
 
 def tan(f: Function, x: SSAValue) -> SSAValue:
-    """Tangent of an angle in radians; -0 stays -0."""
+    """Return the tangent of an angle in radians; -0 stays -0."""
     result = f.var(x.ctype)
 
     def near() -> None:
@@ -438,8 +439,10 @@ def tan(f: Function, x: SSAValue) -> SSAValue:
 
 
 def hypot(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
-    """sqrt(x^2 + y^2), all but rounded correctly, of operands scaled by a power of two where a square would overflow or lose
-    bits; infinite where one of them is, whatever the other one is.
+    """Return sqrt(x^2 + y^2), nearly correctly rounded; infinite if either operand is, whatever the
+    other one is.
+
+    The operands are scaled by a power of two where a square would overflow or lose bits.
     """
     x, y = f.fabs(x), f.fabs(y)
     top = f.select(x.compare("ogt", y), x, y)
@@ -450,7 +453,7 @@ def hypot(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
     x, y = x * scale, y * scale
     a, b = f.select(x.compare("ogt", y), x, y), f.select(x.compare("ogt", y), y, x)
     rough = f.sqrt(f.fma(a, a, b * b))
-    # One step of Newton's method, with what its square is too large by known all but exactly.
+    # One step of Newton's method, with the excess of the square computed almost exactly.
     square, first = rough * rough, a * a
     excess = f.fma(-b, b, square - first) + (f.fma(rough, rough, -square) - f.fma(a, a, -first))
     length = rough - f.select(rough.compare("oeq", 0.0), 0.0, excess / (rough + rough))
@@ -460,16 +463,18 @@ def hypot(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 # ---- the gamma function: NIST Digital Library of Mathematical Functions, 5.5 and 5.11 -------------
-# Whole numbers n for which the recurrence serves at n + t, |t| <= 1/2.
+# Range of whole numbers n for which the recurrence is used at n + t, |t| <= 1/2.
 _FROM, _TO = -4, 8
 
 
 def _away_from_two(
     f: Function, x: SSAValue, whole: SSAValue
 ) -> tuple[SSAValue, SSAValue, list[tuple[SSAValue, SSAValue]]]:
-    """Whether x is below 1.5; t, which 2 + t is a whole number away from x by; and by how much the
-    function of gamma differs there from that at x: gamma(2 + t) is gamma(x) times all factors below,
-    and divided by them above. Each comes with whether it is one.
+    """Prepare the recurrence that leads from x to 2 + t, which differs from x by a whole number.
+
+    Returns whether x is below 1.5 (the way goes up), t, and the factors as pairs (whether this one
+    counts, factor). On the way up, gamma(2 + t) is gamma(x) times all factors that count; on the
+    way down, it is gamma(x) divided by them.
     """
     kind = x.ctype
     up, steps = whole.compare("olt", 2.0), f.fabs(whole - 2.0)
@@ -488,8 +493,9 @@ def _reflecting(
     positive: Callable[[SSAValue, SSAValue], SSAValue],
     reflected: Callable[[SSAValue, SSAValue, SSAValue], SSAValue],
 ) -> SSAValue:
-    """`positive(x, n)` with the nearest whole number n; far below zero `reflected(x, t, made)`,
-    where x is a whole number and t, and `made` is what `positive` gives for -x.
+    """Return `positive(x, n)`, where n is the nearest whole number; far below zero, return
+    `reflected(x, t, made)` instead, where t is x minus the nearest whole number and `made` is what
+    `positive` returns for -x.
     """
     whole = f.rint(x)
     below = whole.compare("olt", float(_FROM))
@@ -504,17 +510,19 @@ def _reflecting(
 
 
 def _sine(f: Function, t: SSAValue) -> SSAValue:
-    """sin(pi t) / pi for |t| <= 1/2."""
+    """Return sin(pi t) / pi for |t| <= 1/2."""
     return t * f.polynomial(t * t, _SIN_PI)
 
 
 def _whole_below(f: Function, x: SSAValue) -> SSAValue:
-    """Where x is a negative whole number (or -inf)."""
+    """Return where x is a negative whole number (or -inf)."""
     return x.compare("olt", 0.0) & x.compare("oeq", f.rint(x))
 
 
 def lgamma(f: Function, x: SSAValue) -> SSAValue:
-    """The logarithm of |gamma(x)|; infinite at 0, at negative whole numbers and at both ends."""
+    """Return the logarithm of |gamma(x)|: infinite at 0, at negative whole numbers and at both
+    infinities.
+    """
 
     def positive(x: SSAValue, whole: SSAValue) -> SSAValue:
         up, t, factors = _away_from_two(f, x, whole)
@@ -534,7 +542,7 @@ def lgamma(f: Function, x: SSAValue) -> SSAValue:
 
 
 def digamma(f: Function, x: SSAValue) -> SSAValue:
-    """The derivative of `lgamma`; -inf at 0, inf at -0, NaN at negative whole numbers."""
+    """Return the derivative of `lgamma`: -inf at 0, inf at -0, NaN at negative whole numbers."""
 
     def positive(x: SSAValue, whole: SSAValue) -> SSAValue:
         up, t, factors = _away_from_two(f, x, whole)
@@ -556,10 +564,11 @@ def digamma(f: Function, x: SSAValue) -> SSAValue:
 
 
 def trigamma(f: Function, x: SSAValue) -> SSAValue:
-    """The second derivative of `lgamma`; infinite at 0 and at negative whole numbers."""
+    """Return the second derivative of `lgamma`: infinite at 0 and at negative whole numbers."""
 
     def positive(x: SSAValue, whole: SSAValue) -> SSAValue:
-        # Upwards alone, to 2 + t or to where the series serves: nothing cancels.
+        # The recurrence only goes up, to 2 + t or to where the asymptotic series is accurate, so
+        # nothing cancels.
         high = whole.compare("ogt", 2.0)
         steps = f.select(high, f.const(_TO + 1.0, x.ctype), f.const(2.0, x.ctype)) - whole
         top, bottom = f.const(0.0, x.ctype), f.const(1.0, x.ctype)

@@ -1,5 +1,5 @@
-"""Native code that works on Python's objects: CPython's functions, the slots of classes, and LLVM IR
-line by line.
+"""Native code that works on Python objects: CPython's C API, the slots of classes, and a writer of
+LLVM IR.
 """
 
 from __future__ import annotations
@@ -38,22 +38,27 @@ OF_PYTHON = {
     "Py_IncRef": "void (ptr)",
     "Py_DecRef": "void (ptr)",
 }
-_kept: dict[str, list[Any]] = forever({})  # what native code has the addresses of
+_kept: dict[str, list[Any]] = forever({})  # objects whose addresses are compiled into native code
 
 
 def works() -> bool:
-    """Whether there is native code for objects."""
+    """Return whether native code that works on Python objects is available."""
     return jit.fastcall_works() and all(hasattr(ctypes.pythonapi, name) for name in OF_PYTHON)
 
 
 def named(name: str) -> str:
-    """An object in LLVM IR."""
+    """Return the operand that stands for an object in the IR that is passed to `module`."""
     return f"@object.{name}"
 
 
 def module(name: str, text: str, objects: dict[str, Any]) -> str:
-    """A module of LLVM IR that names objects `@object.NAME` and calls functions of CPython."""
-    # Native code is bound to the objects whose addresses its names had when it was loaded.
+    """Complete the IR of a module that refers to objects as `@object.NAME` and calls functions of
+    CPython.
+
+    It declares the objects and functions, and gives the objects a prefix unique to this module.
+    """
+    # Loaded code is bound to the addresses that its symbols had at load time, so each module gets
+    # names of its own.
     kept = _kept.setdefault(name, [])
     prefix = f"pellucid.{name}.{len(kept)}"
     kept.append(objects)
@@ -67,7 +72,7 @@ def module(name: str, text: str, objects: dict[str, Any]) -> str:
 
 
 def places_of(kind: type, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Where in the memory of an instance its slots are; None where they are not found."""
+    """Return the offsets of slots in the memory of an instance; None if they cannot be determined."""
     probe: Any = object.__new__(kind)
     found: dict[str, int] = {}
     for name in names:
@@ -85,7 +90,9 @@ def places_of(kind: type, names: tuple[str, ...]) -> dict[str, int] | None:
 
 
 class Writer:
-    """LLVM IR of a function that works on Python's objects: pointers alone, and labels."""
+    """Writes the LLVM IR of a function that works on Python objects: its values are pointers and
+    flags, its blocks have labels.
+    """
 
     def __init__(self, places: dict[str, int]) -> None:
         self.lines: list[str] = []
@@ -93,33 +100,33 @@ class Writer:
         self.names = itertools.count()
 
     def fresh(self) -> str:
-        """A name that is not taken."""
+        """Return a name that has not been used."""
         return f"v{next(self.names)}"
 
     def line(self, text: str) -> None:
-        """Add an instruction without a value."""
+        """Append an instruction without a result."""
         self.lines.append(f"  {text}")
 
     def emit(self, text: str) -> str:
-        """Add an instruction; the name of its value."""
+        """Append an instruction and return the name of its result."""
         name = "%" + self.fresh()
         self.line(f"{name} = {text}")
         return name
 
     def variable(self, kind: str = "ptr") -> str:
-        """The address of a variable in the stack frame."""
+        """Allocate a variable in the stack frame and return its address."""
         return self.emit(f"alloca {kind}")
 
     def get(self, variable: str, kind: str = "ptr") -> str:
-        """A variable's value."""
+        """Emit a load of a variable's value."""
         return self.emit(f"load {kind}, ptr {variable}")
 
     def set(self, variable: str, value: str, kind: str = "ptr") -> None:
-        """Give a variable its value."""
+        """Emit a store to a variable."""
         self.line(f"store {kind} {value}, ptr {variable}")
 
     def call(self, name: str, *given: str) -> str:
-        """Call a function of CPython's; the name of its value."""
+        """Emit a call of a CPython function and return the name of its result ("" if it is void)."""
         returns, _, kinds = OF_PYTHON[name].partition(" ")
         both = zip(kinds.strip("()").split(", "), given, strict=True)
         text = f"call {returns} @{name}({', '.join(map(' '.join, both))})"
@@ -130,71 +137,73 @@ class Writer:
 
     # ---- control ----
     def goto(self, label: str) -> None:
-        """Go to a label."""
+        """Emit a jump to a label."""
         self.line(f"br label %{label}")
 
     def start(self, label: str) -> None:
-        """Begin the block of a label."""
+        """Start the block with this label."""
         self.lines.append(f"{label}:")
 
     def branch(self, test: str, yes: str, no: str) -> None:
-        """Go to one of two labels."""
+        """Emit a conditional jump to one of two labels."""
         self.line(f"br i1 {test}, label %{yes}, label %{no}")
 
     def need(self, test: str, otherwise: str = "python") -> None:
-        """Go on where the test holds."""
+        """Continue if the test holds, else jump to `otherwise`."""
         label = self.fresh()
         self.branch(test, label, otherwise)
         self.start(label)
 
     def refuse(self, test: str, otherwise: str = "python") -> None:
-        """Go on where the test does not hold."""
+        """Continue if the test does not hold, else jump to `otherwise`."""
         label = self.fresh()
         self.branch(test, otherwise, label)
         self.start(label)
 
     # ---- objects ----
     def same(self, thing: str, other: str) -> str:
-        """Whether two pointers are one object."""
+        """Emit a test of whether two pointers are equal."""
         return self.emit(f"icmp eq ptr {thing}, {other}")
 
     def either(self, first: str, *others: str) -> str:
-        """Whether one of several tests holds."""
+        """Emit a test of whether any of several tests holds."""
         for other in others:
             first = self.emit(f"or i1 {first}, {other}")
         return first
 
     def at(self, thing: str, offset: int) -> str:
-        """The address so many bytes after a thing."""
+        """Emit the address `offset` bytes behind `thing`."""
         return self.emit(f"getelementptr i8, ptr {thing}, i64 {offset}")
 
     def slot(self, thing: str, name: str) -> str:
-        """What lies in a slot, which keeps it; null where nothing does."""
+        """Emit a load of a slot, as a borrowed reference; null if the slot is empty."""
         return self.get(self.at(thing, self.places[name]))
 
     def type(self, thing: str) -> str:
-        """The class of an object."""
+        """Emit a load of an object's class."""
         return self.get(self.at(thing, WORD))
 
     def made(self, name: str, *given: str, otherwise: str = "failed") -> str:
-        """The new object that a function of Python's returns."""
+        """Emit a call that returns a new reference, and jump to `otherwise` if it returns null."""
         value = self.call(name, *given)
         self.refuse(self.same(value, "null"), otherwise)
         return value
 
     def looked_up(self, thing: str, name: str, otherwise: str = "failed") -> str:
-        """The value of an attribute, which somebody else keeps."""
+        """Emit a look-up of an attribute, as a borrowed reference: something else must keep the
+        value alive.
+        """
         value = self.made("PyObject_GetAttr", thing, named(f"word.{name}"), otherwise=otherwise)
         self.call("Py_DecRef", value)
         return value
 
     def own(self, thing: str) -> str:
-        """The same object, with a reference more."""
+        """Emit an increment of the reference count, and return the same object."""
         self.call("Py_IncRef", thing)
         return thing
 
     def fill(self, thing: str, name: str, value: str) -> None:
-        """Put a reference into a slot, and drop what was there."""
+        """Emit a store of a new reference to a slot, which releases the previous one."""
         where = self.at(thing, self.places[name])
         old = self.get(where)
         self.set(where, value)

@@ -1,4 +1,4 @@
-"""Where a kernel's result goes: new memory, or memory that a compiled step provides."""
+"""Allocate the memory of kernels' results: new arrays, or memory that a compiled step provides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _offers: list[tuple[int, np.ndarray]] = []
 
 
 def empty(shape: Sequence[int], dtype: Any) -> np.ndarray:
-    """As `np.empty`: an array for a kernel to fill, perhaps one that this thread offers.
+    """Like `np.empty`, but return an array that this thread offers, if one of that shape and dtype
+    is left.
 
     >>> place = np.zeros(3, np.float32)
     >>> with offering([place]):
@@ -34,11 +35,11 @@ def empty(shape: Sequence[int], dtype: Any) -> np.ndarray:
 
 @contextmanager
 def offering(places: Sequence[np.ndarray]) -> Iterator[None]:
-    """Inside the block kernels of this thread may fill `places`, each once, instead of new arrays
-    of the same look.
+    """Inside the block, kernels of this thread may fill `places`, each once, instead of new arrays
+    of the same shape and dtype.
 
-    A kernel may use one for something else than its result; the caller copies whatever it gets into
-    its place.
+    A kernel may use one for something other than its result, so the caller must copy the result to
+    its place unless it is there.
     """
     me = threading.get_ident()
     mine = [(me, place) for place in places]

@@ -1,4 +1,4 @@
-"""What the host processor can do, as far as generated code is concerned."""
+"""The properties of the host processor that matter to generated code."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Target:
 
 @functools.cache
 def llvm_binding():
-    """The module `llvmlite.binding`, initialized for this machine; raises ImportError where it is
-    not installed.
+    """Return the module `llvmlite.binding`, initialized for this machine. Raises ImportError if it
+    is not installed.
     """
     import llvmlite.binding as llvm
 
@@ -55,8 +55,8 @@ def llvm_binding():
 
 @functools.cache
 def available() -> bool:
-    """Whether kernels can be generated here: llvmlite is there and the processor has vectors with
-    fused multiply-add.
+    """Return whether kernels can be generated here: llvmlite is installed, and the processor has
+    vector instructions with fused multiply-add.
 
     >>> isinstance(available(), bool)
     True
@@ -71,11 +71,11 @@ def available() -> bool:
 
 @functools.cache
 def host() -> Target:
-    """The processor that this program runs on; `vector_bits` is 0 where kernels make no sense
-    (big-endian, 32 bits).
+    """Return the processor that this program runs on. `vector_bits` is 0 if kernels are not
+    supported there (big-endian, 32 bits).
 
-    LLVM says what it is, once for each processor and version of llvmlite; after that the cache
-    folder does, which costs less than loading LLVM for a program whose code lies there.
+    LLVM determines it once for each processor and version of llvmlite. After that it is read from
+    the cache folder, which is faster than loading LLVM in a program whose code is cached, too.
     """
     told = _description()
     stored = cache.load(told, ".host") if told else None
@@ -88,8 +88,8 @@ def host() -> Target:
 
 
 def _description() -> str | None:
-    """A digest of the processor as the system describes it, the LLVM that is installed, and what
-    else `host` looks at; None where the system does not tell.
+    """Return a digest of the processor as the system describes it, the installed LLVM, and whatever
+    else `host` depends on; None if the system does not provide it.
     """
     spec = importlib.util.find_spec("llvmlite")
     if sys.platform != "linux" or spec is None or spec.origin is None:
@@ -115,7 +115,7 @@ def _description() -> str | None:
     return hashlib.sha256(repr(parts).encode()).hexdigest() if files else None
 
 
-# The lines of /proc/cpuinfo that tell kinds of processors apart (x86; ARM); others change while it
+# The lines of /proc/cpuinfo that identify the processor (x86; ARM). Other lines change while it
 # runs.
 _CPUINFO = frozenset(
     [b"vendor_id", b"cpu family", b"model", b"model name", b"stepping", b"flags"]
@@ -144,7 +144,7 @@ def _asked() -> Target:
         else "other"
     )
     bits = _vector_bits(arch, features)
-    # to test, or compare with, the code of other processors
+    # for tests of, and comparisons with, code for narrower processors
     narrower = os.environ.get("PELLUCID_VECTOR_BITS")
     if narrower in ("128", "256"):
         bits = min(bits, int(narrower))
@@ -161,6 +161,6 @@ def _vector_bits(arch: str, features: dict[str, bool]) -> int:
             features.get(name) for name in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "fma")
         ):
             return 512
-        # Without FMA the generated code would call the C library for every fused multiply-add.
+        # Without FMA, generated code would call the C library for every fused multiply-add.
         return 256 if features.get("avx2") and features.get("fma") else 0
     return 128 if arch == "arm" else 0

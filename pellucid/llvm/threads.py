@@ -1,15 +1,16 @@
-"""Worker threads for native code: they wait inside native code and take chunks of a loop.
+"""Worker threads for native code: they wait inside native code and take chunks of a parallel loop.
 
-A parallel loop is cut into chunks of `grain` iterations whatever the number of threads, so results
-do not depend on how many threads there are or on which of them took a chunk. The caller works too
-and never waits for a thread that has not started on a chunk; a loop that is inside another one, or
-that meets another Python thread's loop, runs on its caller. Idle workers spin for a fraction of a
-millisecond, then sleep (futex on Linux, a Python condition elsewhere).
+A parallel loop is cut into chunks of `grain` iterations, whatever the number of threads, so results
+depend neither on how many threads there are nor on which of them took a chunk. The caller takes
+part, and never waits for a thread that has not started on a chunk. A loop inside another one, or
+one that starts while another Python thread's loop runs, is run by its caller alone. Idle workers
+spin for a fraction of a millisecond, then sleep (on a futex on Linux, on a Python condition
+elsewhere).
 
-Kernels take part with the signature `void kernel(ptr args, i64 begin, i64 end, i64 thread)`,
-`thread` counting from 0 below `get_num_threads()`, and are started by `parallel_for`, or from
-native code through the team's pointer: its first field is the address of
-`void (ptr team, ptr kernel, ptr args, i64 n, i64 grain)`.
+Kernels have the signature `void kernel(ptr args, i64 begin, i64 end, i64 thread)`, where `thread`
+counts from 0 and is below `get_num_threads()`. They are started by `parallel_for`, or from native
+code through the pointer to the team, whose first field is the address of `void (ptr team, ptr
+kernel, ptr args, i64 n, i64 grain)`.
 """
 
 from __future__ import annotations
@@ -37,33 +38,33 @@ __all__ = [
     "when_started",
 ]
 
-LARGE = 1 << 18  # elements of a new array for which the workers are started
-SPIN = 5_000  # pauses before a worker sleeps: some tenths of a millisecond
-# bytes of stack for a worker: kernels keep buffers there, and some systems' default is small
+LARGE = 1 << 18  # number of elements of a new array from which on the workers are started
+SPIN = 5_000  # pauses before a worker sleeps, some tenths of a millisecond
+# bytes of stack for a worker: kernels keep buffers there, and the default of some systems is small
 STACK = 4 << 20
-# Fields of the team in 64-bit words, each group on cache lines of its own.
+# Fields of the team as indices of 64-bit words; each group has cache lines of its own.
 ENTRY, WAIT, WAKE, STOP, THREADS = 0, 1, 2, 3, 4
 BUSY = 16  # 1 while a loop runs
-OPEN = 32  # the running loop's serial number, 0 when none takes workers
-EPOCH = 48  # counts loops; what sleepers wait on
+OPEN = 32  # serial number of the running loop, or 0 if it takes no (more) workers
+EPOCH = 48  # counts loops; sleeping workers wait for it to change
 SLEEPERS = 64
 KERNEL, ARGS, COUNT, GRAIN = 80, 81, 82, 83
-NEXT = 96  # first iteration that nobody took yet
+NEXT = 96  # first iteration that no thread has taken yet
 ACTIVE = 112  # workers that may be inside the running loop
 WORDS = 128
 
 _FUTEX = sys.platform.startswith("linux")
 _threads: int | None = None
 _team: _Team | None = None
-_cell = ctypes.c_int64(0)  # the team's address, for native code that nobody hands it to
+_cell = ctypes.c_int64(0)  # the team's address, for native code that does not get it as an argument
 _followed = False
 _stopped: list[_Team] = []
 _lock = threading.Lock()
 
 
 def get_num_threads() -> int:
-    """Threads that kernels use: `PELLUCID_NUM_THREADS`, else `OMP_NUM_THREADS`, else the usable
-    processors.
+    """Return the number of threads that kernels use: `PELLUCID_NUM_THREADS`, else
+    `OMP_NUM_THREADS`, else the number of usable processors.
 
     >>> get_num_threads() >= 1
     True
@@ -75,7 +76,8 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Use `count` threads, the caller included; raises RuntimeError unless positive.
+    """Set the number of threads that kernels use, including the caller. Raises RuntimeError unless
+    it is positive.
 
     >>> before = get_num_threads()
     >>> set_num_threads(1)
@@ -96,8 +98,8 @@ def set_num_threads(count: int) -> None:
 
 
 def team() -> int:
-    """The address that kernels take as their `team` argument; 0 (no team) when there is one thread
-    only.
+    """Return the address that kernels take as their `team` argument, starting the workers if
+    necessary; 0 (no team) if there is only one thread.
     """
     global _team
     if _team is None:
@@ -114,8 +116,8 @@ def team() -> int:
 
 
 def expect(elements: int) -> None:
-    """Start the workers where a new array has so many elements that they may share what is done
-    with it: loops of NumPy's that nobody hands a team find it then.
+    """Start the workers if a new array is large enough for them to share the work on it. NumPy
+    loops, which do not get the team as an argument, can use it from then on.
     """
     if elements >= LARGE and _team is None and config.kernels:
         team()
@@ -125,7 +127,7 @@ _waiting: set[Callable[[], None]] = set()
 
 
 def when_started(callback: Callable[[], None]) -> None:
-    """Call a function once workers are there; at once where they are."""
+    """Call `callback` once the workers have been started; at once if they have."""
     if _team is not None:
         callback()
     else:
@@ -133,12 +135,16 @@ def when_started(callback: Callable[[], None]) -> None:
 
 
 def cell_address() -> int:
-    """The address of a word that holds the team's current address, or 0, without starting one."""
+    """Return the address of a word that holds the team's current address, or 0, without starting
+    the workers.
+    """
     return ctypes.addressof(_cell)
 
 
 def team_cell() -> int:
-    """The address of a word that always holds the team's current address, or 0."""
+    """Start the workers, and return the address of a word that always holds the team's current
+    address, or 0.
+    """
     global _followed
     _followed = True
     team()
@@ -146,10 +152,10 @@ def team_cell() -> int:
 
 
 def parallel_for(kernel: int, args: int, n: int, grain: int) -> None:
-    """Run the native `kernel(args, begin, end, thread)` over `0..n` in chunks of `grain`, both
-    given by address.
+    """Run the native `kernel(args, begin, end, thread)` over `0..n` in chunks of `grain`. `kernel`
+    and `args` are addresses.
 
-    With one chunk, or one thread, the kernel runs on the caller.
+    With a single chunk, or a single thread, the kernel runs on the caller.
     """
     _functions()["start"](team(), kernel, args, n, grain)
 
@@ -157,12 +163,12 @@ def parallel_for(kernel: int, args: int, n: int, grain: int) -> None:
 def parallel_export(
     module: Module, name: str, params: dict[str, str], internal: bool = False
 ) -> Function:
-    """Start a kernel over a range: returns the builder of its body, with `begin`, `end`, `thread`
-    besides `params`.
+    """Begin a kernel over a range and return the builder of its body, which has `begin`, `end` and
+    `thread` besides `params`.
 
-    The exported function `name(team, *params, n, grain)` packs its arguments, and runs the body on
-    the caller when `team` is null or the range is a single chunk. Its signature letters are "p" +
-    params + "ii". With `internal` only its module sees it.
+    The exported function `name(team, *params, n, grain)` packs its arguments; it runs the body on
+    the caller if `team` is null or the range is a single chunk. Its signature letters are "p" +
+    params + "ii". With `internal` it is visible in its module only.
     """
     own = {"team", "n", "grain", "args", "begin", "end", "thread"} & set(params)
     if own:
@@ -188,7 +194,9 @@ def parallel_export(
 def start_team(
     f: Function, team_value: SSAValue, kernel: str, block: SSAValue, n: SSAValue, grain: SSAValue
 ) -> None:
-    """Run `kernel` (an IR operand) over 0..n, by the team if there is one and more than one chunk."""
+    """Emit code that runs `kernel` (an IR operand) over 0..n: by the team if there is one and there
+    is more than one chunk, else on the caller.
+    """
     alone = f.emit(f"icmp eq ptr {team_value.name}, null", "i1") | n.compare("sle", grain)
 
     def here() -> None:
@@ -205,7 +213,7 @@ def start_team(
     f.branch(alone, here, together)
 
 
-# The native part. Orders matter here: `OPEN` and `ACTIVE` are written and read in sequentially
+# The native part. Memory order matters here: `OPEN` and `ACTIVE` are accessed in sequentially
 # consistent order, so either the worker sees that the loop was closed, or the caller sees the
 # worker and waits for it.
 
@@ -221,8 +229,8 @@ def _module_text() -> str:
     module.function("nothing", args="ptr", begin="i64", end="i64", thread="i64").ret()
     if _FUTEX:
         number = {"x86": 202, "arm": 98}[target.host().arch]
-        # FUTEX_WAIT_PRIVATE = 128 returns at once when the word has changed; FUTEX_WAKE_PRIVATE =
-        # 129.
+        # FUTEX_WAIT_PRIVATE is 128 and returns at once if the word has changed; FUTEX_WAKE_PRIVATE
+        # is 129.
         for name, operation, value in (("wait", 128, "%word"), ("wake", 129, "2147483647")):
             f = module.function(name, epoch="ptr", word="i32")
             call = f"i64 %epoch.i, i32 {operation}, i32 {value}, ptr null, ptr null, i32 0"
@@ -262,7 +270,7 @@ def _add(f: Function, index: int, value: SSAValue | int) -> SSAValue:
 
 
 def _emit_chunks(module: Module) -> None:
-    """Take chunks of the running loop until none is left."""
+    """Emit the function that takes chunks of the running loop until none is left."""
     f = module.function("chunks", internal=True, team="ptr", thread="i64")
     kernel, args = f.load("ptr", _word(f, KERNEL)), f.load("ptr", _word(f, ARGS))
     n, grain = f.load("i64", _word(f, COUNT)), f.load("i64", _word(f, GRAIN))
@@ -277,7 +285,7 @@ def _emit_chunks(module: Module) -> None:
 
 
 def _emit_run(module: Module) -> None:
-    """Run a loop with the team; on the caller alone while the team is busy."""
+    """Emit the function that runs a loop with the team, or on the caller alone if the team is busy."""
     f = module.function("run", team="ptr", kernel="ptr", args="ptr", n="i64", grain="i64")
     pair = f.emit(
         f"cmpxchg ptr {_word(f, BUSY).name}, i64 0, i64 1 seq_cst monotonic", "{ i64, i1 }"
@@ -308,14 +316,14 @@ def _emit_run(module: Module) -> None:
 
 
 def _emit_worker(module: Module) -> None:
-    """What a worker thread runs until the team stops."""
+    """Emit the function that a worker thread runs until the team stops."""
     f = module.function("worker", team="ptr", thread="i64")
     last = f.var("i64", 0)
     idle = f.var("i64", 0)
     with f.loop_while() as go_on:
         go_on(_read(f, STOP).compare("eq", 0))
-        # Read before `OPEN`: a loop that starts after the check below changes it, and the sleep
-        # returns at once.
+        # The epoch is read before `OPEN`. A loop that starts after the check below changes the
+        # epoch, so the sleep returns at once.
         epoch = _read(f, EPOCH, "seq_cst")
         serial = _read(f, OPEN, "seq_cst")
         fresh = serial.compare("ne", 0) & serial.compare("ne", last.get())
@@ -350,7 +358,7 @@ def _functions() -> dict:
         exports = {"run": "pppii", "start": "pppii", "worker": "pi", "nothing": "piii"}
         if _FUTEX:
             exports.update(wait="pi", wake="pi")
-        # The epoch counts in 64 bits; sleepers compare its low half (`target.host` refuses
+        # The epoch is a 64-bit counter, and sleepers compare its low half (`target.host` refuses
         # big-endian machines).
         _natives = jit.compile_source(_module_text, exports, "threads")
         if _natives is None:
@@ -363,13 +371,13 @@ _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
 
 
 class _Team:
-    """The workers of this process and the memory that they share."""
+    """The worker threads of this process, and the memory that they share."""
 
     def __init__(self, count: int) -> None:
         natives = _functions()
         self._memory = (ctypes.c_int64 * (WORDS + 16))()
-        # Groups of fields lie 128 bytes apart, so that no two of them share a cache line or a
-        # prefetched pair.
+        # Groups of fields are 128 bytes apart, so that no two of them share a cache line or a
+        # prefetched pair of lines.
         self.address = (ctypes.addressof(self._memory) + 127) & ~127
         self._words = (ctypes.c_int64 * WORDS).from_address(self.address)
         self._words[ENTRY] = jit.address(natives["run"])
@@ -406,7 +414,7 @@ class _Team:
 
     def stop(self) -> None:
         self._words[STOP] = 1
-        # An empty loop changes the epoch and wakes the sleepers.
+        # An empty loop changes the epoch, which wakes the sleepers.
         _functions()["run"](self.address, jit.address(_functions()["nothing"]), 0, 0, 1)
         for worker in self._workers:
             worker.join()
@@ -418,13 +426,12 @@ def _shutdown() -> None:
         if _team is not None:
             _cell.value = 0
             _team.stop()
-            _stopped.append(_team)  # native code may have read the address just before
+            _stopped.append(_team)  # kept alive: native code may have read the address just before
             _team = None
 
 
 def _after_fork() -> None:
-    # The child has the memory of the team but none of its threads; a new team is made when it is
-    # needed.
+    # The child has the team's memory but none of its threads. A new team is made when it is needed.
     global _team, _lock
     _team = None
     _cell.value = 0

@@ -1,4 +1,4 @@
-"""Working memory that kernels keep from one call to the next, and how to release all of it.
+"""Working memory that kernels keep between calls, and a function that releases all of it.
 
 >>> from pellucid.kernels.convolution import memory as conv_memory
 >>> conv_memory.give(conv_memory.take(1000))
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-# One for each module that keeps memory: it forgets what nobody uses at the moment.
+# One function for each module that keeps memory; it frees the memory that is not in use.
 holders: list[Callable[[], None]] = []
 
 
 def release() -> None:
-    """Let go of it, as far as this thread can: for who does not need these kernels again soon."""
+    """Free the memory that kernels keep, as far as this thread can. Useful if these kernels will
+    not run again soon.
+    """
     for forget in holders:
         forget()
