@@ -1,3 +1,3 @@
-"""Native code for operations, a folder for each family. `reference` is the NumPy form, `lower` the
-place in a compiled program.
+"""Native code for operations, with a folder for each family. In each folder `reference` is the
+NumPy implementation and `lower` the lowering for compiled programs.
 """

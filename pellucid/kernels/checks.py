@@ -1,5 +1,5 @@
-"""Checks of values in a schedule: a loop says whether all are good; where they are not, Python's
-check raises.
+"""Checks of values in compiled programs: a loop determines whether all elements meet a condition;
+if not, the check's Python code runs and raises its error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SERVED = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "bool"
 
 
 class Condition:
-    """A condition on each element of a value, in a loop's steps; `x` is the element."""
+    """Builds a condition on each element of a value as the steps of a loop; `x` is the element."""
 
     x = ("in", 0)
 
@@ -28,20 +28,22 @@ class Condition:
         self.steps: list[PointwiseOp] = []
 
     def __call__(self, op: str, *args: Any, dtype: str = "bool") -> Any:
-        """One step more: arguments are earlier steps, or numbers."""
+        """Add a step and return it. Arguments are earlier steps, or numbers."""
         given = tuple(a if isinstance(a, tuple) else ("const", a) for a in args)
         self.steps.append(PointwiseOp(op, given, dtype))
         return ("step", len(self.steps) - 1)
 
     def both(self, *conditions: Any) -> Any:
-        """All of the conditions at once."""
+        """Return the conjunction of the conditions."""
         made = conditions[0]
         for other in conditions[1:]:
             made = self("logical_and", made, other)
         return made
 
     def whole(self) -> list[Any]:
-        """That the element is a whole number."""
+        """Return the condition that the element is a whole number, as a list that is empty for
+        integers.
+        """
         return (
             [self("eq", self("floor", self.x, dtype=self.dtype), self.x)]
             if self.dtype.startswith("float")
@@ -49,7 +51,7 @@ class Condition:
         )
 
     def between(self, low: Any, high: Any) -> list[Any]:
-        """The conditions that `x` is from `low` to `high`, both included."""
+        """Return the conditions that `x` is at least `low` and at most `high`."""
         return [self("ge", self.x, low), self("le", self.x, high)]
 
 
@@ -57,7 +59,9 @@ Rule = Callable[[Condition, Any], Any]
 
 
 def _constraint(c: Condition, region: Any) -> Any:
-    """A region of `distributions.constraints`; None for those that no loop checks."""
+    """Return the condition for a region of `distributions.constraints`, or None if only Python
+    checks it.
+    """
     region = _of_one(region)
     kind, bounds = type(region).__name__, vars(region)
     if any(not isinstance(v, (int, float)) for v in bounds.values()):
@@ -79,7 +83,7 @@ def _constraint(c: Condition, region: Any) -> Any:
 
 
 def _of_one(region: Any) -> Any:
-    """The region of one event, where the given one is of several independent ones."""
+    """Return the region of a single event, given one of several independent events."""
     while type(region).__name__ == "_IndependentConstraint":
         region = region.base_constraint
     return region
@@ -90,7 +94,7 @@ def _labels(c: Condition, args: Any) -> Any:
     return c("logical_or", c("eq", c.x, ignored), c.both(c("ge", c.x, 0), c("lt", c.x, classes)))
 
 
-# Of each check: which argument is the value, and the condition.
+# For each check: which of its arguments is the value, and a function that builds the condition.
 _CHECKS: dict[str, tuple[int, Rule]] = {
     "_out_of_range": (0, _labels),
     "_check_classes": (
@@ -109,7 +113,7 @@ _CHECKS: dict[str, tuple[int, Rule]] = {
 
 
 def check(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All elements of a value meet a condition."""
+    """Lower a check that all elements of a value meet a condition."""
     place, rule = _CHECKS[i.op]
     args = i.params["args"]
     value = value_of(args[place])
@@ -147,7 +151,9 @@ def check(i: Instruction, ex: LoweringContext) -> Native | str:
 def all_of(
     schedule: Schedule, places: list[Address], shape: Any, reads: Any, made: Any, good: Any
 ) -> Address:
-    """A byte that says whether a condition holds everywhere."""
+    """Add a loop to the schedule that evaluates a condition on all elements, and return the address
+    of a byte that is 1 if it holds everywhere.
+    """
     flag = schedule.room(8)
     shape = shape or (1,)
     reads = tuple(Access(r.dtype, r.strides or (0,)) for r in reads)
@@ -159,7 +165,7 @@ def all_of(
 
 
 def require(schedule: Schedule, flag: Address, i: Instruction, ex: LoweringContext) -> None:
-    """End the schedule where a byte is 0."""
+    """Leave the schedule if the byte is 0."""
     schedule.require(schedule.function("flag", None, _flag), [flag], refusal(i, ex), "their answer")
 
 
@@ -169,7 +175,7 @@ def _flag(module: Module, name: str) -> None:
 
 
 def _simplex(i: Instruction, ex: LoweringContext, value: Value) -> Native | str:
-    """Rows of numbers that are not negative, with sums of 1 within 1e-6."""
+    """Lower a check that rows have no negative elements and sum to 1 within 1e-6."""
     if value.dtype != "float32" or not value.shape:
         return OTHER
     rows = value.shape[:-1] or (1,)

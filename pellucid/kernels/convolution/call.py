@@ -1,15 +1,15 @@
-"""Convolution and its gradients on generated kernels for float32 and float64. `tiles`
-and `winograd` explain how they work.
+"""Convolution and its gradients with generated kernels, for float32 and float64. `tiles` and
+`winograd` explain how the kernels work.
 
-Layouts and conventions are those of the NumPy reference in `kernels.convolution.reference`:
-``x`` is ``(N, C, *spatial)``, ``w`` is ``(O, C // groups, *kernel)``, any number of spatial
-dimensions, any stride, padding, dilation and groups. Each function returns None where it does not
-apply (integers, an empty array, no compiler), and the caller uses the reference. float16 and
-bfloat16 are computed in float32 and rounded once. Results do not depend on the number of threads.
-
-3x3 float32 convolutions with channels enough go by Winograd's method while `config.winograd` is
-set; where numbers differ too much in size for it, or a result is not finite, the definition is
-used, which has infinities and NaN where they belong.
+Layouts and conventions are those of the NumPy implementation in `kernels.convolution.reference`:
+``x`` is ``(N, C, *spatial)``, ``w`` is ``(O, C // groups, *kernel)``, with any number of spatial
+dimensions and any stride, padding, dilation and groups. Each function returns None if it does not
+support its arguments (integers, an empty array, no compiler), and the caller then uses the NumPy
+implementation. float16 and bfloat16 are computed in float32 and rounded once. Results do not depend
+on the number of threads. 3x3 float32 convolutions with enough channels use Winograd's method while
+`config.winograd` is set. If the magnitudes of the numbers differ too much for it, or a result is
+not finite, they are computed by the definition instead, so that infinities and NaN appear where
+they should.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def conv(
     bias: np.ndarray | None = None,
     relu: bool = False,
 ) -> np.ndarray | None:
-    """Cross-correlate ``x`` with ``w``, add ``bias`` (O,), and with ``relu`` clip at zero (NaN
-    stays).
+    """Cross-correlate ``x`` with ``w``, add ``bias`` of shape (O,), and clip at zero if ``relu`` is
+    set (NaN stays NaN).
 
-    RuntimeError where the shapes do not fit.
+    Raises RuntimeError if the shapes do not match.
 
     >>> out = conv(np.ones((1, 1, 1, 4), np.float32), np.ones((1, 1, 1, 2), np.float32))
     >>> out is None or out.ravel().tolist() == [2.0, 2.0, 2.0]
@@ -67,7 +67,7 @@ def conv(
         out_shape, plan, other = _forward(
             config.winograd, real, x.shape, w.shape, stride, padding, dilation, groups
         )
-    except TypeError:  # lists cannot be looked up
+    except TypeError:  # lists are not hashable
         key = (_key(stride), _key(padding), _key(dilation), groups)
         out_shape, plan, other = _forward(config.winograd, real, x.shape, w.shape, *key)
     if plan is None:
@@ -90,8 +90,8 @@ def conv_input_grad(
     groups: int = 1,
     bias: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """Gradient in the input of shape
-    ``x_shape``; as transposed convolution it takes a ``bias`` of ``x_shape[1]`` values.
+    """Compute the gradient of the input, whose shape is ``x_shape``. As a transposed convolution it
+    takes a ``bias`` of ``x_shape[1]`` values.
 
     >>> g, w = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 2), np.float32)
     >>> out = conv_input_grad(g, w, (1, 1, 5))
@@ -127,8 +127,8 @@ def conv_weight_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray | None:
-    """Gradient in the weight of shape ``w_shape``; images are added in an order that depends on
-    shapes alone.
+    """Compute the gradient of the weight, whose shape is ``w_shape``. The order in which images are
+    added depends on shapes alone.
 
     >>> g, x = np.ones((1, 1, 4), np.float32), np.arange(5, dtype=np.float32).reshape(1, 1, 5)
     >>> out = conv_weight_grad(g, x, (1, 1, 2))
@@ -156,34 +156,36 @@ Shape = tuple[int, ...]
 
 
 def forward_plans(real: str, x_shape: Shape, w_shape: Shape, *args: Any) -> tuple[Any, Any]:
-    """The plans of `conv` for contiguous arrays: with lanes over pixels (None: no kernels), and a
-    better one, if any.
+    """Return the plans of `conv` for contiguous arrays: the one with lanes over pixels (None if
+    there are no kernels), and a faster one or None.
     """
     return _forward(config.winograd, real, x_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
 def input_grad_plans(real: str, g_shape: Shape, w_shape: Shape, *args: Any) -> tuple[Any, Any]:
-    """The same of `conv_input_grad`."""
+    """Return the plans of `conv_input_grad`, like `forward_plans`."""
     return _input_grad(config.winograd, real, g_shape, w_shape, *(_key(v) for v in args))[1:]
 
 
 def weight_grad_plans(
     real: str, g_shape: Shape, x_shape: Shape, *args: Any
 ) -> tuple[ConvGeometry, Any, Any]:
-    """Geometry, plan (None: no kernels) and a better plan, if any, of `conv_weight_grad`."""
+    """Return the geometry of `conv_weight_grad`, its plan (None if there are no kernels), and a
+    faster plan or None.
+    """
     return _weight_grad(config.winograd, real, g_shape, x_shape, *(_key(v) for v in args))
 
 
 _FLOAT32 = np.dtype(np.float32)
-# What the kernels compute with, by its name in LLVM.
+# The LLVM types of the dtypes that the kernels support.
 REALS = {_FLOAT32: "float", np.dtype(np.float64): "double"}
 
 
 def in_float32(
     function: Callable[..., Any], arrays: tuple[np.ndarray | None, ...], *args: Any, **options: Any
 ) -> np.ndarray | None:
-    """`function` of float16 or bfloat16 arrays, computed in float32 and rounded once; None for
-    other dtypes.
+    """Call `function` with float16 or bfloat16 arrays converted to float32, and round its result
+    once. Returns None for other dtypes.
 
     A third array is passed by name, as `bias`.
     """
@@ -200,12 +202,12 @@ def in_float32(
 
 
 def _key(value: Any) -> Any:
-    """Sequences as tuples, which can be looked up."""
+    """Convert sequences to tuples, which are hashable."""
     return value if isinstance(value, int) else tuple(_key(v) for v in value)
 
 
 def _ready(real: str) -> bool:
-    """Whether the kernels that every function needs could be compiled."""
+    """Return whether the kernels that every function needs could be compiled."""
     if not target.available():
         return False
     return kernels.packing(real) is not None and kernels.driver(real) is not None
@@ -215,8 +217,8 @@ def _ready(real: str) -> bool:
 def _forward(
     winograd: bool, real: str, x_shape: Shape, w_shape: Shape, *args: Any
 ) -> tuple[Any, Any, Any]:
-    """Output shape, the plan with lanes over pixels (None where kernels do not apply), and another
-    one where better, of which float64 has none.
+    """Return the output shape, the plan with lanes over pixels (None if the kernels cannot be
+    used), and a faster plan or None. float64 has no faster plans.
     """
     geo = conv_geometry(x_shape, w_shape, *args)
     if not _worked(geo) or not _ready(real):
@@ -244,7 +246,7 @@ def _input_grad(
     return geo.x_shape, _bands(key, True) or _whole(conv_plan.input_grad_plan(key)), other
 
 
-Plans = list[tuple[conv_plan.CorrelationPlan, int]]  # with the first pixel that each is for
+Plans = list[tuple[conv_plan.CorrelationPlan, int]]  # each with the first pixel of its band
 
 
 def _bands(key: ConvGeometry, mirrored: bool) -> Plans | None:
@@ -275,12 +277,12 @@ def _weight_grad(
 
 
 def _worked(geo: ConvGeometry) -> bool:
-    """Whether there is anything to compute."""
+    """Return whether there is anything to compute."""
     return geo.n > 0 and geo.c_group > 0 and geo.o > 0
 
 
 def _shape_key(geo: ConvGeometry, real: str) -> ConvGeometry:
-    """Plans hold for any number of images."""
+    """Return the geometry as a cache key for plans, which hold for any number of images."""
     return replace(geo, n=1, real=real)
 
 
@@ -305,8 +307,8 @@ def _correlate(
         for gather, offset, tiles, tile_src, k, k_src, lane in plan.gathers:
             gather(address + offset, w, tiles, tile_src, k, k_src, lane)
         team = threads.team() if tasks > 1 else 0
-        # Each chunk of tasks clears its scratch once; two per thread even out what the machine does
-        # besides.
+        # Each chunk of tasks clears its scratch memory once. Two chunks per thread balance the load
+        # when other programs use the processors, too.
         grain = -(-tasks // (2 * count)) if count > 1 else tasks
         own = address + plan.weight_bytes
         run = kernels.driver(REALS[x.dtype])["correlate"]

@@ -1,5 +1,5 @@
-"""Convolution of each channel with a filter of its own, of images whose channels lie side by side
-(channels_last, float32 and float64): vectors along the channels.
+"""Depthwise convolution (one filter per channel) of channels_last images in float32 and float64,
+with vectors along the channels.
 
 >>> x = np.ones((1, 6, 5, 40), np.float32).transpose(0, 3, 1, 2)
 >>> made = conv(x, np.ones((40, 1, 3, 3), np.float32), None, (1, 1), ((1, 1), (1, 1)), (1, 1))
@@ -20,10 +20,10 @@ from ...llvm.emit import Function, Module, SSAValue, types_of, vector
 
 __all__ = ["conv"]
 
-GRAIN = 16384  # products a chunk
-LEAST = 1 << 12  # elements below which the channels are taken one by one
+GRAIN = 16384  # multiplications per chunk
+LEAST = 1 << 12  # inputs with fewer elements are left to the other kernels
 _CTYPES = types_of("float32 float64")
-SIDE = 4  # results that are computed together where all of their taps are inside
+SIDE = 4  # number of neighboring results computed together where all of their taps are inside
 _SIZES = (
     *("h", "w", "channels", "out_h", "out_w", "taps", "step_h", "step_w"),
     *("stride", "inner", "outer"),
@@ -31,9 +31,11 @@ _SIZES = (
 
 
 def _build(ctype: str) -> str:
-    """A task is a row of results. A table says for each row, and for each column, which tap is the
-    first inside, how many are, and where the first one reads. From `inner` to `outer` all columns'
-    taps are inside.
+    """Emit the kernel, in which a task is a row of results.
+
+    A table has an entry for each row, and another for each column: the first tap inside the image,
+    the number of taps inside, and the position that the first one reads. Between the columns
+    `inner` and `outer` all taps are inside.
     """
     module = Module()
     params: dict[str, str] = dict.fromkeys(("x", "weight", "bias", "out", "rows", "columns"), "ptr")
@@ -86,7 +88,9 @@ _lib = jit.NativeLibrary(
 
 @functools.lru_cache(256)
 def _windows(size: int, taps: int, step: int, before: int, after: int, apart: int) -> np.ndarray:
-    """For each result along a dimension: the first tap inside, how many are, where it reads."""
+    """Return for each result along a dimension: the first tap inside, the number of taps inside,
+    and the position that the first one reads.
+    """
     count = (size + before + after - apart * (taps - 1) - 1) // step + 1
     start = np.arange(max(count, 0)) * step - before
     first = np.maximum(-(start // apart), 0)
@@ -103,8 +107,8 @@ def conv(
     padding: Any,
     dilation: Any,
 ) -> np.ndarray | None:
-    """The cross-correlation of `(N, C, H, W)` with `(C, 1, kh, kw)`, channels side by side; None
-    where it is not served.
+    """Cross-correlate a channels_last `(N, C, H, W)` image with `(C, 1, kh, kw)` filters. Returns
+    None if the arguments are not supported.
     """
     if x.ndim != 4 or x.size < LEAST or weight.shape[:2] != (x.shape[1], 1):
         return None

@@ -1,8 +1,8 @@
 """Shape arithmetic of convolution and pooling, in any number of spatial dimensions.
 
 Arrays are ``(N, C, *spatial)`` and weights ``(O, C // groups, *kernel)``. Everything here is pure
-Python on tuples, so the NumPy reference and the generated kernels agree on every size by
-construction.
+Python on tuples and is shared by the NumPy implementation and the generated kernels, so that they
+agree on every size.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ Pads = tuple[tuple[int, int], ...]
 
 
 def per_dim(value: IntOrSeq, dims: int, name: str) -> tuple[int, ...]:
-    """``value`` as a tuple of ``dims`` integers; an integer or a sequence of one stands for every
-    dimension.
+    """Return ``value`` as a tuple of ``dims`` integers. An integer, or a sequence of one, stands
+    for every dimension.
 
     >>> per_dim(2, 3, "stride")
     (2, 2, 2)
@@ -36,8 +36,8 @@ def per_dim(value: IntOrSeq, dims: int, name: str) -> tuple[int, ...]:
 
 
 def pad_pairs(padding: int | Sequence[int | Sequence[int]], dims: int) -> Pads:
-    """``padding`` as one ``(before, after)`` pair per dimension; a plain integer means the same on
-    both sides.
+    """Return ``padding`` as one ``(before, after)`` pair per dimension. A plain integer means the
+    same on both sides.
 
     >>> pad_pairs((1, (0, 2)), 2)
     ((1, 1), (0, 2))
@@ -61,7 +61,7 @@ def pad_pairs(padding: int | Sequence[int | Sequence[int]], dims: int) -> Pads:
 def conv_output_size(
     size: int, kernel: int, stride: int, pads: tuple[int, int], dilation: int
 ) -> int:
-    """How many positions a window of ``kernel`` taps takes along one padded dimension.
+    """Return the number of positions of a window of ``kernel`` taps along one padded dimension.
 
     >>> conv_output_size(28, 3, 1, (0, 0), 1)
     26
@@ -72,8 +72,8 @@ def conv_output_size(
 def pool_output_size(
     size: int, kernel: int, stride: int, pad: int, dilation: int, ceil_mode: bool
 ) -> int:
-    """Output length of a pooling window; with ``ceil_mode`` a last window may hang over the end,
-    but must start inside.
+    """Return the output length of a pooling. With ``ceil_mode`` the last window may extend beyond
+    the end, but must start inside.
 
     >>> pool_output_size(5, 2, 2, 0, 1, False), pool_output_size(5, 2, 2, 0, 1, True)
     (2, 3)
@@ -85,16 +85,16 @@ def pool_output_size(
     return out
 
 
-# Bytes of a number, by its type in LLVM.
+# The size in bytes of LLVM types.
 ITEMSIZE = {"float": 4, "double": 8}
 
 
 @dataclass(frozen=True)
 class ConvGeometry:
-    """The sizes of one convolution, all per spatial dimension except the channel counts.
+    """The sizes of one convolution, each per spatial dimension except the channel counts.
 
     ``x`` is the input, ``k`` the kernel, ``out`` the output; ``groups`` splits ``c`` inputs and
-    ``o`` outputs. ``real`` is the type of the numbers for the generated kernels.
+    ``o`` outputs. ``real`` is the LLVM type of the numbers.
     """
 
     n: int
@@ -126,7 +126,7 @@ class ConvGeometry:
 
     @property
     def taps(self) -> int:
-        """Positions of the kernel."""
+        """Number of positions of the kernel."""
         return prod(self.k)
 
     @property
@@ -146,7 +146,7 @@ class ConvGeometry:
 
     @property
     def multiply_adds(self) -> int:
-        """Multiplications of the forward pass, each with an addition."""
+        """Number of multiply-adds of the forward pass."""
         return self.n * self.o * self.c_group * self.taps * prod(self.out)
 
 
@@ -203,8 +203,8 @@ def conv_geometry(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> ConvGeometry:
-    """All sizes of a convolution of ``x_shape`` with ``w_shape``; RuntimeError where the two do not
-    fit.
+    """Return the sizes of a convolution of ``x_shape`` with ``w_shape``. Raises RuntimeError if the
+    shapes do not match.
 
     >>> conv_geometry((2, 3, 8, 8), (4, 3, 3, 3), stride=2, padding=1).out_shape
     (2, 4, 4, 4)
@@ -229,11 +229,11 @@ def input_grad_geometry(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> ConvGeometry:
-    """The sizes for a gradient in an input of shape
-    ``x_shape``, given the output's gradient of shape ``g_shape``.
+    """Return the sizes for the gradient of an input of shape ``x_shape``, given the output's
+    gradient of shape ``g_shape``.
 
-    Transposed convolution allows an output padding up to the dilation, even where that leaves room
-    for more windows than ``g_shape`` has; these then have no gradient.
+    Transposed convolution allows an output padding up to the dilation, even if that leaves room for
+    more windows than ``g_shape`` has. Those windows have no gradient.
 
     >>> input_grad_geometry((1, 1, 5), (1, 1, 2), (1, 1, 8), 1, 0, 2).out_shape
     (1, 1, 5)
@@ -262,8 +262,8 @@ def transposed_input_shape(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> tuple[int, ...]:
-    """The shape that
-    ``conv_input_grad`` must produce to act as a transposed convolution of ``g_shape``.
+    """Return the ``x_shape`` with which ``conv_input_grad`` is a transposed convolution of
+    ``g_shape``.
 
     ``w_shape`` is PyTorch's layout for transposed convolution, ``(in, out // groups, *kernel)``,
     which is the layout of the forward convolution whose gradient it is.
@@ -295,9 +295,11 @@ def first_places(
     pad: Sequence[int],
     dilation: Sequence[int],
 ) -> list[np.ndarray]:
-    """Where windows begin, along each dimension: the places that a largest value of nothing but the
-    lowest has. Windows that look at nothing have a place, too, which PyTorch lets lie outside of the
-    plane: then the next one inside.
+    """Return the position where each window begins, for each dimension. That is the position
+    reported as the maximum of a window that has only the lowest value in it.
+
+    Windows without any input element have a position, too. If PyTorch would report one outside of
+    the plane, the nearest one inside is returned.
     """
     found = []
     for count, step, before, apart in zip(out, stride, pad, dilation, strict=True):
@@ -313,9 +315,7 @@ def first_places(
 
 @dataclass(frozen=True)
 class PoolGeometry:
-    """The sizes of one pooling; ``padded`` is the input with its padding and what a last ceil-mode
-    window hangs over.
-    """
+    """The sizes of one pooling."""
 
     x_shape: tuple[int, ...]
     k: tuple[int, ...]
@@ -336,14 +336,16 @@ class PoolGeometry:
 
     @property
     def padded(self) -> tuple[int, ...]:
-        """Spatial sizes of the input with padding, as far as the windows reach."""
+        """Spatial sizes of the input with its padding, extended as far as the last ceil-mode window
+        reaches.
+        """
         sizes = zip(self.x, self.pad, self.out, self.stride, self.dilation, self.k, strict=True)
         return tuple(
             max(x + p, (out - 1) * s + d * (k - 1) + 1 - p) + p for x, p, out, s, d, k in sizes
         )
 
     def divisors(self, count_include_pad: bool, divisor_override: int | None) -> np.ndarray:
-        """What each window's sum is divided by, of shape ``out``."""
+        """Return the divisor of each window's sum, as an array of shape ``out``."""
         if divisor_override is not None:
             if divisor_override == 0:
                 raise RuntimeError("divisor must be not zero")
@@ -399,8 +401,8 @@ def pool_geometry(
     dilation: IntOrSeq = 1,
     ceil_mode: bool = False,
 ) -> PoolGeometry:
-    """All sizes of a pooling of
-    ``x_shape`` (N, C, *spatial); ``stride`` defaults to ``kernel_size``.
+    """Return the sizes of a pooling of ``x_shape`` (N, C, *spatial). ``stride`` defaults to
+    ``kernel_size``.
 
     >>> pool_geometry((1, 2, 5, 5), 2, ceil_mode=True).out_shape
     (1, 2, 3, 3)
@@ -418,7 +420,8 @@ def pool_geometry(
 
 
 def adaptive_windows(size: int, out: int) -> list[tuple[int, int]]:
-    """``(start, stop)`` of the ``out`` windows that cover ``size`` positions as evenly as possible.
+    """Return ``(start, stop)`` of the ``out`` windows that cover ``size`` positions as evenly as
+    possible.
 
     >>> adaptive_windows(5, 3)
     [(0, 2), (1, 4), (3, 5)]
@@ -427,7 +430,7 @@ def adaptive_windows(size: int, out: int) -> list[tuple[int, int]]:
 
 
 def even_windows(x_shape: Sequence[int], output_size: IntOrSeq) -> tuple[int, ...] | None:
-    """The common window of an adaptive pooling whose windows neither overlap nor differ in size;
+    """Return the window of an adaptive pooling whose windows neither overlap nor differ in size;
     None if they do.
 
     >>> even_windows((1, 1, 6, 4), (3, 1)), even_windows((1, 1, 5), 2)

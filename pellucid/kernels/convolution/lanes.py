@@ -1,9 +1,9 @@
 """Convolution of small images: lanes over output channels instead of pixels.
 
-Vectors of neighboring pixels are partly empty where rows are shorter than a vector. Where that
-costs more than a fifth, the weight gradient's tile computes the convolution instead, with the roles
-of pixels and taps exchanged: result[pixel, oc] += x[pixel + koff[k]] * w[k, oc] over all k; the
-result is then transposed.
+Vectors of neighboring pixels are partly empty if rows are shorter than a vector. If that costs too
+much, the tile of the weight gradient computes the convolution, with the roles of pixels and taps
+exchanged: result[pixel, oc] += x[pixel + koff[k]] * w[k, oc] over all k. The result is then
+transposed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from . import plan as conv_plan
 from . import tiles as kernels
 from .geometry import ConvGeometry
 
-# Measured multiply-add rates, relative to the tile of vectors of pixels.
+# Measured multiply-add rates by width of the tile, relative to the tile with vectors of pixels.
 SPEED = {4: 1.0, 2: 0.95, 1: 0.82}
-# the weights of so many taps stay in the first-level cache while the tiles of pixels go by
+# the weights of this many taps stay in the first-level cache while all tiles of pixels are
+# processed
 K_CHUNK = 96
-MOST_TOGETHER = 256  # pixels of several small images
-MOST_PIXELS = 400  # results of a block of channels stay in the first-level cache
+MOST_TOGETHER = 256  # largest number of pixels of several small images that are computed together
+MOST_PIXELS = 400  # so that the results of a block of channels stay in the first-level cache
 
 (
     _PACK,
@@ -49,22 +50,24 @@ _BLOCK_WORDS = 7
 
 @dataclass
 class LanesPlan:
-    """All that is needed beside the data; addresses in `desc` point into `tables`."""
+    """Everything that a convolution needs besides its data; addresses in `desc` point into
+    `tables`.
+    """
 
     desc: np.ndarray
     tables: list[object]
-    # arguments of the weights' transposition, with byte offsets for addresses
+    # arguments of the function that transposes the weights, with byte offsets in place of addresses
     turns: list[tuple[int, ...]]
     weight_bytes: int
     scratch: int
     blocks: int
-    images: int  # computed together
+    images: int  # number of images computed together
     channels: int
-    zeros: np.ndarray  # a bias with room for whole vectors
+    zeros: np.ndarray  # a bias of zeros, padded to whole vectors
 
     def shared(self, images: int, threads: int) -> tuple[np.ndarray, int, int]:
-        """The descriptor for so many images and threads, the number of tasks, and how many are
-        taken together.
+        """Return the descriptor for this number of images and threads, the number of tasks, and the
+        number of tasks per chunk.
         """
         groups = -(-images // self.images)
         split = 1 if groups >= threads else min(self.blocks, -(-threads // groups))
@@ -83,7 +86,9 @@ class LanesPlan:
 
 
 def worthwhile(channels: int, pixels: int, vectors: int) -> bool:
-    """Whether lanes over `channels` beat `vectors` vectors that hold `pixels` pixels."""
+    """Return whether lanes over `channels` are faster than `vectors` vectors that hold `pixels`
+    pixels.
+    """
     lanes = kernels.lanes()
     if channels < lanes or pixels > MOST_PIXELS:
         return False
@@ -97,7 +102,7 @@ def worthwhile(channels: int, pixels: int, vectors: int) -> bool:
 
 @lru_cache(maxsize=256)
 def forward_plan(geo: ConvGeometry) -> LanesPlan | None:
-    """The plan of a convolution, or None where vectors of pixels do better."""
+    """Return the plan of a convolution, or None if vectors of pixels are faster."""
     if geo.o_group < kernels.lanes() or prod(geo.out) > MOST_PIXELS:
         return None
     usual = conv_plan.forward_vectors(geo)
@@ -130,8 +135,8 @@ def forward_plan(geo: ConvGeometry) -> LanesPlan | None:
 
 @lru_cache(maxsize=256)
 def input_grad_plan(geo: ConvGeometry) -> LanesPlan | None:
-    """The plan of the gradient in the input of a convolution without strides, or None where it does
-    not apply.
+    """Return the plan of the input gradient of a convolution without strides, or None if it cannot
+    be used.
     """
     if any(s > 1 for s in geo.stride) or geo.c_group < kernels.lanes() or prod(geo.x) > MOST_PIXELS:
         return None
@@ -213,7 +218,7 @@ def _plan(
     )
     packed = 0 if direct else -(-images * source.channels * layout.channel // 16) * 64
     widest = max(block[_VECTORS] for block in blocks)
-    rows = images * count + 16  # tiles may reach beyond the last pixel
+    rows = images * count + 16  # tiles may extend beyond the last pixel
     starts = (np.arange(images)[:, None] * source.channels * layout.channel + pixels).ravel()
     scratch = -(-(packed + rows * widest * lanes * 4) // 128) * 128
     koff = (np.arange(channels)[:, None] * layout.channel + np.array(offsets)).ravel() * 4
@@ -259,8 +264,8 @@ def _plan(
 
 
 def _together(pixels: int, taps: int, packed: int) -> int:
-    """How many small images to compute at once: their pixels should fill tiles, and share each
-    reading of the weights.
+    """Return how many small images to compute together, so that their pixels fill tiles and share
+    each load of the weights.
     """
     most = max(1, min(MOST_TOGETHER // pixels, 2 * conv_plan.CACHE_BYTES // (4 * packed)))
     few = max(1, most // 2)
@@ -275,7 +280,7 @@ def run(
     """Compute a planned convolution of contiguous arrays into `out`."""
     padded = plan.zeros
     if bias is not None:
-        padded = plan.zeros.copy()  # whole vectors of it are read
+        padded = plan.zeros.copy()  # whole vectors of the bias are read
         padded[: len(bias)] = bias
     turn = kernels.turning()["turn"]
     count, images = threads.get_num_threads(), len(x)
@@ -295,7 +300,7 @@ def run(
 
 
 def function() -> int:
-    """The native address of the driver, for a schedule; only where there is a plan."""
+    """Return the native address of the driver, for a schedule. Valid only if there is a plan."""
     return jit.address(_natives()["lanes"])
 
 
@@ -363,8 +368,8 @@ def _emit(module: Module) -> None:
 def _fill(
     f: Function, result: SSAValue, bias: SSAValue, pixels: SSAValue, vectors: SSAValue
 ) -> None:
-    """Start every pixel's channels from the bias; the rows beyond the last pixel too, which are
-    computed and dropped.
+    """Initialize every pixel's channels with the bias. The rows beyond the last pixel are
+    initialized too, since they are computed (and then dropped).
     """
     kind = vector("float", kernels.lanes())
     with f.loop(0, vectors) as v:

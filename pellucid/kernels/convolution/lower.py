@@ -1,9 +1,9 @@
-"""Convolution, its gradients and max pooling in a schedule: the calls that eager execution makes,
-on the step's memory.
+"""Lowerings of convolution, its gradients and pooling: the native calls that eager execution makes,
+on the memory of the compiled step.
 
-Plans hold addresses of tables; the schedule keeps the plans alive. Weights are laid out anew at
-each call: an update may have changed them. Working memory is shared by all calls of a schedule, and
-sized for the threads that there are when it is compiled.
+Plans hold addresses of tables, so the schedule keeps the plans alive. Weights are laid out again at
+each call, since an update may have changed them. Working memory is shared by all calls of a
+schedule, and is sized for the number of threads at compile time.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ _REALS = types_of("float32 float64")
 
 
 def _serves(*values: Any, dtypes: Sequence[str] = tuple(_REALS)) -> bool:
-    """Whether these are values of one of the dtypes, with elements; views are copied first."""
+    """Return whether these are non-empty values of one of the dtypes. Views are allowed: they are
+    copied first.
+    """
     first = values[0]
     if not isinstance(first, Value) or first.dtype not in dtypes:
         return False
@@ -85,7 +87,7 @@ def _title(what: str, geo: ConvGeometry) -> str:
 
 # ---- forward and the gradient in the input -------------------------------------------------------------
 def convolution(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The weights' layout, then one call (or one for each band of pixels)."""
+    """Lower a convolution: lay out the weights, then make one call (or one per band of pixels)."""
     x, w, bias = i.inputs
     out = i.outputs[0]
     if not _serves(x, w) or not dense(bias, dtype=x.dtype) or not strided(out, dtype=x.dtype):
@@ -96,7 +98,7 @@ def convolution(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def input_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """As the convolution that it is."""
+    """Lower the input gradient, which is a convolution itself."""
     g, w = i.inputs
     out = i.outputs[0]
     if not _serves(g, w) or not dense(out, dtype=g.dtype):
@@ -167,7 +169,7 @@ def _by_pixels(
     count: int,
     title: str,
 ) -> None:
-    """Lanes over pixels: what `conv` does in eager execution."""
+    """Schedule the kernels with lanes over pixels, as `conv` calls them in eager execution."""
     plan = plans[0][0]
     blocks, split = plan.tasks(images, count)
     tasks = blocks * split
@@ -213,11 +215,13 @@ def _by_channels(
     count: int,
     title: str,
 ) -> None:
-    """Lanes over output channels: what `conv_lanes` does in eager execution."""
+    """Schedule the kernels with lanes over output channels, as `conv_lanes` calls them in eager
+    execution.
+    """
     size = plan.weight_bytes + plan.scratch * count
     schedule.plans.append(plan)
     padded = Address("kept", schedule.keep(plan.zeros))
-    if bias is not None:  # whole vectors of it are read
+    if bias is not None:  # whole vectors of the bias are read
         padded = Address("kept", schedule.keep(plan.zeros.copy()))
         schedule.loop(
             Loop((plan.channels,), (FLOAT,), (), (), (Write(("in", 0), FLOAT),)),
@@ -252,8 +256,8 @@ def _by_winograd(
     count: int,
     title: str,
 ) -> AbstractContextManager[None]:
-    """Winograd's method: one call does it all; what is scheduled in the block is for data it does
-    not suit.
+    """Schedule the single call of Winograd's method. What is scheduled inside the block runs only
+    if the data do not suit it.
     """
     schedule.plans.append(plan)
     size = plan.weight_bytes + plan.scratch * count
@@ -271,7 +275,7 @@ def _by_winograd(
 
 # ---- the gradient in the weight ------------------------------------------------------------------------
 def weight_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """What `conv_weight` does in eager execution, call by call."""
+    """Lower the weight gradient, to the calls that `conv_weight` makes in eager execution."""
     g, x = i.inputs
     out = i.outputs[0]
     if not _serves(g, x) or not dense(out, dtype=g.dtype) or not out.size:
@@ -319,7 +323,7 @@ def _weight_by_pixels(
     count: int,
     title: str,
 ) -> None:
-    """The direct kernels."""
+    """Schedule the direct kernels of the weight gradient."""
     schedule.plans.append(plan)
     turning, natives = conv_kernels.turning(geo.real), conv_weight.natives(geo.real)
     slices, images = conv_weight.shares(plan, geo.n, count)
@@ -373,7 +377,9 @@ def _weight_by_pixels(
 
 # ---- max pooling ---------------------------------------------------------------------------------------
 def max_pool(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call; the winners' positions go to the memory that the gradient reads."""
+    """Lower max pooling to one call. The positions of the maxima go to the memory that the gradient
+    rule reads.
+    """
     out = i.outputs[0]
     if len(i.extras) > 1 or set(i.params) - _WINDOW:
         return OTHER
@@ -389,8 +395,8 @@ def pooled(
     shape: tuple[int, ...],
     window: Sequence[Any],
 ) -> Native | str:
-    """Maxima of windows, a result of that shape, and their positions; either may go to memory that
-    nobody reads.
+    """Lower the maxima of windows, of shape `shape`, and their positions. If `out` or `index` is
+    None, it goes to memory that nobody reads.
     """
     if isinstance(x, Value) and x.dtype in ("float64", "int64"):
         return _pooled_directly(ex, x, out, index, shape, window)
@@ -434,7 +440,7 @@ def _pooled_directly(
     shape: tuple[int, ...],
     window: Sequence[Any],
 ) -> Native | str:
-    """The same of eight-byte elements, window by window."""
+    """Like `pooled` for elements of eight bytes, one window at a time."""
     made = pool_direct.native_max(x.shape, x.dtype, *window) if served(x) and x.size else None
     if (
         made is None
@@ -460,7 +466,7 @@ _WINDOW = {"kernel", "stride", "padding", "dilation", "ceil_mode"}
 
 
 def max_pool_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call."""
+    """Lower the gradient of max pooling to one call."""
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     function = pool.function("max_pool_grad")
     if not _serves(g, dtypes=("float32",)) or not dense(out) or not out.size:
@@ -489,7 +495,7 @@ def max_pool_grad(i: Instruction, ex: LoweringContext) -> Native | str:
     return Native(emit, title, out.nbytes + 3 * g.nbytes, g.size)
 
 
-# What the native code of an operation leaves in memory, as its gradient rule wants it.
+# Convert what the native code of an operation saves to the form that its gradient rule expects.
 HANDED: dict[str, Handed] = {"max_pool": lambda arrays: arrays[0]}
 
 
@@ -502,8 +508,8 @@ def _divided(
     shape: tuple[int, ...],
     divisor: Any,
 ) -> None:
-    """Sums of windows, (planes, *outputs), divided by their sizes: one number, or one for each
-    output.
+    """Schedule the division of windows' sums, of shape (planes, *outputs), by a single divisor or
+    by one for each output.
     """
     access = Access(dtype, row_major(shape, 1))
     reads, given, by = (
@@ -521,7 +527,8 @@ def _divided(
 
 
 def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
-    """Planes, shapes of a convolution with ones, those, the divisor, and what describes the
+    """Return what expresses an average pooling as a convolution: the number of planes, the shapes
+    of its input and output, a kernel of ones, the divisor, and the remaining arguments of the
     convolution.
     """
     p = i.params
@@ -541,7 +548,7 @@ def _pooling(i: Instruction, large: Value, small: Value) -> tuple[Any, ...]:
 
 
 def avg_pool(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A convolution of each plane with ones, then a division."""
+    """Lower average pooling to a convolution of each plane with ones, followed by a division."""
     x, out = i.inputs[0], i.outputs[0]
     if not _serves(x) or not dense(out, dtype=x.dtype) or not out.size:
         return OTHER
@@ -569,7 +576,9 @@ def avg_pool(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def avg_pool_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """As the gradient of that convolution."""
+    """Lower the gradient of average pooling to a division, followed by the input gradient of that
+    convolution.
+    """
     g, out = i.inputs[0], i.outputs[0]
     if not _serves(g) or not dense(out, dtype=g.dtype) or not out.size:
         return OTHER

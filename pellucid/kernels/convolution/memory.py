@@ -1,5 +1,5 @@
-"""Scratch memory of the convolution kernels, kept between calls: fresh memory costs a page fault
-for every 4 KB.
+"""Scratch memory of the convolution kernels, kept between calls because fresh memory costs a page
+fault for every 4 KB.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 from ...llvm import workspace as kept
 
 KEPT_BYTES = 64 << 20
-_free: list[Scratch] = []  # one for each thread of Python that was inside a kernel at the same time
+_free: list[Scratch] = []  # one for each Python thread that was inside a kernel at the same time
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """`size` bytes at `address`, a multiple of 128; the content is arbitrary."""
+    """`size` bytes of scratch memory at `address`, a multiple of 128. The content is arbitrary."""
 
     size: int
     address: int
@@ -24,7 +24,7 @@ class Scratch:
 
 
 def take(size: int) -> Scratch:
-    """At least `size` bytes, to hand back with `give`.
+    """Return scratch memory of at least `size` bytes, to be returned with `give`.
 
     >>> scratch = take(1000)
     >>> scratch.size >= 1000 and scratch.address % 128 == 0
@@ -43,7 +43,7 @@ def take(size: int) -> Scratch:
 
 
 def give(scratch: Scratch) -> None:
-    """Return what `take` lent; what is too large to keep is freed."""
+    """Return scratch memory from `take`. It is freed if it is too large to keep."""
     if scratch.size <= KEPT_BYTES and len(_free) < 16:
         _free.append(scratch)
 

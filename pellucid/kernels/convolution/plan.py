@@ -1,10 +1,10 @@
-"""Tables for the convolution kernels: where every row, tap, vector of pixels and weight lies.
-Computed once per shape.
+"""Tables for the convolution kernels, computed once per shape: the positions of every row, tap,
+vector of pixels and weight.
 
-A strided convolution is made stride-free by splitting the padded input's positions by their
-remainder modulo the stride ("phases"): then every kernel tap is one constant offset. The input
-gradient is the mirror image: each phase of the input receives a stride-free correlation of the
-output's gradient with the taps that reach it.
+A strided convolution is turned into one without strides by splitting the positions of the padded
+input by their remainder modulo the stride ("phases"). Then every kernel tap is a constant offset.
+The input gradient is the mirror image: each phase of the input gets a correlation without strides
+of the output's gradient with the taps that reach it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from ...llvm import jit
 from . import tiles as kernels
 from .geometry import ITEMSIZE, ConvGeometry
 
-# A block of images is packed, then used by every tile of output channels: it should stay in a
+# A block of images is packed, then used by every tile of output channels, so it should fit in a
 # second-level cache.
 CACHE_BYTES = 512 << 10
-# Tiles take whole vectors of pixels; blocks of this many make the remainder of a tile negligible.
+# Tiles take whole vectors of pixels; with blocks of this many, the incomplete last tile does not
+# matter.
 BLOCK_VECTORS = 48
 
 
@@ -38,10 +39,10 @@ class Layout:
     steps: tuple[int, ...]  # distance between neighbors, in elements
     phase_size: int
     channel: int  # distance between channels, in elements
-    real: str = "float"  # what the elements are
+    real: str = "float"  # LLVM type of the elements
 
     def offset(self, position: tuple[int, ...]) -> int:
-        """Element offset of a (padded) source position."""
+        """Return the element offset of a position of the (padded) source."""
         phase, flat = 0, 0
         for p, stride, step in zip(position, self.stride, self.steps, strict=True):
             phase = phase * stride + p % stride
@@ -57,12 +58,12 @@ def make_layout(
     columns: int,
     real: str = "float",
 ) -> Layout:
-    """The layout that gives every phase `extent` positions of an array of spatial sizes `x`, for
-    `columns` results a row.
+    """Return the layout that gives every phase `extent` positions of an array of spatial sizes `x`,
+    for `columns` results per row.
     """
     pitch = extent[-1]
     if stride[-1] == 1:
-        # The zeros after one row serve as the zeros before the next.
+        # The zeros after one row also serve as the zeros before the next.
         pitch = max(columns, pitch - min(max(pad[-1], 0), max(extent[-1] - pad[-1] - x[-1], 0)))
     steps = [1] * len(x)
     if len(x) > 1:
@@ -71,19 +72,19 @@ def make_layout(
         steps[d] = steps[d + 1] * extent[d + 1]
     phase_size = steps[0] * extent[0] + (extent[-1] - pitch)
     lanes = kernels.lanes(real)
-    # Channels an odd number of vectors apart do not compete for the same cache sets.
+    # If channels are an odd number of vectors apart, they do not compete for the same cache sets.
     vectors = -(-(phase_size * prod(stride)) // lanes) | 1
     return Layout(stride, pad, extent, tuple(steps), phase_size, vectors * lanes, real)
 
 
 def direct_layout(x: tuple[int, ...], real: str = "float") -> Layout:
-    """The source as it is."""
+    """Return the layout of a source that is read in place."""
     steps = tuple(prod(x[d + 1 :]) for d in range(len(x)))
     return Layout((1,) * len(x), (0,) * len(x), x, steps, prod(x), prod(x), real)
 
 
 def pack_tables(layout: Layout, x: tuple[int, ...]) -> list[np.ndarray]:
-    """The packing kernel's descriptor (first) and the tables that it points at."""
+    """Return the descriptor of the packing kernel, followed by the tables that it points to."""
     lead = []
     for d in range(len(x) - 1):
         rows: list[tuple[int, int]] = []
@@ -129,8 +130,8 @@ def pack_tables(layout: Layout, x: tuple[int, ...]) -> list[np.ndarray]:
 
 @dataclass
 class Vectors:
-    """The vectors of pixels of one output grid: start (elements), valid lanes, first output
-    position.
+    """The vectors of pixels of one output grid: start (in elements), mask of valid lanes, first
+    output position.
     """
 
     start: np.ndarray
@@ -141,11 +142,11 @@ class Vectors:
 def cover(
     grid: tuple[int, ...], steps: tuple[int, ...], keep_inside: bool, real: str = "float"
 ) -> Vectors:
-    """Vectors that cover the positions of `grid`, taken along the packed rows and over their ends
-    where that pays.
+    """Return vectors that cover the positions of `grid`. They follow the packed rows, and extend
+    over the ends of rows if that pays.
 
-    With `keep_inside` no vector reaches beyond the last position. A vector that would is moved
-    back, over positions of its own run: so the caller makes sure of `runs_fill_vectors`.
+    With `keep_inside` no vector extends beyond the last position. One that would is moved back over
+    earlier positions of its own run, so the caller must check `runs_fill_vectors`.
     """
     lanes = kernels.lanes(real)
     position = np.zeros((1,) * len(grid), np.int64)
@@ -156,7 +157,7 @@ def cover(
     position = position.ravel()
     following = np.searchsorted(position, position + lanes)
     if not kernels.compresses():
-        # Valid lanes must be neighbors: a vector ends where its run ends.
+        # Valid lanes must be contiguous, so a vector ends where its run ends.
         run = _run(grid, steps)
         following = np.minimum(following, (np.arange(len(position)) // run + 1) * run)
     heads = []
@@ -181,16 +182,15 @@ def cover(
 
 
 def _run(grid: tuple[int, ...], steps: tuple[int, ...]) -> int:
-    """How many positions of a grid are neighbors in the packed rows: a row's, or a plane's where
-    its rows touch.
+    """Return how many positions of a grid are contiguous in the packed rows: a row, or a plane if
+    its rows are adjacent.
     """
     return grid[-1] if len(grid) == 1 or steps[-2] != grid[-1] else grid[-1] * grid[-2]
 
 
 def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...], real: str = "float") -> bool:
-    """Whether a vector can be moved back over the positions before it without leaving its run, so
-    that its lanes stay neighbors in the result. Processors that pack lanes together do not need
-    that.
+    """Return whether a vector can be moved back over earlier positions without leaving its run, so
+    that its lanes stay contiguous in the result. Always true on processors that can compress lanes.
     """
     contiguous = all(step == prod(grid[d + 1 :]) for d, step in enumerate(steps))
     return kernels.compresses() or contiguous or _run(grid, steps) >= kernels.lanes(real)
@@ -198,12 +198,12 @@ def runs_fill_vectors(grid: tuple[int, ...], steps: tuple[int, ...], real: str =
 
 @dataclass
 class Correlation:
-    """One stride-free correlation: taps as (source offset, index of the weight's tap), and its
-    output grid.
+    """One correlation without strides: its taps as (source offset, index of the weight's tap), and
+    its output grid.
 
-    A grid that is one phase of a strided result lies in a tile's temporary, at `temp` (in
-    elements), and the last job of each row's phases has the descriptor (and tables) that interleave
-    them.
+    A grid that is one phase of a strided result is written to temporary memory, at `temp` (in
+    elements). The last job of each row's phases has in `unpack` the descriptor (and tables) of the
+    kernel that interleaves them.
     """
 
     taps: list[tuple[int, int]]
@@ -253,13 +253,13 @@ class Weights:
 
 @dataclass
 class CorrelationPlan:
-    """All that a correlation needs beside the data; addresses in `desc` point into `tables`, which
-    stay alive here.
+    """Everything that a correlation needs besides its data; addresses in `desc` point into
+    `tables`, which are kept alive here.
     """
 
     desc: np.ndarray
     tables: list[object]
-    gathers: list[tuple]  # arguments of the kernel that lays out the weights, without its arrays
+    gathers: list[tuple]  # arguments, except arrays, of the kernel that lays out the weights
     weight_bytes: int
     scratch: int  # bytes per thread
     block: int
@@ -267,8 +267,8 @@ class CorrelationPlan:
     zeros: np.ndarray
 
     def tasks(self, images: int, threads: int) -> tuple[int, int]:
-        """Blocks of images, and into how many parts the channels of each are split to keep
-        `threads` busy.
+        """Return the number of blocks of images, and the number of parts into which the channels of
+        each are split to keep `threads` busy.
         """
         blocks = -(-images // self.block)
         return blocks, 1 if blocks >= threads else min(self.tiles, -(-threads // blocks))
@@ -276,7 +276,7 @@ class CorrelationPlan:
 
 @lru_cache(maxsize=256)
 def forward_plan(geo: ConvGeometry) -> CorrelationPlan | None:
-    """The plan of a convolution, or None where its kernels cannot be compiled."""
+    """Return the plan of a convolution, or None if its kernels cannot be compiled."""
     direct = _direct(geo)
     layout = direct_layout(geo.x, geo.real) if direct else source_layout(geo)
     job = Correlation(
@@ -299,7 +299,7 @@ def forward_plan(geo: ConvGeometry) -> CorrelationPlan | None:
 
 
 def source_layout(geo: ConvGeometry) -> Layout:
-    """How the convolution's input is packed."""
+    """Return the layout of the packed input."""
     reach = [d * (k - 1) for d, k in zip(geo.dilation, geo.k, strict=True)]
     extent = tuple(out + r // s for out, r, s in zip(geo.out, reach, geo.stride, strict=True))
     before = tuple(p[0] for p in geo.pads)
@@ -307,7 +307,7 @@ def source_layout(geo: ConvGeometry) -> Layout:
 
 
 def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
-    """Every kernel position's offset in the packed input."""
+    """Return the offset in the packed input of every kernel position, with its index."""
     return [
         (layout.offset(tuple(i * d for i, d in zip(tap, geo.dilation, strict=True))), index)
         for index, tap in enumerate(np.ndindex(geo.k))
@@ -316,11 +316,11 @@ def forward_taps(geo: ConvGeometry, layout: Layout) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[CorrelationPlan, int]] | None:
-    """Plans for bands of a large 1x1 convolution (`mirrored`: of its gradient in the input), with
-    their first pixels.
+    """Return plans for bands of pixels of a large 1x1 convolution (with `mirrored`, of its input
+    gradient), each with its first pixel; None if this does not apply.
 
-    None where that does not apply. Reading many long planes side by side defeats caches and address
-    translation; a band of them, packed, does not.
+    Reading many long planes side by side defeats caches and address translation; reading a packed
+    band of them does not.
     """
     pixels, per_group = prod(geo.x), geo.c_group * geo.taps
     source, result = (geo.o, geo.c) if mirrored else (geo.c, geo.o)
@@ -353,15 +353,15 @@ def band_plans(geo: ConvGeometry, mirrored: bool) -> list[tuple[CorrelationPlan,
 
 
 def forward_vectors(geo: ConvGeometry) -> int:
-    """How many vectors of pixels one image's output takes."""
+    """Return the number of vectors of pixels in one image's output."""
     direct = _direct(geo)
     layout = direct_layout(geo.x, geo.real) if direct else source_layout(geo)
     return len(cover(geo.out, layout.steps, direct, geo.real).start)
 
 
 def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
-    """A layout for kernels that read the input pixel by pixel, so that the stride needs no phases;
-    whether it is as is.
+    """Return a layout for kernels that read the input pixel by pixel, so that strides need no
+    phases, and before it whether the input is read in place.
     """
     if not any(a or b for a, b in geo.pads):
         return True, direct_layout(geo.x, geo.real)
@@ -372,12 +372,12 @@ def pixel_layout(geo: ConvGeometry) -> tuple[bool, Layout]:
 
 
 def _direct(geo: ConvGeometry) -> bool:
-    """Whether the input can be read where it is: no padding or stride, and planes that do not
-    compete for cache sets.
+    """Return whether the input can be read in place: there is no padding or stride, and its planes
+    do not compete for cache sets.
     """
     if any(s != 1 for s in geo.stride) or any(a or b for a, b in geo.pads):
         return False
-    last = 0  # position of the last output, along packed rows
+    last = 0  # position of the last output along the packed rows
     for out, size in zip(geo.out, geo.x, strict=True):
         last = last * size + out - 1
     if last < kernels.lanes(geo.real) or prod(geo.x) * geo.itemsize % 1024 == 0:
@@ -386,8 +386,8 @@ def _direct(geo: ConvGeometry) -> bool:
 
 
 def block_images(vectors: int, channels: int, layout: Layout) -> int:
-    """How many images are packed together: enough vectors for whole tiles, no more than the cache
-    holds.
+    """Return how many images are packed together: enough for whole tiles, but no more than fit in
+    the cache.
     """
     wanted = -(-BLOCK_VECTORS // vectors)
     return max(1, min(wanted, CACHE_BYTES // (ITEMSIZE[layout.real] * channels * layout.channel)))
@@ -397,11 +397,11 @@ Phases = list[list[tuple[int, int, list[tuple[int, int]]]]]
 
 
 def _phases(geo: ConvGeometry) -> tuple[Phases, list[int], Layout] | None:
-    """Per dimension and phase of the input: its first and last position and its taps (index,
-    shift).
+    """Return, for each dimension and phase of the input, its first and last position and its taps
+    (index, shift); then the lowest position of the output's gradient that any of them needs; and
+    the layout of the packed gradient.
 
-    Then the lowest position of the output's gradient that any of them needs, and how the gradient
-    is packed. None where no tap reaches the input at all.
+    Returns None if no tap reaches the input.
     """
     phases: Phases = []
     low, high = [], []
@@ -442,22 +442,22 @@ def _phase_job(
     grid = tuple(max(0, last - first + 1) for first, last, _ in parts)
     if not min(grid):
         return Correlation(taps, Vectors(*np.zeros((3, 0), np.int64)), grid)
-    # Positions that no tap reaches are zero, wherever they would lie in the source.
+    # Positions that no tap reaches are zero, so their place in the source does not matter.
     steps = layout.steps if taps else direct_layout(grid).steps
     return Correlation(taps, cover(grid, steps, False, geo.real), grid)
 
 
 def plain_input_grad(geo: ConvGeometry) -> tuple[Layout, Correlation]:
-    """Layout and only job of the gradient in the input of a convolution without strides."""
+    """Return the layout and the only job of the input gradient of a convolution without strides."""
     made = _phases(geo)
-    assert made is not None  # without a stride every tap reaches something
+    assert made is not None  # without a stride every tap reaches the input
     phases, low, layout = made
     return layout, _phase_job(geo, phases, low, layout, (0,) * len(geo.x))
 
 
 @lru_cache(maxsize=256)
 def input_grad_plan(geo: ConvGeometry) -> CorrelationPlan | None:
-    """The plan of the gradient in the input, or None where its kernels cannot be compiled."""
+    """Return the plan of the input gradient, or None if its kernels cannot be compiled."""
     made = _phases(geo)
     if made is None:
         return None
@@ -500,8 +500,8 @@ def input_grad_plan(geo: ConvGeometry) -> CorrelationPlan | None:
 def _unpack_tables(
     geo: ConvGeometry, starts: list[int], rows: tuple[int, ...], columns: list[tuple[int, int, int]]
 ) -> list[np.ndarray]:
-    """Where each row of a strided result goes, and its columns' phases in the order of their first
-    column.
+    """Return the descriptor and tables for interleaving a strided result: where each row goes, and
+    the phases of its columns, ordered by their first column.
     """
     targets = []
     for row in np.ndindex(rows):
@@ -528,8 +528,8 @@ def _plan(
     direct: bool,
     pitch: int = 0,
 ) -> CorrelationPlan | None:
-    """Tables and descriptor; `pitch` is the distance between planes where these are longer than the
-    sides' sizes.
+    """Build the tables and the descriptor. `pitch` is the distance between planes if they are
+    longer than the sides' sizes.
     """
     parts = segments(result.channels // groups)
     real, itemsize = layout.real, ITEMSIZE[layout.real]
@@ -601,10 +601,10 @@ def _plan(
     pack = pack_tables(layout, source.x)
     keep += pack
     most = max(len(job.vectors.start) for job in jobs)
-    # All tiles go over one stretch of vectors before the next, so that its input stays in the
+    # All tiles process one range of vectors before the next range, so that its input stays in the
     # cache.
     chunk = most * block
-    if len(jobs) == 1:  # vectors of float32 and float64 have as many bytes
+    if len(jobs) == 1:  # vectors have the same size in bytes for float32 and float64
         chunk = max(24, CACHE_BYTES // (4 * kernels.lanes() * per_group) // 24 * 24)
     packed_bytes = 0
     if not direct:

@@ -1,12 +1,14 @@
-"""Convolution with few results and many weights as one matrix product, forward and both gradients.
+"""Convolution with few results and many weights as one matrix product, forward and for both
+gradients.
 
-The last layers of a network see images of 2x2 or 4x4 pixels: what takes time is to read the weights,
-and to lay them out for the other kernels takes longer than the arithmetic. Here they are one operand
-of a product as they lie. The other one is made of the windows of the input:
+The last layers of a network see images of 2x2 or 4x4 pixels. Reading their weights takes most of
+the time, and laying them out for the other kernels takes longer than the arithmetic. Here the
+weights are used in place, as one operand of a product. The other operand is made of the windows of
+the input:
 
-    result[o, (n, p)]    = sum over k = (channel, tap) of  w[o, k] * windows[k, (n, p)]
-    windows[k, (n, p)]   = sum over o of  w[o, k] * g[o, (n, p)],  then added up in the input's pixels
-    w[o, k]              = sum over (n, p) of  g[o, (n, p)] * windows[k, (n, p)]
+  result[o, (n, p)]    = sum over k = (channel, tap) of  w[o, k] * windows[k, (n, p)]
+  windows[k, (n, p)]   = sum over o of  w[o, k] * g[o, (n, p)],  then added to the input's pixels
+  w[o, k]              = sum over (n, p) of  g[o, (n, p)] * windows[k, (n, p)]
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ from ..schedule import Address, Schedule
 from . import memory as conv_memory
 from .geometry import ConvGeometry
 
-MOST = 64  # results of all images in a channel
-# weights; forward, other kernels lay fewer of them out in no time
+MOST = 64  # largest number of results per channel, over all images
+# least number of weights; in the forward pass other kernels lay out fewer weights quickly
 LEAST = {"forward": 1 << 19, "input": 1 << 17, "weight": 1 << 17}
-_GRAIN = 4096  # elements a chunk
+_GRAIN = 4096  # elements per chunk
 
 
 def _build(name: str) -> str:
@@ -46,7 +48,9 @@ _SIZES = dict.fromkeys(("images", "channels", "size", "taps", "pixels"), "i64")
 
 
 def _emit_windows(module: Module) -> None:
-    """The windows of so many channels; `table` has the place of each tap of each result, -1 outside."""
+    """Emit the kernel that copies the windows of a range of channels. `table` has the position that
+    each tap of each result reads, -1 if it is outside.
+    """
     f = threads.parallel_export(
         module, "windows", {"x": "ptr", "out": "ptr", "table": "ptr", **_SIZES}
     )
@@ -62,7 +66,7 @@ def _emit_windows(module: Module) -> None:
 
 
 def _emit_sums(module: Module) -> None:
-    """The way back: what the windows have of a pixel, added tap by tap."""
+    """Emit the reverse of `windows`: add what the windows contain to the pixels, tap by tap."""
     f = threads.parallel_export(
         module, "sums", {"windows": "ptr", "out": "ptr", "table": "ptr", **_SIZES}
     )
@@ -80,7 +84,7 @@ def _emit_sums(module: Module) -> None:
 
 
 def _emit_turned(module: Module) -> None:
-    """(images, channels, pixels) as (channels, images, pixels)."""
+    """Emit the transposition of (images, channels, pixels) to (channels, images, pixels)."""
     f = threads.parallel_export(
         module,
         "turned",
@@ -93,7 +97,7 @@ def _emit_turned(module: Module) -> None:
 
 
 def _emit_results(module: Module) -> None:
-    """The way back, with a bias for each channel."""
+    """Emit the reverse of `turned`, adding a bias for each channel."""
     f = threads.parallel_export(
         module,
         "results",
@@ -128,16 +132,18 @@ _lib = jit.NativeLibrary(
 
 @dataclass
 class ProductPlan:
-    """A convolution, or a gradient of one, as a product; `what` is "forward", "input" or "weight"."""
+    """A convolution, or one of its gradients, as a matrix product; `what` is "forward", "input" or
+    "weight".
+    """
 
     what: str
     geo: ConvGeometry
     table: np.ndarray
-    zeros: np.ndarray  # a bias
+    zeros: np.ndarray  # a bias of zeros
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Output channels, weights of each, results of each."""
+        """The number of output channels, and the numbers of weights and of results of each."""
         geo = self.geo
         return geo.o, geo.c * geo.taps, geo.n * prod(geo.out)
 
@@ -153,15 +159,15 @@ class ProductPlan:
 
     @property
     def room(self) -> tuple[int, int]:
-        """Floats of the windows, and of results or gradients with the channels first."""
+        """The number of floats in the windows, and in the results or gradients with channels first."""
         o, k, p = self.sizes
         return k * p, o * p
 
     def steps(
         self, a: Any, b: Any, bias: Any, out: Any, windows: Any, turned: Any
     ) -> list[tuple[str, tuple[Any, ...]]]:
-        """The calls, by name, with their arguments: of "forward" `a` and `b` are input and weight, of
-        "input" gradient and weight, of "weight" gradient and input.
+        """Return the calls as (name, arguments). `a` and `b` are input and weight for "forward",
+        gradient and weight for "input", gradient and input for "weight".
         """
         geo = self.geo
         pixels, size = prod(geo.out), prod(geo.x)
@@ -194,7 +200,7 @@ class ProductPlan:
         out: np.ndarray | None = None,
         bias: np.ndarray | None = None,
     ) -> np.ndarray | None:
-        """Compute it with contiguous arrays."""
+        """Compute it for contiguous arrays. Returns None if the product is not available."""
         made = matmul.gufuncs()
         if made is None or bias is not None and self.what == "input":
             return None
@@ -232,7 +238,7 @@ class ProductPlan:
         out: Address,
         title: str,
     ) -> None:
-        """Put it into a schedule."""
+        """Add the calls to a schedule."""
         schedule.plans.append(self)
         first, second = self.room
         windows, turned = schedule.room(4 * first), schedule.room(4 * second)
@@ -272,7 +278,7 @@ def _plan(what: str) -> Callable[[ConvGeometry], ProductPlan | None]:
 
 
 def _table(geo: ConvGeometry) -> np.ndarray:
-    """Which pixel each tap of each result reads, -1 where it lies outside."""
+    """Return the pixel that each tap of each result reads, -1 if it is outside."""
     places: Any = np.zeros((1, 1), np.int64)
     inside: Any = np.ones((1, 1), bool)
     for size, k, out, stride, (before, _), dilation in zip(

@@ -1,10 +1,10 @@
 """Convolution in plain NumPy: any number of spatial dimensions, any dtype, always available.
 
-The cross-correlation convention and layouts are PyTorch's: ``x`` is ``(N, C, *spatial)``, ``w`` is
-``(O, C // groups, *kernel)``, ``g`` (a gradient of the output) is ``(N, O, *out)``. ``padding`` is
-an integer, one integer per dimension, or ``(before, after)`` pairs. The patches of a block of
-images are laid out as columns ("im2col": K. Chellapilla, S. Puri, P. Simard, 2006) and multiplied
-as one matrix product per group.
+It is cross-correlation with PyTorch's layouts: ``x`` is ``(N, C, *spatial)``, ``w`` is ``(O, C //
+groups, *kernel)``, ``g`` (a gradient of the output) is ``(N, O, *out)``. ``padding`` is an integer,
+one integer per dimension, or ``(before, after)`` pairs. The patches of a block of images are laid
+out as columns ("im2col": K. Chellapilla, S. Puri, P. Simard, 2006) and multiplied as one matrix
+product per group.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ from .geometry import ConvGeometry, IntOrSeq, conv_geometry, input_grad_geometry
 
 Padding = int | Sequence[int | Sequence[int]]
 
-# Columns of one block of images stay near the size of a second-level cache; larger blocks only move
-# more memory.
+# Largest number of elements in the columns of one block of images: about the size of a second-level
+# cache. Larger blocks would only move more memory.
 _BLOCK_ELEMENTS = 1 << 20
 
 
@@ -34,7 +34,7 @@ def conv(
     """Cross-correlate ``x`` (N, C, *spatial) with ``w`` (O, C // groups, *kernel), giving (N, O,
     *out).
 
-    RuntimeError where the shapes do not fit. float16 and bfloat16 are summed in float32.
+    Raises RuntimeError if the shapes do not match. float16 and bfloat16 are summed in float32.
 
     >>> conv(np.arange(5.0).reshape(1, 1, 5), np.ones((1, 1, 2))).ravel()
     array([1., 3., 5., 7.])
@@ -67,11 +67,11 @@ def conv_input_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray:
-    """Gradient with respect to the input of shape ``x_shape``, given the output's gradient ``g``
-    (N, O, *out).
+    """Return the gradient of the input of shape ``x_shape``, given the output's gradient ``g`` (N,
+    O, *out).
 
-    This is also transposed convolution:
-    ``transposed_input_shape`` gives the ``x_shape`` for an ``output_padding``.
+    This is also transposed convolution: ``transposed_input_shape`` gives the ``x_shape`` for an
+    ``output_padding``.
 
     >>> conv_input_grad(np.ones((1, 1, 4)), np.ones((1, 1, 2)), (1, 1, 5)).ravel()
     array([1., 2., 2., 2., 1.])
@@ -80,8 +80,8 @@ def conv_input_grad(
     dtype = np.result_type(g, w)
     acc = _accumulator(dtype)
     g, w = g.astype(acc, copy=False), w.astype(acc, copy=False)
-    # Rows beyond the last window's reach (a remainder of the stride) get no gradient, hence sizes
-    # of the padded input.
+    # Rows beyond the last window (the remainder of the stride) get no gradient; they are part of
+    # the padded input's sizes nevertheless.
     before = tuple(max(p[0], 0) for p in geo.pads)
     after = tuple(max(p[1], 0) for p in geo.pads)
     sizes = tuple(b + s + a for b, s, a in zip(before, geo.x, after, strict=True))
@@ -99,19 +99,18 @@ def conv_input_grad(
     return out
 
 
-# What a column's element costs beside its sum of products, in multiply-adds: it is written and read
-# again. Measured.
+# The measured cost of writing and reading again an element of a column, in multiply-adds.
 _COLUMN_COST = 300
-# A call of NumPy, in multiply-adds.
+# The cost of a NumPy call, in multiply-adds.
 _CALL_COST = 250_000
 
 
 def few_windows(geo: ConvGeometry) -> bool:
-    """Whether the gradient in the input is best added up window by window.
+    """Return whether it is faster to add up the input gradient window by window.
 
-    Gathering it takes every position of the input by every tap. That is wasted work where the
-    kernel is about as large as the input, or larger than what a transposed convolution starts from:
-    most taps of most positions then lie beyond the gradient.
+    Gathering it visits every tap for every position of the input. That is wasted work if the kernel
+    is about as large as the input, or larger than the input of a transposed convolution: most taps
+    of most positions are then outside of the gradient.
 
     >>> few_windows(input_grad_geometry((64, 100, 1, 1), (100, 512, 4, 4), (64, 512, 4, 4)))
     True
@@ -126,13 +125,17 @@ def few_windows(geo: ConvGeometry) -> bool:
 
 
 def _row_chunks(geo: ConvGeometry, block: slice) -> range:
-    """Where chunks of the kernel's first dimension begin, so that their columns fit a cache."""
+    """Return where chunks of the kernel's first dimension begin, so that the columns of each fit in
+    a cache.
+    """
     each = (block.stop - block.start) * geo.c * geo.taps // geo.k[0] * prod(geo.out)
     return range(0, geo.k[0], max(1, _BLOCK_ELEMENTS // max(each, 1)))
 
 
 def _add_windows(grid: np.ndarray, g: np.ndarray, w: np.ndarray, geo: ConvGeometry) -> None:
-    """Add the kernel, scaled by each position of the gradient, where that position's window lies."""
+    """For each position of the gradient, add the kernel, scaled by the gradient, to that position's
+    window.
+    """
     count, rows = len(g), _row_chunks(geo, slice(0, len(g)))
     by_window = g.reshape(count, geo.groups, geo.o_group, prod(geo.out)).swapaxes(2, 3)
     starts = list(np.ndindex(geo.out))
@@ -158,7 +161,9 @@ def _add_windows(grid: np.ndarray, g: np.ndarray, w: np.ndarray, geo: ConvGeomet
 
 
 def _add_taps(grid: np.ndarray, g: np.ndarray, w: np.ndarray, geo: ConvGeometry) -> None:
-    """Add the gradient, weighted by each tap of the kernel, where that tap lies."""
+    """For each tap of the kernel, add the gradient, weighted by the tap, to the positions that the
+    tap reads.
+    """
     if _is_depthwise(geo):
         for tap in np.ndindex(geo.k):
             grid[_tap_slices(geo, tap)] += g * _per_channel(w, tap, geo)
@@ -180,8 +185,8 @@ def conv_weight_grad(
     dilation: IntOrSeq = 1,
     groups: int = 1,
 ) -> np.ndarray:
-    """Gradient with respect to the weight of shape
-    ``w_shape``, given the output's gradient ``g`` and the input ``x``.
+    """Return the gradient of the weight of shape ``w_shape``, given the output's gradient ``g`` and
+    the input ``x``.
 
     >>> conv_weight_grad(np.ones((1, 1, 4)), np.arange(5.0).reshape(1, 1, 5), (1, 1, 2)).ravel()
     array([ 6., 10.])
@@ -207,8 +212,8 @@ def conv_weight_grad(
 
 
 def _accumulator(dtype: np.dtype) -> np.dtype:
-    """Two-byte floats (float16, and bfloat16, which NumPy sees as a void-like kind) are summed in
-    float32.
+    """Return the dtype to sum in: float32 for floats of one or two bytes (NumPy does not treat
+    bfloat16 and float8 as floats), else the dtype itself.
     """
     if dtype.itemsize <= 2 and (dtype.kind == "f" or dtype.name.startswith(("bfloat", "float8"))):
         return np.dtype(np.float32)
@@ -238,7 +243,7 @@ def _blocks(geo: ConvGeometry) -> Iterator[slice]:
 
 
 def _pad(x: np.ndarray, geo: ConvGeometry) -> np.ndarray:
-    """``x`` with zeros around it; a negative padding crops."""
+    """Return ``x`` with zeros around it; a negative padding crops."""
     crop = tuple(
         slice(max(-p[0], 0), s - max(-p[1], 0)) for p, s in zip(geo.pads, geo.x, strict=True)
     )
@@ -253,7 +258,9 @@ def _pad(x: np.ndarray, geo: ConvGeometry) -> np.ndarray:
 
 
 def _tap_slices(geo: ConvGeometry, tap: tuple[int, ...]) -> tuple[object, ...]:
-    """Where, in the padded input, kernel position ``tap`` sits for every output position."""
+    """Return the index of the elements of the padded input that kernel position ``tap`` reads, one
+    for each output position.
+    """
     slices = []
     for offset, dilation, stride, out in zip(tap, geo.dilation, geo.stride, geo.out, strict=True):
         start = offset * dilation
@@ -262,7 +269,7 @@ def _tap_slices(geo: ConvGeometry, tap: tuple[int, ...]) -> tuple[object, ...]:
 
 
 def _columns(x: np.ndarray, geo: ConvGeometry) -> np.ndarray:
-    """Patches of ``x`` as (block, groups, C // groups * taps, out positions)."""
+    """Return the patches of ``x`` as (block, groups, C // groups * taps, out positions)."""
     padded = _pad(x, geo)
     count, dims = len(x), len(geo.x)
     steps = padded.strides[2:]

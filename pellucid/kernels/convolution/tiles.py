@@ -1,11 +1,12 @@
-"""The native parts of convolution, written in LLVM IR: packing, register tiles, drivers. `conv.py`
-puts them together.
+"""The native code of convolution in LLVM IR: packing, register tiles and drivers. `call.py`
+combines them.
 
-Everything works on tables that `conv_plan` computes once per shape, so one compiled kernel serves
-every kernel size, stride, dilation, padding and number of dimensions. The central one is the tile:
-with packed input rows, each kernel tap is a constant offset, so `width` output channels x `vectors`
-vectors of neighboring pixels stay in registers while the input channels and taps go by:  out[oc,
-p] = sum_k w[k, oc] * x[koff[k] + p]  (an "indirect" convolution: M. Dukhan, 2019).
+Everything works on tables that `plan.py` computes once per shape, so one compiled kernel serves
+every kernel size, stride, dilation, padding and number of dimensions. The central kernel is the
+tile. With packed input rows each kernel tap is a constant offset, so `width` output channels x
+`vectors` vectors of neighboring pixels stay in registers while the kernel iterates over input
+channels and taps: out[oc, p] = sum_k w[k, oc] * x[koff[k] + p] (an "indirect" convolution: M.
+Dukhan, 2019).
 """
 
 from __future__ import annotations
@@ -70,18 +71,18 @@ JOB_WORDS = 10
 
 
 def lanes(real: str = "float") -> int:
-    """How many numbers a vector register holds."""
+    """Return how many numbers a vector register holds."""
     return target.host().lanes(real)
 
 
 def compresses() -> bool:
-    """Whether a vector's valid lanes can be packed together by one instruction (AVX-512)."""
+    """Return whether one instruction can compress a vector's valid lanes (AVX-512)."""
     return target.host().vector_bits == 512
 
 
 def tile_vectors(width: int) -> int:
-    """Vectors of pixels beside `width` output channels that fill the register file without
-    spilling.
+    """Return how many vectors of pixels, together with `width` output channels, fill the register
+    file without spilling.
     """
     # 16 registers instead of 32
     if target.host().arch == "x86" and target.host().vector_bits < 512:
@@ -90,18 +91,20 @@ def tile_vectors(width: int) -> int:
 
 
 def widest_tile() -> int:
-    """Output channels of the fastest tile."""
+    """Return the number of output channels of the fastest tile."""
     return 4 if target.host().arch == "x86" and target.host().vector_bits < 512 else 8
 
 
 def outer_tiles() -> dict[int, int]:
-    """Weight gradient: vectors of output channels in a tile -> kernel taps in it."""
+    """For the weight gradient: a dictionary from the number of vectors of output channels in a tile
+    to the number of kernel taps in it.
+    """
     if target.host().arch == "x86" and target.host().vector_bits < 512:
         return {2: 4, 1: 8}
     return {4: 6, 2: 9, 1: 9}
 
 
-DOT_TAPS = 6  # taps of the weight gradient's tile for single output channels
+DOT_TAPS = 6  # taps of the weight gradient's tile for a single output channel
 
 
 def _words(f: Function, table: SSAValue, index: int) -> SSAValue:
@@ -119,7 +122,7 @@ def _bytes(f: Function, pointer: SSAValue, offset: SSAValue | int) -> SSAValue:
 def compiled(
     real: str, name: str, exports: dict[str, str], build: Callable[[Module], None]
 ) -> Natives:
-    """The functions that `build` writes, on float32 ("float") or float64 ("double")."""
+    """Compile the functions that `build` emits, for float32 ("float") or float64 ("double")."""
 
     def text() -> str:
         module = Module(real)
@@ -130,7 +133,7 @@ def compiled(
 
 
 def _vector(module: Module) -> tuple[str, int]:
-    """The type of a vector register of a module's numbers, and how many it holds."""
+    """Return the type of a vector register of a module's numbers, and how many it holds."""
     width = lanes(module.real)
     return vector(module.real, width), width
 
@@ -140,7 +143,7 @@ def _vector(module: Module) -> tuple[str, int]:
 
 @cache
 def packing(real: str = "float") -> Natives:
-    """`pack` and `clear`."""
+    """Return the functions `pack` and `clear`."""
 
     def build(module: Module) -> None:
         _emit_pack(module)
@@ -153,19 +156,20 @@ def packing(real: str = "float") -> Natives:
 
 @cache
 def unpacking(real: str = "float") -> Natives:
-    """`unpack`."""
+    """Return the function `unpack`."""
     return compiled(real, "conv_unpack", {"unpack": "pppiiiii"}, _emit_unpack)
 
 
 @cache
 def turning(real: str = "float") -> Natives:
-    """`transpose`, `turn`, `sum_lanes` and `add`."""
+    """Return the functions `transpose`, `turn`, `sum_lanes` and `add`."""
 
     def build(module: Module) -> None:
         _emit_transpose(module)
         _emit_turns(module)
         _emit_sum_lanes(module)
-        f = module.function("add", dst="ptr", src="ptr", count="i64")  # a whole number of vectors
+        # count is a whole number of vectors
+        f = module.function("add", dst="ptr", src="ptr", count="i64")
         kind, width = _vector(module)
         with f.loop(0, f.count, width) as i:
             f.store(f.load(kind, f.dst, i) + f.load(kind, f.src, i), f.dst, i)
@@ -176,8 +180,8 @@ def turning(real: str = "float") -> Natives:
 
 
 def _emit_pack(module: Module) -> None:
-    """Copy rows of images into the padded layout, columns split by their remainder modulo the
-    stride.
+    """Emit the kernel that copies rows of images into the padded layout, with columns split by
+    their remainder modulo the stride.
     """
     f = module.function(
         "pack",
@@ -212,7 +216,7 @@ def _emit_pack(module: Module) -> None:
         first, even, to_even = (_words(f, phases, i) for i in range(3))
         odd, to_odd = (_words(f, phases, PHASE_WORDS + i) for i in (1, 2))
         kind, width = _vector(module)
-        # The last column that belongs to either half.
+        # The end of the columns that belong to either half.
         reach = _max(f, even * 2 - 1, odd * 2)
         most = _max(f, even, odd)
 
@@ -264,10 +268,10 @@ def _copy(f: Function, src: SSAValue, dst: SSAValue, count: SSAValue) -> None:
 
 
 def _emit_unpack(module: Module) -> None:
-    """Rows of `step` separate column grids (remainders of the stride) interleaved into rows of the
-    result.
+    """Emit the kernel that interleaves `step` separate grids of columns (one per remainder of the
+    stride) into rows of the result.
 
-    A grid lies in `temp` as [lane][image][row][column], images counted by `block`.
+    A grid is stored in `temp` as [lane][image][row][column], with `block` images.
     """
     f = module.function(
         "unpack",
@@ -330,8 +334,8 @@ def _emit_unpack(module: Module) -> None:
 
 
 def _emit_transpose(module: Module) -> None:
-    """dst[j * to_row + i] = src[i * from_row + j] for i < rows, j < columns, one vector-sized
-    square at a time.
+    """Emit dst[j * to_row + i] = src[i * from_row + j] for i < rows, j < columns, which works on
+    one square of vectors at a time.
     """
     f = module.function(
         "transpose", src="ptr", from_row="i64", dst="ptr", to_row="i64", rows="i64", columns="i64"
@@ -374,7 +378,7 @@ def _emit_transpose(module: Module) -> None:
 
 
 def _turned(f: Function, square: list[SSAValue]) -> list[SSAValue]:
-    """The columns of a square, by shuffles that each are one cheap instruction on x86.
+    """Transpose a square of vectors, with shuffles that are one cheap instruction each on x86.
 
     Quarters of registers (four floats) are transposed first, then the quarters themselves.
     """
@@ -384,7 +388,7 @@ def _turned(f: Function, square: list[SSAValue]) -> list[SSAValue]:
     quarters = width // 4
 
     def within(a: SSAValue, b: SSAValue, pattern: list[int]) -> SSAValue:
-        """The same pattern of a (0..3) and b (4..7) in every quarter."""
+        """Apply the same pattern of `a` (0..3) and `b` (4..7) in every quarter."""
         return f.shuffle(
             a,
             b,
@@ -396,10 +400,10 @@ def _turned(f: Function, square: list[SSAValue]) -> list[SSAValue]:
         )
 
     def across(a: SSAValue, b: SSAValue, pick: list[int]) -> SSAValue:
-        """Quarters of a (0 ..) and b (quarters ..)."""
+        """Select quarters of `a` (0 ..) and `b` (quarters ..)."""
         return f.shuffle(a, b, [4 * p + i for p in pick for i in range(4)])
 
-    turned: list[list[SSAValue]] = []  # by group of four rows: column c of every quarter
+    turned: list[list[SSAValue]] = []  # for each group of four rows: column c of every quarter
     for g in range(0, width, 4):
         first, second, third, fourth = square[g : g + 4]
         ab, cd = within(first, second, [0, 4, 1, 5]), within(third, fourth, [0, 4, 1, 5])
@@ -427,8 +431,8 @@ def _turned(f: Function, square: list[SSAValue]) -> list[SSAValue]:
 
 
 def _emit_turns(module: Module) -> None:
-    """`times` transpositions, `src_step` and `dst_step` elements apart, from the byte `start` of
-    the source on.
+    """Emit a kernel that runs `times` transpositions, `src_step` and `dst_step` elements apart,
+    starting at the byte `start` of the source.
     """
     numbers = ("times", "src_step", "dst_step", "from_row", "to_row", "rows", "columns")
     params = {"src": "ptr", "start": "i64", "dst": "ptr", **dict.fromkeys(numbers, "i64")}
@@ -441,7 +445,9 @@ def _emit_turns(module: Module) -> None:
 
 
 def _emit_sum_lanes(module: Module) -> None:
-    """dst[i, k] = sum of the lanes of src[i, k] for k < columns, of rows of `row` vectors."""
+    """Emit dst[i, k] = sum of the lanes of src[i, k] for k < columns, where rows of src have `row`
+    vectors.
+    """
     f = module.function("sum_lanes", src="ptr", dst="ptr", rows="i64", columns="i64", row="i64")
     kind, width = _vector(module)
     with f.loop(0, f.rows) as i, f.loop(0, f.columns) as k:
@@ -455,8 +461,8 @@ def _emit_sum_lanes(module: Module) -> None:
 
 @cache
 def tile(width: int, real: str = "float") -> Natives:
-    """`tile` (see the module's text) and `weights`, which lays the weights out for it, for `width`
-    output channels.
+    """Return the functions `tile` (see the module's docstring) and `weights`, which lays out the
+    weights for it, for `width` output channels.
     """
 
     def build(module: Module) -> None:
@@ -469,7 +475,7 @@ def tile(width: int, real: str = "float") -> Natives:
 
 
 def lane_mask(f: Function, table: SSAValue, index: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Valid lanes of a vector, and as many lanes from the first on."""
+    """Return the mask of a vector's valid lanes, and a mask of as many lanes from the first on."""
     width = lanes(f.module.real)
     bits = f.load("i16", table, index)
     count = f.emit(f"zext i16 {f.intrinsic('ctpop', 'i16', bits).name} to i32", "i32")
@@ -529,7 +535,9 @@ def _emit_tile(module: Module, width: int, vectors: int) -> None:
 
 
 def compress(f: Function, value: SSAValue, valid: SSAValue) -> SSAValue:
-    """The valid lanes moved together; plans for other processors have them together already."""
+    """Move the valid lanes to the front. Where the processor cannot do that, plans have them there
+    already.
+    """
     if not compresses():
         return value
     zero = f.const(0, value.ctype)
@@ -537,7 +545,7 @@ def compress(f: Function, value: SSAValue, valid: SSAValue) -> SSAValue:
 
 
 def _expand(f: Function, value: SSAValue, valid: SSAValue) -> SSAValue:
-    """The reverse of `compress`; lanes that are not valid become zero."""
+    """Reverse `compress`; lanes that are not valid become zero."""
     if not compresses():
         return f.select(valid, value, 0.0)
     return _intrinsic512(f, "expand", value, f.const(0, value.ctype), valid)
@@ -556,7 +564,7 @@ def _intrinsic512(
 
 
 def _emit_weights(module: Module, width: int) -> None:
-    """dst[t, k, i] = src[tile_src[t] + k_src[k] + i * lane] for `width` lanes i."""
+    """Emit dst[t, k, i] = src[tile_src[t] + k_src[k] + i * lane] for `width` lanes i."""
     f = module.function(
         "weights",
         dst="ptr",
@@ -582,8 +590,8 @@ def _emit_weights(module: Module, width: int) -> None:
 
 @cache
 def driver(real: str = "float") -> Natives:
-    """`correlate(team, desc, x, w, bias, out, scratch, images, floor, n, grain)` runs a whole
-    correlation.
+    """Return the function `correlate(team, desc, x, w, bias, out, scratch, images, floor, n,
+    grain)`, which runs a whole correlation.
     """
     return compiled(real, "conv_drive", {"correlate": "paapaapidii"}, _emit_correlate)
 
@@ -682,13 +690,15 @@ def _emit_correlate(module: Module) -> None:
 
 
 def clear(f: Function, pointer: SSAValue, count: SSAValue) -> None:
-    """Write zeros: `count` bytes from `pointer` on."""
+    """Emit code that sets `count` bytes at `pointer` to zero."""
     f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     f.line(f"call void @llvm.memset.p0.i64(ptr {pointer.name}, i8 0, i64 {count.name}, i1 false)")
 
 
 def copy(f: Function, source: SSAValue, target: SSAValue, count: SSAValue) -> None:
-    """`count` numbers, a whole number of vectors, to memory before or apart from them."""
+    """Emit a copy of `count` numbers, a whole number of vectors, to memory that precedes or does
+    not overlap them.
+    """
     kind, width = _vector(f.module)
     with f.loop(0, count, width) as i:
         f.store(f.load(kind, source, i), target, i)
@@ -699,7 +709,8 @@ def copy(f: Function, source: SSAValue, target: SSAValue, count: SSAValue) -> No
 
 @cache
 def outer(vectors: int, real: str = "float") -> Natives:
-    """`outer`: the weight gradient's tile of several taps x `vectors` vectors of output channels.
+    """Return the function `outer`: the weight gradient's tile of several taps x `vectors` vectors
+    of output channels.
 
     result[k, oc] += sum over pixels of x[koff[k] + pixel[p]] * g[p, oc], with g transposed to
     channels last.
@@ -735,8 +746,8 @@ def outer(vectors: int, real: str = "float") -> Natives:
 
 @cache
 def dot(real: str = "float") -> Natives:
-    """`dot`: the weight gradient's tile for one output channel, with pixels in the lanes; the lanes
-    are summed later.
+    """Return the function `dot`: the weight gradient's tile for one output channel, with pixels in
+    the lanes. The lanes are summed later.
     """
 
     def build(module: Module) -> None:
@@ -752,7 +763,8 @@ def dot(real: str = "float") -> Natives:
                 g = _expand(f, g, valid)
                 offset = f.load("i64", f.table0, v)
                 for x, total in zip(xs, sums, strict=True):
-                    # Lanes that are not valid would add 0 * x, and x may be infinite there.
+                    # Lanes that are not valid are zeroed: they would add 0 * x, and x may be
+                    # infinite there.
                     value = f.select(valid, f.load(kind, _bytes(f, x, offset)), 0.0)
                     total.set(f.fma(value, g, total.get()))
             for total, place in zip(sums, where, strict=True):

@@ -1,10 +1,10 @@
-"""The convolution's gradient in the weight: plan, driver and call. The tiles are in `conv_kernels`.
+"""The weight gradient of convolution: plan, driver and call. The tiles are in `tiles.py`.
 
 Each image is packed, its output gradient is transposed to channels last in blocks, and tiles of
-taps x output channels add up its pixels. Small weights: the images are cut into slices, each with a
-result of its own, added at the end. Large ones: blocks of images are prepared by all threads
-together, then the tiles are shared out. Which of the two, and where the slices are cut, depends on
-shapes alone, so results do not depend on the number of threads.
+taps x output channels add up its pixels. For small weights, the images are cut into slices, each
+with a result of its own; these are added at the end. For large weights, all threads together
+prepare a block of images, then share the tiles. Which of the two is used, and where the slices are
+cut, depends on shapes alone, so that results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from . import plan as conv_plan
 from . import tiles as kernels
 from .geometry import ConvGeometry
 
-# Below this many output channels in a group, lanes over channels would be mostly empty; lanes over
-# pixels then win.
+# With fewer output channels in a group, most lanes over channels would be empty, and lanes over
+# pixels are faster.
 FEWEST_OUTER = 6
-# Slices of the images, by how many numbers are in a result: adding them up must stay cheap.
+# Number of slices by the largest number of elements in a result: adding the results must stay
+# cheap.
 SLICES = ((1 << 14, 16), (1 << 15, 8), (1 << 16, 4))
 
 # Words of the descriptor.
@@ -46,22 +47,24 @@ SLICES = ((1 << 14, 16), (1 << 15, 8), (1 << 16, 4))
 (_GROUPS, _TASKS, _TASK_TABLE, _RESULT, _PACKED, _TURNED, _G_IMAGE, _SCRATCH, _CLEAR, _BAND) = (
     range(10, 20)
 )
-# Words of a task: the tile's function, where it reads and writes (in bytes), its tables.
+# Words of a task: the tile's function, its offsets of reads and writes (in bytes), its tables.
 (_FUNCTION, _G, _X, _KOFF, _TILES, _TABLE0, _TABLE1, _TABLE2, _COUNT, _TO, _ROW) = range(11)
 _TASK_WORDS = 11
 
 
 @dataclass
 class WeightPlan:
-    """All that a weight gradient needs beside the data; addresses in `desc` point into `tables`."""
+    """Everything that a weight gradient needs besides its data; addresses in `desc` point into
+    `tables`.
+    """
 
     desc: np.ndarray
     tables: list[object]
     tasks: int
-    slices: int  # 0: blocks of images
+    slices: int  # 0 if images are processed in blocks
     block: int
-    packed_bytes: int  # per image, 0 where the input is read where it is
-    turned_bytes: int  # per image, 0 where gradients are read where they are
+    packed_bytes: int  # per image; 0 if the input is read in place
+    turned_bytes: int  # per image; 0 if gradients are read in place
     result_bytes: int
     scratch: int  # bytes per thread, for slices
     # result offset, first output channel, channels, row length
@@ -71,7 +74,7 @@ class WeightPlan:
 
 @lru_cache(maxsize=256)
 def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
-    """The plan of the gradient in the weight, or None where its kernels cannot be compiled."""
+    """Return the plan of the weight gradient, or None if its kernels cannot be compiled."""
     lanes, itemsize, real = kernels.lanes(geo.real), geo.itemsize, geo.real
     k = geo.c_group * geo.taps
     pixels = prod(geo.out)
@@ -111,13 +114,13 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
     packing, turning = kernels.packing(real), kernels.turning(real)
     if packing is None or turning is None or natives(real) is None or not all(functions.values()):
         return None
-    if layout.phase_size * itemsize >= 1 << 32:  # pixels are found by 32-bit offsets
+    if layout.phase_size * itemsize >= 1 << 32:  # offsets of pixels have 32 bits
         return None
     taps = [offset for offset, _ in conv_plan.forward_taps(geo, layout)]
     koff = (np.arange(geo.c_group)[:, None] * layout.channel + np.array(taps)).ravel() * itemsize
     padded_taps = k + 16
     koff_table = table(np.concatenate([koff, np.zeros(16, np.int64)]))
-    wanted = max(1, 8 // (geo.groups * len(columns)))  # tasks enough for a few threads
+    wanted = max(1, 8 // (geo.groups * len(columns)))  # enough tasks for a few threads
     tasks, parts, result = [], [], 0
     for group in range(geo.groups):
         for first, width in columns:
@@ -145,14 +148,14 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
 
     packed = 0 if direct else room(geo.c * layout.channel)
     turned = room(geo.groups * row_vectors * lanes * pixels)
-    # All tiles go over one band of pixels before the next, so that its data stay in the cache.
+    # All tiles process one band of pixels before the next, so that its data stay in the cache.
     per_pixel = itemsize * (geo.c * prod(geo.stride) + geo.groups * row_vectors * lanes)
     band = (
         count
         if by_dot
         else min(count, max(128, conv_plan.CACHE_BYTES // per_pixel // lanes * lanes))
     )
-    # A packed channel's last vector may reach beyond it.
+    # The last vector of a packed channel may extend beyond it.
     scratch = packed + 128 + room(geo.groups * row_vectors * lanes * band)
     desc = [
         jit.address(packing["pack"]),
@@ -177,7 +180,7 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
         band,
     ]
     slices = next((count for numbers, count in SLICES if result <= numbers), 0)
-    # so that a few threads share evenly
+    # a multiple of four, so that a few threads share the work evenly
     block = max(1, 2 * conv_plan.CACHE_BYTES // max(packed + turned, 1) // 4) * 4
     array = np.array(desc, np.int64)
     sizes = (packed, turned, result * itemsize, scratch)
@@ -185,8 +188,8 @@ def weight_grad_plan(geo: ConvGeometry) -> WeightPlan | None:
 
 
 def shares(plan: WeightPlan, images: int, threads: int) -> tuple[int, int]:
-    """Into how many slices `images` images are cut, and (where that is 0) how many are prepared
-    together.
+    """Return the number of slices that `images` images are cut into; if that is 0, then also how
+    many images are prepared together.
     """
     slices = min(plan.slices, images)
     if slices < 2 <= threads and plan.tasks >= 2:
@@ -195,7 +198,7 @@ def shares(plan: WeightPlan, images: int, threads: int) -> tuple[int, int]:
 
 
 def sizes(plan: WeightPlan, slices: int, images: int, threads: int) -> tuple[int, int]:
-    """Bytes of the results, and of all working memory."""
+    """Return the size in bytes of the results, and of all working memory."""
     results = plan.result_bytes * max(slices, 1)
     return results, results + (
         plan.scratch * threads if slices else (plan.packed_bytes + plan.turned_bytes) * images + 128
@@ -203,7 +206,7 @@ def sizes(plan: WeightPlan, slices: int, images: int, threads: int) -> tuple[int
 
 
 def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Compute a planned gradient of contiguous arrays."""
+    """Compute a planned gradient for contiguous arrays."""
     out, real, itemsize = empty(geo.w_shape, g.dtype), geo.real, geo.itemsize
     functions, packing, turning = natives(real), kernels.packing(real), kernels.turning(real)
     team, count = threads.team(), threads.get_num_threads()
@@ -245,7 +248,7 @@ def run(plan: WeightPlan, geo: ConvGeometry, g: np.ndarray, x: np.ndarray) -> np
 
 @cache
 def natives(real: str = "float") -> kernels.Natives:
-    """`slices`, `prepare` and `accumulate`."""
+    """Return the functions `slices`, `prepare` and `accumulate`."""
     exports = {"slices": "paaappiiii", "prepare": "paaappiii", "accumulate": "paaapppiiii"}
 
     def build(module: Module) -> None:
@@ -265,7 +268,7 @@ def _pointer(f: Function, index: int, table: SSAValue | None = None) -> SSAValue
 
 
 def _emit_slices(module: Module) -> None:
-    """Slice i of the images, with its own result, by one thread."""
+    """Emit the kernel in which one thread processes slice i of the images, with its own result."""
     params = {
         **dict.fromkeys(("desc", "x", "g", "scratch", "result"), "ptr"),
         "images": "i64",
@@ -291,7 +294,7 @@ def _emit_slices(module: Module) -> None:
 
 
 def _emit_prepare(module: Module) -> None:
-    """Pack and transpose images `first` on."""
+    """Emit the kernel that packs and transposes images, starting with image `first`."""
     params = {**dict.fromkeys(("desc", "x", "g", "packed", "turned"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
     with f.loop(f.begin, f.end) as n:
@@ -305,7 +308,9 @@ def _emit_prepare(module: Module) -> None:
 
 
 def _emit_accumulate(module: Module) -> None:
-    """Add `images` prepared images, `first` on, to the results of some tasks."""
+    """Emit the kernel that adds `images` prepared images, starting with image `first`, to the
+    results of some tasks.
+    """
     params = {
         **dict.fromkeys(("desc", "x", "g", "packed", "turned", "result"), "ptr"),
         "first": "i64",
@@ -324,7 +329,7 @@ def _emit_accumulate(module: Module) -> None:
 
 
 def _emit_pack(f: Function, n: SSAValue, packed: SSAValue) -> None:
-    """Pack image n of the input, where the plan wants that."""
+    """Emit the packing of image n of the input, if the plan requires it."""
     channels = _word(f, _CHANNELS)
     with f.when(channels.compare("sgt", 0)):
         source = f.at(f.x, n * _word(f, _X_IMAGE))
@@ -337,14 +342,16 @@ def _emit_pack(f: Function, n: SSAValue, packed: SSAValue) -> None:
 def _emit_turn(
     f: Function, n: SSAValue, start: SSAValue, count: SSAValue, turned: SSAValue
 ) -> None:
-    """Transpose `count` pixels of image n's gradient, `start` on, where the plan wants that."""
+    """Emit the transposition of `count` pixels of image n's gradient, starting with pixel `start`,
+    if the plan requires it.
+    """
     row_vectors, pixels, rows = _word(f, _ROW_VECTORS), _word(f, _PIXELS), _word(f, _ROWS)
     with f.when(row_vectors.compare("sgt", 0)), f.loop(0, _word(f, _GROUPS)) as group:
         src = f.at(f.g, n * _word(f, _G_IMAGE) + group * pixels * rows + start)
         lanes = kernels.lanes(f.module.real)
         dst = f.at(turned, group * count * row_vectors * lanes)
         done = f.var("i64", 0)
-        # Channels last in blocks: each tile finds its channels of a pixel side by side.
+        # Channels last, in blocks: the channels that a tile needs of a pixel are contiguous.
         for vectors in kernels.outer_tiles():  # widest first, as the plan cuts them
             with f.loop_while() as go_on:
                 go_on((row_vectors - done.get()).compare("sge", vectors))
@@ -369,10 +376,10 @@ def _emit_task(
     turned: SSAValue,
     result: SSAValue,
 ) -> None:
-    """Run one task's tiles on a band of image n, from pixel `start` on; its data are the prepared
-    ones where there are any.
+    """Emit one task: run its tiles on a band of image n that starts at pixel `start`, with the
+    prepared data if there are any.
 
-    The gradients lie in planes or blocks of `pixels` pixels, of which `row` is the first.
+    The gradients are in planes or blocks of `pixels` pixels; `row` is the first pixel to use.
     """
     task = f.at(_pointer(f, _TASK_TABLE), t * _TASK_WORDS, "i64")
     own_x, own_g = _word(f, _CHANNELS).compare("sgt", 0), _word(f, _ROW_VECTORS).compare("sgt", 0)
@@ -381,7 +388,8 @@ def _emit_task(
     g = f.at(g, _word(f, _G, task) * pixels + row * _word(f, _ROW, task), "i8")
     x, to = f.at(x, _word(f, _X, task), "i8"), f.at(result, _word(f, _TO, task), "i8")
     arrays = [_pointer(f, i, task) for i in (_KOFF, _TABLE0, _TABLE1, _TABLE2)]
-    arrays[1] = f.at(arrays[1], start, "i32")  # bands are cut where pixels have 32-bit offsets only
+    # there is more than one band only if pixels have 32-bit offsets
+    arrays[1] = f.at(arrays[1], start, "i32")
     passed = ", ".join(f"ptr {v.name}" for v in (g, x, *arrays, to))
     count = f.smaller(_word(f, _COUNT, task) - start, _word(f, _BAND))
     numbers = f"i64 {count.name}, i64 {_word(f, _TILES, task).name}"

@@ -1,28 +1,28 @@
-"""Convolution by Winograd's method: 3x3 taps, no stride, no dilation, one group; also its gradient
-in the input.
+"""Convolution by Winograd's method, for 3x3 kernels without stride, dilation or groups, and its
+input gradient.
 
 Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks" (2015), F(4x4, 3x3): each tile of
-4x4 results takes 36 products a pair of channels instead of 144. `winograd_parts` has the
+4x4 results takes 36 multiplications per pair of channels instead of 144. `winograd_parts` has the
 transforms.
 
-A block of rows of tiles is the work of one task, and stays in the second-level cache: its source
-rows are transposed to channels last, each tile of 6x6 pixels is transformed (lanes are channels),
-then for each panel of output channels 36 products of (tiles x channels) with (channels x panel)
-follow, and each tile's 36 products become 4x4 results, transposed back. The weights are transformed
-once a call. Every result is computed in one order, so results depend neither on blocks nor on
-threads.
+A task is a block of rows of tiles, which stays in the second-level cache. Its source rows are
+transposed to channels last, and each tile of 6x6 pixels is transformed (lanes are channels). For
+each panel of output channels follow 36 products of (tiles x channels) with (channels x panel), and
+each tile's 36 products become 4x4 results, which are transposed back. The weights are transformed
+once per call. Every result is computed in one fixed order, so results depend neither on blocks nor
+on threads.
 
-Errors, against float64 on normally distributed data, with 16 to 256 channels: the root of the mean
-square error is 4e-7 to 1.6e-6 of the results' root mean square, up to 3 times that of the direct
-kernels; the largest one up to 4 times (the gradient in the weight: as the direct kernels). Tests
-hold all three below BOUND_RMS and BOUND_MAX times the direct ones, and below BOUND.
-`PELLUCID_WINOGRAD=0` switches the method off.
+Errors against float64, on normally distributed data with 16 to 256 channels: the root mean square
+error is 4e-7 to 1.6e-6 of the results' root mean square, up to 3 times that of the direct kernels;
+the largest error is up to 4 times theirs (for the weight gradient, the same as theirs). Tests keep
+all three below BOUND_RMS and BOUND_MAX times those of the direct kernels, and below BOUND.
+`PELLUCID_WINOGRAD=0` disables the method.
 
-Pixels and weights of very different sizes would spoil results that have nothing to do with them.
-`winograd_range` finds the tiles, and the weights, for which the definition is used. Infinities and
-NaN would reach all 16 results of their tiles, most as NaN, and large numbers could overflow on the
-way. So each result is looked at, and where one is not finite the caller is told, and computes
-everything with the direct kernels.
+Pixels and weights of very different magnitudes would spoil results that do not depend on them, so
+`winograd_range` finds the tiles and weights for which the definition is used. Infinities and NaN
+would spread to all 16 results of their tiles, mostly as NaN, and large numbers could overflow in
+intermediate results. Therefore each result is checked. If one is not finite, the caller is told,
+and computes everything with the direct kernels.
 """
 
 from __future__ import annotations
@@ -53,18 +53,20 @@ from .winograd_parts import (
     tiles,
 )
 
-BOUND_RMS, BOUND_MAX = 4.0, 6.0  # errors, in those of the direct kernels
-BOUND = 2e-6  # root mean square error, in the root mean square of the result
-# The transformed source and one panel's products, of a block of tiles.
+BOUND_RMS, BOUND_MAX = 4.0, 6.0  # bounds on errors, relative to those of the direct kernels
+BOUND = 2e-6  # bound on the root mean square error, relative to the root mean square of the result
+# Size of the transformed source and of one panel's products, for a block of tiles.
 BLOCK_BYTES = 384 << 10
-FEWEST_CHANNELS = 16  # of source and of result
+FEWEST_CHANNELS = 16  # least number of channels of source and result
 FEWEST_TILES = 8
-# bytes of transformed weights (and, for the gradient in the weight, of sums)
+# largest size in bytes of the transformed weights (for the weight gradient, also of the sums)
 MOST_WEIGHTS = 64 << 20
-# bytes before everything else: a word that is 1 when all must be computed by the definition
+# bytes reserved at the beginning for a word that is 1 if everything must be computed by the
+# definition
 STATUS = 128
 
-# Words of the descriptor. The source is what is correlated: the input, or the output's gradient.
+# Words of the descriptor. The source is what is correlated: the input or, for the input gradient,
+# the output's gradient.
 (
     _CHANNELS,
     _ROWS,
@@ -96,27 +98,29 @@ _WORDS = 31
 
 @dataclass
 class WinogradPlan:
-    """All that is needed beside the data; addresses in `desc` point into `tables`."""
+    """Everything that a convolution needs besides its data; addresses in `desc` point into
+    `tables`.
+    """
 
     desc: np.ndarray
     tables: list[object]
     weight_bytes: int
     scratch: int  # bytes per thread
-    down: int  # rows of tiles of an image
-    block: int  # rows of tiles of a task
-    groups: int  # of source channels whose weights are transformed together
+    down: int  # rows of tiles in an image
+    block: int  # rows of tiles in a task
+    groups: int  # groups of source channels whose weights are transformed together
     zeros: np.ndarray
 
     def shared(self, images: int, count: int) -> tuple[int, int]:
-        """Tasks, and how many of them a thread takes at a time."""
+        """Return the number of tasks, and the number of tasks per chunk."""
         tasks = -(-images * self.down // self.block)
         return tasks, -(-tasks // (4 * count)) if count > 1 else tasks
 
     def run(
         self, x: np.ndarray, w: np.ndarray, out: np.ndarray, bias: np.ndarray | None
     ) -> np.ndarray | None:
-        """Compute a planned convolution of contiguous arrays into `out`; None where the definition
-        must be used.
+        """Compute a planned convolution of contiguous arrays into `out`. Returns None if the
+        definition must be used.
         """
         count, images = threads.get_num_threads(), len(x)
         tasks, grain = self.shared(images, count)
@@ -134,14 +138,14 @@ class WinogradPlan:
 
 
 def function() -> int:
-    """The native address of the whole convolution, for a schedule; only where there is a plan. It
-    gives 0 if all is well.
+    """Return the native address of the function that runs a whole convolution, for a schedule. It
+    returns 0 on success. Valid only if there is a plan.
     """
     return jit.address(_natives()["winograd"])
 
 
 def possible(geo: ConvGeometry) -> bool:
-    """Whether the method applies at all."""
+    """Return whether the method can be used at all."""
     if (
         len(geo.k) != 2
         or geo.k != (3, 3)
@@ -153,8 +157,8 @@ def possible(geo: ConvGeometry) -> bool:
 
 
 def worthwhile(images: int, source: int, result: int, plane: tuple[int, ...]) -> bool:
-    """Whether it beats the direct kernels, as measured: enough channels and tiles, and tiles that
-    are at least half full.
+    """Return whether it is faster than the direct kernels, according to measurements: there are
+    enough channels and tiles, and tiles are at least half full.
     """
     together = prod(-(-size // TILE) for size in plane)
     if (
@@ -164,13 +168,13 @@ def worthwhile(images: int, source: int, result: int, plane: tuple[int, ...]) ->
     ):
         return False
     lanes = kernels.lanes()
-    computed = -(-result // lanes) * lanes  # columns of the product, whole vectors
+    computed = -(-result // lanes) * lanes  # columns of the product, padded to whole vectors
     return 2 * prod(plane) * result >= TILE * TILE * together * computed
 
 
 def forward_plan(geo: ConvGeometry) -> WinogradPlan | None:
-    """The plan of a convolution, or None where the direct kernels do better (or this cannot be
-    compiled).
+    """Return the plan of a convolution, or None if the direct kernels are faster (or this one
+    cannot be compiled).
     """
     if not possible(geo) or not worthwhile(geo.n, geo.c, geo.o, geo.out):
         return None
@@ -178,8 +182,8 @@ def forward_plan(geo: ConvGeometry) -> WinogradPlan | None:
 
 
 def input_grad_plan(geo: ConvGeometry) -> WinogradPlan | None:
-    """The plan of the gradient in the input: a convolution of the gradient, padded the other way
-    round, with turned weights.
+    """Return the plan of the input gradient: a convolution of the output's gradient, with
+    complementary padding and flipped weights.
     """
     if not possible(geo) or not worthwhile(geo.n, geo.o, geo.c, geo.x):
         return None
@@ -206,21 +210,21 @@ def _plan(
     block = max(1, BLOCK_BYTES // (4 * POINTS * (room + widest) * across))
     block = min(block, max(1, 4 * down))
     together = block * across
-    # Points a cache line more than a multiple of pages apart do not compete for the same cache
-    # sets.
+    # With a cache line added, points do not compete for the same cache sets.
     v_point, m_point = together * room + lanes, together * widest + lanes
-    # The source's rows in channels last; one vector more, since edges are masked in whole vectors.
+    # The source's rows with channels last, and one more vector, since edges are masked in whole
+    # vectors.
     sizes = [
         REACH * plane[1] * room + lanes,
         POINTS * v_point,
         POINTS * m_point,
         TILE * out[1] * widest,
     ]
-    # Weights are transposed there before, and patches of tiles that are not tame lie there at the
-    # end.
+    # The same memory is used before for transposing weights, and at the end for patches of tiles
+    # that are not tame.
     sizes[0] = max(sizes[0], 9 * lanes * lanes, tame.TAPS * tame.SIDE * channels)
     pitch = tame.pitch(across)
-    # sizes of pixels; what marks tiles; marks, which are i64
+    # pixels' magnitudes; work memory for marking tiles; the marks, which are i64
     sizes += [REACH * pitch, 2 * pitch, 2 * together]
     starts = np.cumsum([0, *(-(-size // 32) * 128 for size in sizes)])
     panel_table = np.array(
@@ -235,7 +239,7 @@ def _plan(
         np.int64,
     )
     in_step, out_step = (results * 9, 9) if turned else (9, channels * 9)
-    # bytes of transformed weights: sums of taps follow
+    # size in bytes of the transformed weights; the sums of taps follow them
     taps = -(-POINTS * channels * len(vector_table) * lanes // 32) * 128
     values = {
         _CHANNELS: channels,
@@ -333,20 +337,24 @@ def _text() -> str:
 
 
 class Finite:
-    """Looks at results: 0 times anything that is not finite is NaN, and stays NaN in a sum."""
+    """Emits a check that results are finite: 0 times anything that is not finite is NaN, and stays
+    NaN in a sum.
+    """
 
     def __init__(self, f: Function) -> None:
         self.f, self.kind = f, vector("float", kernels.lanes())
         self.seen = f.var(self.kind, 0.0)
 
     def look(self, value: SSAValue, valid: SSAValue) -> None:
-        """At the `valid` lanes of a result; the others may hold anything."""
+        """Emit the check of the `valid` lanes of a result; other lanes may hold anything."""
         self.seen.set(
             self.f.select(valid, self.f.fma(value, 0.0, self.seen.get()), self.seen.get())
         )
 
     def tell(self, status: SSAValue) -> None:
-        """Store 1 in the word `status` if anything was not finite; several threads may."""
+        """Emit a store of 1 to the word `status` if anything was not finite; several threads may do
+        that.
+        """
         f, seen, width = self.f, self.seen.get(), kernels.lanes()
         bits = f.bitcast(seen.compare("uno", seen), f"i{width}")
         with f.when(bits.compare("ne", 0)):
@@ -354,22 +362,26 @@ class Finite:
 
 
 def word(f: Function, index: int, table: SSAValue | None = None) -> SSAValue:
-    """The 64-bit integer at a place of a table; by default of the descriptor."""
+    """Load the 64-bit integer at an index of a table; by default of the descriptor."""
     return f.load("i64", table or f.desc, index)
 
 
 def pointer(f: Function, index: int, table: SSAValue | None = None) -> SSAValue:
-    """The pointer at a place of a table; by default of the descriptor."""
+    """Load the pointer at an index of a table; by default of the descriptor."""
     return f.load("ptr", f.at(table or f.desc, index, "i64"))
 
 
 def transpose(f: Function, function: SSAValue, *arguments: SSAValue | int) -> None:
-    """dst[j * to_row + i] = src[i * from_row + j]: src, from_row, dst, to_row, rows, columns."""
+    """Emit dst[j * to_row + i] = src[i * from_row + j]; the arguments are src, from_row, dst,
+    to_row, rows, columns.
+    """
     call(f, function.name, *arguments)
 
 
 def _emit_weights(module: Module) -> None:
-    """Transform the weights of some groups of source channels, as many as there are lanes."""
+    """Emit the kernel that transforms the weights of some groups of source channels. A group has as
+    many channels as a vector has lanes.
+    """
     f = threads.parallel_export(
         module, "weights", dict.fromkeys(("desc", "w", "u", "scratch"), "ptr")
     )
@@ -386,7 +398,7 @@ def _emit_weights(module: Module) -> None:
     )
     tap_sums = f.at(f.u, word(f, _TAPS), "i8")
     kernels.clear(f, own, f.const(9 * lanes * lanes * 4, "i64"))
-    # The other way round, taps run backwards.
+    # For the input gradient the taps are in reverse order.
     first, step = (
         f.select(turned, f.const(8 * lanes, "i64"), 0),
         f.select(turned, f.const(-lanes, "i64"), lanes),
@@ -394,7 +406,7 @@ def _emit_weights(module: Module) -> None:
     with f.loop(f.begin, f.end) as group:
         start = group * lanes
         count = f.smaller(channels - start, lanes)
-        # Weights of neighboring source channels are neighbors, or a row of results apart.
+        # The weights of neighboring source channels are contiguous, or one result's row apart.
         times, columns = f.select(turned, count, 1), f.select(turned, f.const(9, "i64"), count * 9)
         with f.loop(0, word(f, _VECTORS)) as v:
             some = f.smaller(results - v * lanes, lanes)
@@ -430,7 +442,7 @@ def _emit_weights(module: Module) -> None:
 
 
 def _emit_blocks(module: Module) -> None:
-    """All of the work on blocks of rows of tiles; rows are counted through all images."""
+    """Emit the kernel that processes blocks of rows of tiles; rows are counted across all images."""
     params = {
         **dict.fromkeys(("desc", "x", "w", "u", "bias", "out", "status", "scratch"), "ptr"),
         "rows": "i64",
@@ -441,8 +453,8 @@ def _emit_blocks(module: Module) -> None:
     with f.loop(f.begin, f.end) as task:
         start = task * block
         stop = f.smaller(start + block, f.rows)
-        # Where something has been found that makes the caller compute all of it by the definition,
-        # nothing is lost.
+        # If another task has found that the caller must use the definition for everything, this one
+        # is skipped.
         with f.when(
             f.emit(f"load atomic i64, ptr {f.status.name} monotonic, align 8", "i64").compare(
                 "eq", 0
@@ -453,7 +465,7 @@ def _emit_blocks(module: Module) -> None:
 
 
 def _emit_block(f: Function, own: SSAValue, start: SSAValue, stop: SSAValue) -> None:
-    """Rows of tiles `start` to `stop`."""
+    """Emit the code for the rows of tiles from `start` to `stop`."""
     lanes = kernels.lanes()
     v, m, y, flags, work = (f.at(own, word(f, i), "i8") for i in (_V, _M, _Y, _FLAGS, _MAP_WORK))
     across, channels, room, down = (word(f, i) for i in (_ACROSS, _CHANNELS, _ROOM, _DOWN))
@@ -504,7 +516,7 @@ def _emit_block(f: Function, own: SSAValue, start: SSAValue, stop: SSAValue) -> 
 
 
 def products(f: Function, width: SSAValue, *arguments: SSAValue | int) -> None:
-    """The product for panels of `width` vectors."""
+    """Emit a call of the product for panels of `width` vectors."""
     for known in tiles():
         with f.when(width.compare("eq", known)):
             call(f, f"product.{known}", *arguments)
@@ -512,8 +524,8 @@ def products(f: Function, width: SSAValue, *arguments: SSAValue | int) -> None:
 
 @dataclass
 class Sizes:
-    """Of an array whose tiles are transformed: channels, and what they take in memory; rows,
-    columns; the padding before them; tiles of an image down and across; the distance between
+    """The sizes of an array whose tiles are transformed: channels, and the memory they take; rows
+    and columns; the padding before them; tiles of an image down and across; the distance between
     points.
     """
 
@@ -541,11 +553,11 @@ def data_row(
     seen: tame.Map,
     reach: int = REACH,
 ) -> None:
-    """Transform the tiles of a row: v[point][tile, counted from row `first`][channel]. With `reach`
-    4 they are a gradient's.
+    """Emit the transform of a row of tiles to v[point][tile, counted from row `first`][channel].
+    With `reach` 4 they are tiles of a gradient.
 
-    `own` holds rows in channels last, those of the row before too, unless this is row `begin`. The
-    pixels' sizes go to `seen`.
+    `own` holds rows with channels last. Unless this is row `begin`, it also holds those of the
+    previous row of tiles. The pixels' magnitudes go to `seen`.
     """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
@@ -555,9 +567,9 @@ def data_row(
     image, top = row // down, row % down * TILE - sizes.top
     low, high = f.larger(f.const(0, "i64") - top, 0), f.smaller(rows - top, reach)
     line = columns * room
-    have = f.var("i64", low)  # rows before this one are there already
+    have = f.var("i64", low)  # rows before this one have been loaded already
     if reach > TILE:
-        # The last rows of the tiles above are the first of these.
+        # The last rows of the tiles above are the first rows of these.
         with f.when((row - begin).compare("sgt", 0) & (row % down).compare("sgt", 0)):
             kernels.copy(f, f.at(own, line * TILE), own, line * (reach - TILE))
             kernels.copy(
@@ -615,8 +627,8 @@ def _emit_result_row(
     channel: SSAValue,
     width: SSAValue,
 ) -> None:
-    """The results of a row of tiles for a panel of channels, from m[point][first + tile][channel of
-    the panel].
+    """Emit the transform from products to results for a row of tiles and a panel of channels, from
+    m[point][first + tile][channel of the panel].
     """
     lanes = kernels.lanes()
     kind, flags = vector("float", lanes), vector("i1", lanes)

@@ -1,17 +1,17 @@
-"""The pieces that Winograd's convolutions are made of: one-dimensional transforms, their
-two-dimensional use, and the product.
+"""The parts of Winograd's convolutions: one-dimensional transforms, their application in two
+dimensions, and the product.
 
-A correlation of 6 values with 3 taps gives 4 results, and needs only 6 multiplications (Winograd
-1980; Lavin & Gray 2015): both sides are polynomials, evaluated at the points 0, ±3/4, ±3/2 and
-infinity, multiplied there, and interpolated (Toom and Cook). In two dimensions that is 36 products
-in the place of 144. The points decide the rounding errors; among pairs ±a, ±b, which keep the
-transforms short, and whose squares are exact in float32, these gave half the error of the usual ±1,
-±2 (and a third of the largest ones).
+A correlation of 6 values with 3 taps gives 4 results and needs only 6 multiplications (Winograd
+1980; Lavin & Gray 2015). Both operands are regarded as polynomials, evaluated at the points 0,
+±3/4, ±3/2 and infinity, multiplied there, and interpolated (Toom and Cook). In two dimensions that
+takes 36 multiplications instead of 144. The choice of points determines the rounding errors. Pairs
+±a, ±b keep the transforms short. Among the pairs whose squares are exact in float32, these had half
+the error of the usual ±1, ±2 (and a third of the largest errors).
 
-The gradient in the weight correlates 6 values with 4 of the output's gradient, and has 3 results:
-the same points, with the roles of 3 and 4 exchanged. Its data transform is the same.
+The weight gradient correlates 6 values with 4 of the output's gradient, and has 3 results. It uses
+the same points, with the roles of 3 and 4 exchanged, and the same transform of the data.
 
-Every value is a vector; its lanes are channels.
+Every value is a vector whose lanes are channels.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Line = Callable[[Function, Sequence[SSAValue]], list[SSAValue]]
 
 
 def data_line(f: Function, d: Sequence[SSAValue]) -> list[SSAValue]:
-    """Six source values at the six points: coefficients of x^4 - (A²+B²) x² + A²B² and of its parts
-    without one root.
+    """Evaluate six source values at the six points: the coefficients of x^4 - (A²+B²) x² + A²B²,
+    and of the same polynomial with one root removed.
     """
     a2, b2 = A * A, B * B
     middle, end = f.const(-(a2 + b2), d[0].ctype), f.const(a2 * b2, d[0].ctype)
@@ -44,7 +44,7 @@ def data_line(f: Function, d: Sequence[SSAValue]) -> list[SSAValue]:
 
 
 def taps_line(f: Function, g: Sequence[SSAValue]) -> list[SSAValue]:
-    """Three or four taps at the six points, divided by what interpolation has to divide by."""
+    """Evaluate three or four taps at the six points, divided by the divisors of the interpolation."""
     a2, b2 = A * A, B * B
     made = [g[0] * (1 / (a2 * b2))]
     for root, square, scale in (
@@ -59,7 +59,7 @@ def taps_line(f: Function, g: Sequence[SSAValue]) -> list[SSAValue]:
 
 
 def result_line(count: int) -> Line:
-    """Interpolation: products at the six points to `count` (3 or 4) results."""
+    """Return the interpolation from products at the six points to `count` (3 or 4) results."""
 
     def line(f: Function, m: Sequence[SSAValue]) -> list[SSAValue]:
         sums, differences = (m[1] + m[2], m[3] + m[4]), (m[1] - m[2], m[3] - m[4])
@@ -75,15 +75,15 @@ def result_line(count: int) -> Line:
 
 
 def square(f: Function, line: Line, rows: Sequence[Sequence[SSAValue]]) -> list[list[SSAValue]]:
-    """A transform along the columns, then along the rows."""
+    """Apply a transform along the columns, then along the rows."""
     columns = [line(f, [row[j] for row in rows]) for j in range(len(rows[0]))]
     return [line(f, [column[i] for column in columns]) for i in range(len(columns[0]))]
 
 
 # ---- the product -------------------------------------------------------------------------------------
 def tiles() -> dict[int, int]:
-    """Vectors of columns in a tile of the product -> its rows: what registers hold without
-    spilling, widest first.
+    """Return a dictionary from the number of vectors of columns in a tile of the product to its
+    number of rows: as much as fits in registers without spilling, widest first.
     """
     # 16 registers instead of 32
     if target.host().arch == "x86" and target.host().vector_bits < 512:
@@ -92,7 +92,7 @@ def tiles() -> dict[int, int]:
 
 
 def panels(channels: int, lanes: int) -> list[tuple[int, int]]:
-    """(first vector, vectors) of the panels that `channels` columns are cut into.
+    """Return (first vector, number of vectors) of the panels that `channels` columns are cut into.
 
     >>> panels(100, 16) == [(0, 4), (4, 2), (6, 1)] if 4 in tiles() else True
     True
@@ -106,7 +106,7 @@ def panels(channels: int, lanes: int) -> list[tuple[int, int]]:
 
 
 def emit_products(module: Module) -> None:
-    """`product.W(a, a_row, a_k, b, b_row, out, out_row, rows, depth, fresh)` for panels of W
+    """Emit `product.W(a, a_row, a_k, b, b_row, out, out_row, rows, depth, fresh)` for panels of W
     vectors.
 
     out[i, :] = (fresh ? 0 : out[i, :]) + (sum over k of a[i * a_row + k * a_k] * b[k * b_row + :],
@@ -146,7 +146,7 @@ def emit_products(module: Module) -> None:
                     factor = f.splat(f.load("float", source, step), kind)
                     for total, column in zip(row, columns, strict=True):
                         total.set(f.fma(factor, column, total.get()))
-            # What is there already is added last: sums of sums have smaller errors.
+            # The previous content is added last: sums of sums have smaller errors.
             with f.when(f.fresh.compare("eq", 0)):
                 for row, where in zip(sums, places, strict=True):
                     for total, place in zip(row, where, strict=True):
@@ -166,6 +166,8 @@ def emit_products(module: Module) -> None:
 
 
 def call(f: Function, name: str, *arguments: SSAValue | int) -> None:
-    """Call a function of the module, or at an address (a name with %); numbers are i64."""
+    """Emit a call of a function of the module, or of the function at an address (a name with %).
+    Python ints are passed as i64.
+    """
     text = [f"i64 {x}" if isinstance(x, int) else f"{x.ctype} {x.name}" for x in arguments]
     f.line(f"call void {name if name.startswith('%') else '@' + name}({', '.join(text)})")
