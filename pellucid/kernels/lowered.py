@@ -1,14 +1,14 @@
-"""What a lowering is: the place of a family's kernels in a compiled program; and what lowerings
-share.
+"""The interface of lowerings, which place a family's kernels in a compiled program, and helpers
+that they share.
 
-A family's `lower` module declares
+The `lower` module of a family declares
 
-- `LOWERINGS`: for operations, gradient rules (`name_vjp`) and calls by name, a function from an
-  instruction and its `LoweringContext` to a `Native`, or to a text that says why the instruction
-  stays a call of Python;
-- `HANDED`, where an operation hands arrays to its gradient rule: for its name, a function from the
-  arrays that the kernel left in memory (`Instruction.extras`, in order) to what the array function
-  would have handed on.
+- `LOWERINGS`: a dictionary from the names of operations, gradient rules (`name_vjp`) and calls to
+  functions that take an instruction and its `LoweringContext`. They return a `Native`, or a text
+  that says why the instruction remains a Python call;
+- `HANDED`, if an operation saves arrays for its gradient rule: a dictionary from its name to a
+  function that converts the arrays that the kernel left in memory (`Instruction.extras`, in order)
+  to what the array function would have saved.
 
 `compiler/lower/table.py` merges them.
 """
@@ -31,7 +31,9 @@ from .schedule import Address, Schedule
 
 @dataclass(eq=False)
 class Native:
-    """`emit(schedule)` adds the calls; bytes and operations are for the roofline."""
+    """The native form of an instruction. `emit(schedule)` adds its calls to a schedule; `bytes` and
+    `flops` are for the roofline.
+    """
 
     emit: Callable[[Any], None]
     title: str
@@ -40,30 +42,30 @@ class Native:
 
 
 class LoweringContext(Protocol):
-    """What a lowering may ask of the program that an instruction is part of."""
+    """What a lowering may ask of the program that its instruction is part of."""
 
-    contents: dict[Buffer, np.ndarray]  # of constants
-    # called before each call of the program; False: it is to be made anew
+    contents: dict[Buffer, np.ndarray]  # the arrays of constants
+    # called before each call of the program; if one returns False, the program is compiled again
     before: list[Callable[[], bool]]
-    refused: list[Any]  # the memory of a call that a kernel ended early
-    apart: bool  # each item is measured by itself, on copies
-    # the copies of random streams that are drawn from then, by the identities of the streams
+    refused: list[Any]  # the memory of a call that a kernel has refused
+    apart: bool  # whether each item is measured separately, on copies
+    # copies of random streams to draw from instead, by the id of the stream
     own: dict[int, Any]
 
     def place(self, v: Value, schedule: Schedule) -> Address:
-        """Where a value lies, for a schedule."""
+        """Return the address of a value, for a schedule."""
 
     def ends(self, v: Value, schedule: Schedule) -> bool:
-        """Whether nobody reads a temporary after the present item, which may so write its results
-        there.
+        """Return whether nothing reads a temporary after the current item, so that the item may
+        overwrite it with its results.
         """
 
     def eager(self, i: Instruction) -> Callable[[list[Any]], None]:
-        """A function from the memory of a call that runs the instruction in Python."""
+        """Return a function that runs the instruction in Python, given the memory of a call."""
 
     def tree(self, params: Any) -> Callable[[list[Any]], Any]:
-        """A function from the memory of a call to parameters with arrays in the place of
-        references.
+        """Return a function that takes the memory of a call and returns the parameters with
+        references replaced by arrays.
         """
 
 
@@ -73,11 +75,11 @@ Handed = Callable[[list[np.ndarray]], Any]
 
 @dataclass(frozen=True)
 class InFloat32:
-    """A lowering for float32 of what eager execution computes in float32 on two-byte floats, and
-    rounds once: it serves those, too, with conversions around it.
+    """A lowering for float32 that also serves two-byte floats, with conversions around it. It is
+    for operations that eager execution computes in float32 and rounds once.
 
-    Other operations round in between (sums by index), draw in their own way, or move values of
-    which most stay where they are.
+    Other operations cannot use it because they round in between (sums by index), draw random
+    numbers in their own way, or leave most of their values in place.
     """
 
     rule: Lowering
@@ -91,14 +93,14 @@ FLOAT = Access("float32", (1,))
 
 
 def dense(*values: Any, dtype: str = "float32") -> bool:
-    """Whether these are contiguous values of a dtype (or left out)."""
+    """Return whether these are contiguous values of a dtype; None counts as one."""
     return all(
         v is None or (isinstance(v, Value) and v.dtype == dtype and v.contiguous) for v in values
     )
 
 
 def strided(*values: Any, dtype: str = "float32") -> bool:
-    """Whether these are values of a dtype that loops can read, with gaps perhaps."""
+    """Return whether these are values of a dtype that loops can read, possibly with gaps."""
     return all(
         isinstance(v, Value)
         and v.dtype == dtype
@@ -108,25 +110,27 @@ def strided(*values: Any, dtype: str = "float32") -> bool:
 
 
 def value_of(x: Any) -> Any:
-    """The value that a reference in an instruction's parameters stands for."""
+    """Return the value of a reference in an instruction's parameters; anything else is returned as
+    it is.
+    """
     return x.value if isinstance(x, ValueRef) else x
 
 
 def steps(v: Value) -> tuple[int, ...]:
-    """Strides in elements; 0 in dimensions of size one."""
+    """Return the strides in elements, with 0 for dimensions of size one."""
     return tuple(
         0 if n == 1 else s // ITEMSIZE[v.dtype] for n, s in zip(v.shape, v.strides, strict=True)
     )
 
 
 def room(schedule: Schedule, numbers: int, dtype: str = "float32") -> Address:
-    """Working memory of an item, for so many numbers."""
+    """Return working memory of an item, for that many numbers."""
     return schedule.room(ITEMSIZE[dtype] * max(numbers, 1))
 
 
 def team(ex: LoweringContext) -> int:
-    """The threads that working memory is made for, each with room of its own; with more of them the
-    step is compiled anew.
+    """Return the number of threads for which working memory is allocated. If there are more threads
+    at a later call, the step is compiled again.
     """
     count = threads.get_num_threads()
     ex.before.append(lambda: threads.get_num_threads() <= count)
@@ -141,15 +145,15 @@ def copied(
     target: Address,
     write: Access,
 ) -> None:
-    """Every element of a shape from one place to another, as another dtype where the two differ."""
+    """Schedule a copy of all elements of a shape, converted if the dtypes differ."""
     cast = () if read.dtype == write.dtype else (PointwiseOp("cast", (("in", 0),), write.dtype),)
     loop = Loop(shape, (read,), (), cast, (Write(("step" if cast else "in", 0), write),))
     schedule.loop(loop, [source, target], title=f"copy of {math.prod(shape)} values")
 
 
 def compact(ex: LoweringContext, schedule: Schedule, v: Value, dtype: str = "") -> Address:
-    """Where a value that loops can read lies without gaps: a copy, if it is a view with gaps, or of
-    another dtype than the one that is asked for.
+    """Return the address of a contiguous value: the value itself, or a copy if it has gaps or
+    another dtype is requested.
     """
     kind = dtype or v.dtype
     if v.contiguous and v.dtype == kind:
@@ -175,17 +179,19 @@ def places(
 def places(
     ex: LoweringContext, schedule: Schedule, *values: Value | None
 ) -> list[Address] | list[Address | None]:
-    """Where values lie."""
+    """Return the addresses of values; None for None."""
     return [None if v is None else ex.place(v, schedule) for v in values]
 
 
 def gradients(i: Instruction) -> list[Value | None]:
-    """Where a rule's results go, for each of the operation's inputs."""
+    """Return the value that receives a rule's result for each input of the operation, None for
+    results that are not needed.
+    """
     return [v if v in i.outputs else None for v in i.record[1]]
 
 
 def served(*values: Any) -> bool:
-    """Whether loops read and write these values."""
+    """Return whether loops can read and write these values."""
     return all(
         isinstance(v, Value)
         and not v.dtype.startswith(("complex", "float8"))

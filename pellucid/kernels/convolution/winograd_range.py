@@ -1,22 +1,24 @@
-"""Where Winograd's method may be used: values whose sizes do not differ too much within a tile.
+"""Where Winograd's method may be used: on values whose magnitudes do not differ too much within a
+tile.
 
-The transforms add and subtract all pixels of a tile, so a result has rounding errors in the size of
-the tile's largest pixel, and not of the nine pixels that the result is made of. So the size of each
-pixel is computed, which is the sum of its channels' absolute values, and for each window of 3x3
-pixels the sum of their sizes.
+The transforms add and subtract all pixels of a tile, so the rounding errors of a result are
+proportional to the largest pixel of the tile, not to the nine pixels that the result depends on. To
+bound them, the size of each pixel is computed, which is the sum of its channels' absolute values,
+and for each window of 3x3 pixels the sum of their sizes.
 
-- A tile is *tame* if none of its pixels is larger than SPREAD times its smallest window. The others
-  are computed by the definition (`emit_by_definition`), each by itself. So errors stay in
+- A tile is *tame* if none of its pixels is larger than SPREAD times its smallest window. Other
+  tiles are computed one by one by the definition (`emit_by_definition`). So errors stay in
   proportion to the result's own window, up to that factor.
 - Weights are tame if for each result the sums of absolute values of its nine taps, over all source
-  channels, differ by no more than TAP_SPREAD. Otherwise nothing is computed by Winograd's method:
-  the taps that count might miss the pixels that do.
-- The gradient in the weight is a sum over all pixels. What bounds its errors is the sum over tiles
-  of (largest pixel of the input times largest pixel of the gradient); it must not exceed SPREAD
-  times the smallest of the nine sums of |pixel| times |pixel| that the taps are made of. Neither
-  side may have a pixel with more than 1 / FEWEST of the whole.
+  channels, differ by no more than a factor of TAP_SPREAD. Otherwise Winograd's method is not used
+  at all: the large taps might not meet the large pixels.
+- The weight gradient is a sum over all pixels. Its errors are bounded by the sum over tiles of
+  (largest pixel of the input times largest pixel of the gradient). This must not exceed SPREAD
+  times the smallest of the nine sums of |pixel| times |pixel| from which the taps are computed.
+  On neither side may a single pixel account for more than 1 / FEWEST of the sum of all.
 
-Sizes below SMALLEST would lose digits to denormal numbers on the way, and count as too small.
+Sizes below SMALLEST would lose digits to denormal numbers in intermediate results, and count as too
+small.
 """
 
 from __future__ import annotations
@@ -28,18 +30,18 @@ from ...llvm.emit import lanes as count
 from . import tiles as kernels
 from .winograd_parts import REACH, TILE
 
-SPREAD = 2.0  # the mean pixel of a window is at least 1/18 of its tile's largest
+SPREAD = 2.0  # so the mean pixel of a window is at least 1/18 of the largest pixel in its tile
 TAP_SPREAD = 16.0
 FEWEST = 16.0
 SMALLEST = 2.0**-100
-SIDE = TILE * TILE  # results of a tile: lanes of the direct computation
-SUMS = 16  # floats of `Sums`
+SIDE = TILE * TILE  # results of a tile, which are the lanes of the direct computation
+SUMS = 16  # floats per row of tiles in the memory of `sums_of_row`
 TAPS = 9
 
 
 def pitch(across: int) -> int:
-    """Floats of a row of sizes for `across` tiles, with room for reading whole vectors at each of
-    them.
+    """Return the number of floats in a row of sizes for `across` tiles, with padding so that whole
+    vectors can be read at each of them.
     """
     lanes = kernels.lanes()
     return -(-(across * TILE + 2) // lanes) * lanes + lanes
@@ -47,12 +49,12 @@ def pitch(across: int) -> int:
 
 @dataclass
 class Map:
-    """Sizes of the pixels under a row of tiles: rows of `pitch` floats, from the first tile's first
-    column on, zeros around.
+    """The sizes of the pixels under a row of tiles: rows of `pitch` floats that begin at the first
+    tile's first column, with zeros around.
     """
 
     at: SSAValue
-    before: SSAValue  # of the row of tiles before this one (or the same memory)
+    before: SSAValue  # the map of the previous row of tiles (or the same memory)
     pitch: SSAValue
 
 
@@ -67,7 +69,9 @@ def sizes_of_rows(
     channels: SSAValue,
     room: SSAValue,
 ) -> None:
-    """Sizes of the pixels of rows `low` to `high`, from `own` in channels last."""
+    """Emit the computation of the sizes of the pixels in rows `low` to `high`, from `own`, which
+    has channels last.
+    """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
 
@@ -93,10 +97,10 @@ def sizes_of_rows(
 
 
 def _sums(f: Function, values: list[SSAValue]) -> SSAValue:
-    """The sums of the lanes of each of some vectors (a power of two), halves added to halves."""
+    """Emit the sums of the lanes of several vectors (a power of two), by adding halves to halves."""
     if len(values) == 1:
         return f.total(values[0])
-    size = kernels.lanes()  # lanes that still belong together
+    size = kernels.lanes()  # number of lanes that still belong to the same sum
     while size > 1:
         width = count(values[0].ctype)
         low = [k + i for k in range(0, width, size) for i in range(size // 2)]
@@ -121,8 +125,8 @@ def mark(
     flags: SSAValue,
     work: SSAValue,
 ) -> SSAValue:
-    """flags[tile] = 1 for tiles that are not tame; `rows` and `columns` of results count. Returns
-    how many there are.
+    """Emit flags[tile] = 1 for tiles that are not tame, and return how many there are. Only the
+    first `rows` and `columns` of results count.
     """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
@@ -163,13 +167,15 @@ def mark(
 
 
 def _uneven(f: Function, largest: SSAValue, bound: SSAValue) -> SSAValue:
-    """Whether something is larger than its bound, or too small or too large for the transforms."""
+    """Return whether something is larger than its bound, or too small or too large for the
+    transforms.
+    """
     tiny = largest.compare("olt", SMALLEST) & largest.compare("ogt", 0.0)
     return largest.compare("ugt", bound) | largest.compare("uge", float("inf")) | tiny
 
 
 def tell(f: Function, uneven: SSAValue, status: SSAValue) -> None:
-    """Store 1 in the word `status` if any lane is set."""
+    """Emit a store of 1 to the word `status` if any lane is set."""
     width = count(uneven.ctype)
     bits = f.bitcast(uneven, f"i{width}") if width > 1 else uneven
     with f.when(bits.compare("ne", 0)):
@@ -178,8 +184,8 @@ def tell(f: Function, uneven: SSAValue, status: SSAValue) -> None:
 
 # ---- weights -----------------------------------------------------------------------------------------
 def emit_taps(module: Module) -> None:
-    """`taps(sums, groups, width, results, status)`: looks at the sums of each tap's absolute
-    values, [group][tap][result].
+    """Emit `taps(sums, groups, width, results, status)`, which checks the sums of each tap's
+    absolute values, [group][tap][result].
     """
     f = module.function(
         "taps", internal=True, sums="ptr", groups="i64", width="i64", results="i64", status="ptr"
@@ -203,15 +209,15 @@ def emit_taps(module: Module) -> None:
 
 
 # ---- tiles by the definition ---------------------------------------------------------------------------
-TOGETHER = 4  # results' channels at a time
+TOGETHER = 4  # number of output channels computed together
 
 
 def emit_by_definition(module: Module) -> None:
-    """`by_definition`: one tile's results of all channels, from the arrays as they are; lanes are
-    the tile's 4x4 results.
+    """Emit `by_definition`, which computes the results of one tile for all channels from the
+    original arrays; lanes are the tile's 4x4 results.
 
-    x, w, bias and out are the call's; `patches` holds TAPS x SIDE floats a source channel; the
-    numbers say where the tile lies.
+    x, w, bias and out are those of the call. `patches` has room for TAPS x SIDE floats per source
+    channel. The numbers give the place of the tile.
     """
     pointers = dict.fromkeys(("x", "w", "bias", "out", "patches"), "ptr")
     names = (
@@ -286,15 +292,16 @@ def emit_by_definition(module: Module) -> None:
 
 
 # ---- the gradient in the weight ------------------------------------------------------------------------
-# Floats of a row of tiles' sums: nine taps, the bound, the sizes of input and gradient; then the largest of these.
+# Floats in the sums of a row of tiles: nine taps, the bound, the total sizes of input and gradient,
+# then the largest sizes of both.
 _BOUND, _SIZES, _LARGEST = 9, 10, 12
 
 
 def sums_of_row(
     f: Function, x: Map, g: Map, across: SSAValue, to: SSAValue, work: SSAValue
 ) -> None:
-    """What the row of tiles adds to the sums that decide about the gradient in the weight: SUMS
-    floats.
+    """Emit the contribution of a row of tiles to the sums that decide about the weight gradient:
+    SUMS floats.
     """
     lanes = kernels.lanes()
     kind = vector("float", lanes)
@@ -332,7 +339,9 @@ def sums_of_row(
 
 
 def emit_balance(module: Module) -> None:
-    """`balance(sums, rows, status)`: adds up what `sums_of_row` made, in order, and looks at it."""
+    """Emit `balance(sums, rows, status)`, which adds the results of `sums_of_row` in order and
+    checks them.
+    """
     f = module.function("balance", internal=True, sums="ptr", rows="i64", status="ptr")
     totals = [f.var("float", 0.0) for _ in range(_LARGEST + 2)]
     with f.loop(0, f.rows) as row:

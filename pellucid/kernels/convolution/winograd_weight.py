@@ -1,16 +1,16 @@
-"""The convolution's gradient in the weight by Winograd's method: F(3x3, 4x4), for the same
-convolutions as `winograd`.
+"""The weight gradient of convolution by Winograd's method: F(3x3, 4x4), for the same convolutions
+as `winograd`.
 
-Each tile of 4x4 values of the output's gradient is a filter over the 6x6 pixels of the input that
-it came from, with the 3x3 taps for results. Both are transformed with lanes over channels; for each
-of the 36 points the products (channels x tiles) @ (tiles x output channels) are added up over all
+Each tile of 4x4 values of the output's gradient is a filter over the 6x6 input pixels that it
+depends on, with the 3x3 taps as results. Both are transformed with lanes over channels. For each of
+the 36 points the products (channels x tiles) @ (tiles x output channels) are added up over all
 tiles, and one inverse transform at the end gives the gradient.
 
-All rows of tiles are cut into slices, and these into blocks, by shapes alone. Each slice has sums
-of its own, which are added at the end. With threads for no more than the slices, a thread takes a
-slice, and the transformed values stay in its second-level cache; with more of them all threads
-together transform a block, and share out the points. Every sum is computed in one order, so results
-do not depend on threads. `winograd` says what holds for errors.
+All rows of tiles are cut into slices, and these into blocks, depending on shapes alone. Each slice
+has sums of its own, which are added at the end. If there are no more threads than slices, each
+thread takes whole slices, and the transformed values stay in its second-level cache. Otherwise all
+threads transform a block together, then share the points. Every sum is computed in one fixed order,
+so results do not depend on threads. For errors see `winograd`.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ from .winograd import (
 )
 from .winograd_parts import POINTS, REACH, TILE, emit_products, panels, result_line, square
 
-# Both transformed sides of a block of tiles.
+# Bytes of both transformed operands of a block of tiles.
 BLOCK_BYTES = 768 << 10
 ROWS = 4  # rows of tiles that a thread transforms at a time
-SLICES, MOST_SUMS = 4, 640 << 10  # slices, while a slice's sums take no more bytes than this
+# number of slices, if the sums of a slice take no more than this number of bytes
+SLICES, MOST_SUMS = 4, 640 << 10
 
-# Words of the descriptor: sizes of the input (first nine) and of the output's gradient, as `Sizes`
-# has them.
+# Words of the descriptor: the sizes of the input (nine words) and of the output's gradient, in the
+# order of `Sizes`.
 _DATA, _GRADIENT = 0, 9
 (
     _BLOCK,
@@ -71,29 +72,35 @@ _WORDS = 32
 
 @dataclass
 class WinogradWeightPlan:
-    """All that is needed beside the data; addresses in `desc` point into `tables`."""
+    """Everything that a weight gradient needs besides its data; addresses in `desc` point into
+    `tables`.
+    """
 
     desc: np.ndarray
     tables: list[object]
     shape: tuple[int, ...]
-    sums: int  # bytes of a slice's sums
-    own: int  # bytes of a thread: both transformed sides of a block, and rows in channels last
+    sums: int  # bytes of the sums of a slice
+    own: int  # bytes per thread: both transformed operands of a block, and rows with channels last
     slices: int
-    down: int  # rows of tiles of an image
-    groups: int  # of source channels
+    down: int  # rows of tiles in an image
+    groups: int  # groups of source channels
 
     def bytes(self, images: int, count: int) -> int:
-        """Working memory for `count` threads."""
+        """Return the size of the working memory for `count` threads."""
         return STATUS + _looked_at(images * self.down) + self.sums * self.slices + self.own * count
 
     def shared(self, images: int, count: int) -> tuple[int, int, int]:
-        """Rows of tiles, slices, and whether each of `count` threads takes slices of its own."""
+        """Return the number of rows of tiles, the number of slices, and whether each of `count`
+        threads takes slices of its own.
+        """
         rows = images * self.down
         slices = min(self.slices, rows)
         return rows, slices, int(count <= slices)
 
     def run(self, g: np.ndarray, x: np.ndarray) -> np.ndarray | None:
-        """Compute a planned gradient of contiguous arrays; None where the definition must be used."""
+        """Compute a planned gradient of contiguous arrays. Returns None if the definition must be
+        used.
+        """
         out: np.ndarray = empty(self.shape, np.float32)
         count = threads.get_num_threads()
         memory = conv_memory.take(self.bytes(len(x), count))
@@ -108,21 +115,21 @@ class WinogradWeightPlan:
 
 
 def _looked_at(rows: Any) -> Any:
-    """Bytes of what is known of the sizes in `rows` rows of tiles, a number or a value of native
-    code.
+    """Return the number of bytes for the sums about `rows` rows of tiles. `rows` is an int or a
+    value of native code.
     """
     return (rows + 1) // 2 * (2 * 4 * tame.SUMS)
 
 
 def function() -> int:
-    """The native address of the whole gradient, for a schedule; only where there is a plan. It
-    gives 0 if all is well.
+    """Return the native address of the function that computes a whole gradient, for a schedule. It
+    returns 0 on success. Valid only if there is a plan.
     """
     return jit.address(_natives()["gradient"])
 
 
 def weight_grad_plan(geo: ConvGeometry) -> WinogradWeightPlan | None:
-    """The plan of the gradient in the weight, or None where the direct kernels do better (or this
+    """Return the plan of the weight gradient, or None if the direct kernels are faster (or this one
     cannot be compiled).
     """
     if not possible(geo) or not worthwhile(geo.n, geo.c, geo.o, geo.out):
@@ -148,8 +155,8 @@ def _plan(
     )
     cut = np.array(panels(results, lanes), np.int64)
     rows = max(REACH * plane[1] * c_room, TILE * out[1] * o_room, 9 * lanes * lanes) + lanes
-    # Sizes of pixels: of each row of tiles of the input, of one of the gradient; and what the
-    # largest are found with.
+    # The third size is for pixels' sizes: of each row of tiles of the input, of one row of the
+    # gradient, and working memory for finding the largest.
     pitch = tame.pitch(across)
     sizes = [
         POINTS * v_point,
@@ -257,8 +264,8 @@ def _text() -> str:
 
 
 def _emit_rows(module: Module) -> None:
-    """Transform rows of tiles `begin` to `end` of both sides, to `into` (of a thread's layout),
-    where `first` comes first.
+    """Emit the transform of the rows of tiles `begin` to `end` of both operands, to `into`, where
+    row `first` comes first.
     """
     f = module.function(
         "rows",
@@ -268,8 +275,8 @@ def _emit_rows(module: Module) -> None:
     )
     f.noinline = True
     pitch = word(f, _PITCH)
-    # `own` is a thread's rows in channels last; its sizes of a row of the gradient and what follows
-    # are a thread's too.
+    # `own` has a thread's rows with channels last. The sizes of a row of the gradient, and the
+    # working memory behind them, are per thread, too.
     maps, lines = f.at(f.into, word(f, _MAPS), "i8"), f.at(f.own, word(f, _ROWS), "i8")
     line = f.at(f.at(f.own, word(f, _MAPS), "i8"), word(f, _BLOCK) * REACH * pitch)
 
@@ -311,7 +318,9 @@ def _emit_rows(module: Module) -> None:
 
 
 def _emit_point(module: Module) -> None:
-    """The products of a block's tiles for one point; with `fresh` they start the sums."""
+    """Emit the products of a block's tiles for one point. With `fresh` they start the sums instead
+    of being added.
+    """
     f = module.function(
         "point",
         internal=True,
@@ -352,7 +361,7 @@ def _emit_point(module: Module) -> None:
 
 
 def _emit_slices(module: Module) -> None:
-    """Some slices, each by one thread."""
+    """Emit the kernel that processes some slices, each in one thread."""
     params = {
         **dict.fromkeys(("desc", "x", "g", "memory", "own", "seen"), "ptr"),
         "rows": "i64",
@@ -373,7 +382,9 @@ def _emit_slices(module: Module) -> None:
 
 
 def _emit_prepare(module: Module) -> None:
-    """Transform some of a block's rows of tiles, from `first` on, to memory that all threads share."""
+    """Emit the kernel that transforms some of a block's rows of tiles, which starts at row `first`,
+    to memory that all threads share.
+    """
     params = {**dict.fromkeys(("desc", "x", "g", "own", "seen"), "ptr"), "first": "i64"}
     f = threads.parallel_export(module, "prepare", params)
     own = f.at(f.own, f.thread * word(f, _OWN), "i8")
@@ -384,7 +395,7 @@ def _emit_prepare(module: Module) -> None:
 
 
 def _emit_accumulate(module: Module) -> None:
-    """Add the products of a block's rows for some points."""
+    """Emit the kernel that adds the products of a block's rows for some points."""
     f = threads.parallel_export(
         module,
         "accumulate",
@@ -396,7 +407,9 @@ def _emit_accumulate(module: Module) -> None:
 
 
 def _emit_finish(module: Module) -> None:
-    """The gradient of some groups of input channels, as many as there are lanes, from the sums."""
+    """Emit the kernel that computes the gradient of some groups of input channels from the sums. A
+    group has as many channels as a vector has lanes.
+    """
     params = {**dict.fromkeys(("desc", "out", "memory", "status", "own"), "ptr"), "slices": "i64"}
     f = threads.parallel_export(module, "finish", params)
     own = f.at(f.own, f.thread * word(f, _OWN) + word(f, _ROWS), "i8")
@@ -410,7 +423,7 @@ def _emit_finish(module: Module) -> None:
         with f.loop(0, results, lanes) as o:
             with f.loop(0, count) as c:
                 place = f.at(f.memory, (start + c) * room + o)
-                # The slices' sums are added here, one after the other.
+                # The sums of the slices are added here, one after the other.
                 sums = [
                     [
                         f.var(kind, f.load(kind, place, point * (REACH * i + j)))

@@ -1,10 +1,10 @@
-"""Connectionist temporal classification: losses of label sequences under all alignments, and their
+"""Connectionist temporal classification: losses of label sequences over all alignments, and their
 gradients (float32 and float64).
 
-Labels with blanks between and around them are the states of a sample, 2 * labels + 1 of them.
-Forward variables of all steps are kept for the gradient. A sample's rows of them have two cells of
-minus infinity in front, so that vectors may look back from the first states. Targets are padded
-`(N, S)`, or all in one row. Source: Graves et al., "Connectionist Temporal Classification", 2006.
+The states of a sample are its labels with blanks between and around them, 2 * labels + 1 in all.
+Forward variables of all steps are kept for the gradient. Each of their rows begins with two cells
+of minus infinity, so that vectors can look back from the first states. Targets are padded `(N, S)`,
+or concatenated in one row. Source: Graves et al., "Connectionist Temporal Classification", 2006.
 
     >>> args = np.zeros(1, np.int64), np.ones(1, np.int64), np.zeros(1, np.int64)
     >>> made = losses(np.log(np.array([[[0.25, 0.75]]])), *args, 0)
@@ -42,7 +42,7 @@ def _log(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _together(f: Function, *terms: SSAValue) -> SSAValue:
-    """log(sum of exp)."""
+    """Return log(sum of exp) of the terms."""
     top = terms[0]
     for x in terms[1:]:
         top = f.larger(top, x)
@@ -54,7 +54,7 @@ def _together(f: Function, *terms: SSAValue) -> SSAValue:
 
 
 class _Sample:
-    """Where a sample's parts lie, and its labels with blanks, once they are written."""
+    """Emits the addresses of a sample's data, and the code that writes its labels with blanks."""
 
     def __init__(self, f: Function, n: SSAValue, ctype: str) -> None:
         self.f, self.n, self.ctype = f, n, ctype
@@ -67,7 +67,7 @@ class _Sample:
             with f.loop(0, n) as m:
                 start.set(start.get() + f.load("i64", f.lengths, m))
         self.start, self.states = start.get(), self.length * 2 + 1
-        self.cell = self.start * 2 + n * 3  # the first of the sample's, counted over all samples
+        self.cell = self.start * 2 + n * 3  # the sample's first cell, counted across all samples
         self.pitch = self.states + 2
         self.labels = f.at(f.scratch, self.cell, "i64")
         reals = f.at(f.scratch, f.cells, "i64")
@@ -90,21 +90,21 @@ class _Sample:
         self.clear(f.at(self.skips, self.states, ctype))
 
     def clear(self, cells: SSAValue) -> None:
-        """Two cells of minus infinity."""
+        """Emit a store of minus infinity to two cells."""
         for k in range(2):
             self.f.store(self.f.const(_LOW, self.ctype), cells, k)
 
     def line(self, pointer: SSAValue, t: SSAValue) -> SSAValue:
-        """The classes of a step."""
+        """Return the address of a step's classes."""
         return self.f.at(pointer, (t * self.f.batch + self.n) * self.f.classes, self.ctype)
 
     def alpha(self, t: SSAValue | int) -> SSAValue:
-        """The first state's forward variable of a step."""
+        """Return the address of a step's forward variable for the first state."""
         first = self.f.at(self.f.alpha, self.cell * self.f.steps, self.ctype)
         return self.f.at(first, self.pitch * t + 2 if isinstance(t, SSAValue) else 2, self.ctype)
 
     def emitted(self, line: SSAValue, s: SSAValue, mask: SSAValue | None) -> SSAValue:
-        """log_probs of the labels of some states."""
+        """Load the log_probs of the labels of some states."""
         labels = self.f.load(self.ints, self.labels, s, mask=mask)
         here = mask or self.f.const(1, vector("i1", self.width))
         return gathered(self.f, line, labels, here, self.ctype, self.width)
@@ -156,7 +156,7 @@ def _losses(module: Module, ctype: str) -> None:
 
             f.vector_loop(one.states, one.width, states)
         last = one.alpha(f.larger(one.steps - 1, 0))
-        # the second is a cell in front where there are no labels
+        # without labels the second one is a cell of minus infinity before the first state
         ends = [f.load(ctype, last, one.states - k) for k in (1, 2)]
         none = f.select(one.length.compare("eq", 0), f.const(0.0, ctype), f.const(math.inf, ctype))
         wide = [f.splat(e, one.kind) for e in ends]
@@ -166,8 +166,8 @@ def _losses(module: Module, ctype: str) -> None:
 
 
 def _gradient(module: Module, ctype: str) -> None:
-    """exp(log_probs) minus the posterior of each class, as PyTorch has it: log_probs are taken for
-    normalized.
+    """Emit exp(log_probs) minus the posterior of each class. Like PyTorch, it assumes that
+    log_probs are normalized.
     """
     pointers = ("g", "x", "loss", "alpha", "targets", "used", "lengths", "out", "scratch")
     f = threads.parallel_export(
@@ -250,8 +250,8 @@ def _gradient(module: Module, ctype: str) -> None:
 
 
 def _fits(module: Module) -> None:
-    """`fits(targets, used, lengths, steps, batch, classes, pitch, size)`: 1 where lengths and
-    labels are possible ones.
+    """Emit `fits(targets, used, lengths, steps, batch, classes, pitch, size)`, which returns 1 if
+    lengths and labels are valid.
     """
     f = module.function(
         "fits",
@@ -311,23 +311,25 @@ def _kernel(kind: str, dtype: str) -> Any:
 
 
 def native(kind: str, dtype: str = "") -> int | None:
-    """The address of a kernel ("losses", "gradient", or "fits"); None where there is none."""
+    """Return the address of a kernel ("losses", "gradient" or "fits"), or None if it is not
+    available.
+    """
     function = _kernel(kind, dtype) if dtype else getattr(_lib, kind)
     return None if function is None else jit.address(function)
 
 
 def cells(targets: int, batch: int) -> int:
-    """States of all samples together, with two more for each."""
+    """Return the number of states of all samples, plus two for each."""
     return 2 * targets + 3 * batch
 
 
 def room(targets: int, batch: int, dtype: str) -> int:
-    """Bytes of working memory."""
+    """Return the size of the working memory in bytes."""
     return cells(targets, batch) * (8 + 4 * np.dtype(dtype).itemsize)
 
 
 def numbers(shape: tuple[int, ...], targets: tuple[int, ...], blank: int) -> tuple[int, ...]:
-    """The last arguments of both kernels, for log_probs and targets of these shapes."""
+    """Return the last arguments of both kernels, for log_probs and targets of these shapes."""
     batch = shape[1]
     return (
         *shape,
@@ -342,10 +344,11 @@ def numbers(shape: tuple[int, ...], targets: tuple[int, ...], blank: int) -> tup
 def losses(
     x: np.ndarray, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, blank: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The loss of each sample of log_probs `(T, N, C)`, and the forward variables; None where there
-    is no kernel.
+    """Return the loss of each sample of log_probs `(T, N, C)`, and the forward variables; None if
+    there is no kernel.
 
-    `used` are lengths in log_probs, `lengths` those of the targets: `(N, S)`, or in one row.
+    `used` are the lengths in log_probs, `lengths` those of the targets, which are `(N, S)` or
+    concatenated in one row.
     """
     function = _kernel("losses", name_of(x.dtype))
     if function is None:
@@ -369,7 +372,7 @@ def gradient(
     lengths: np.ndarray,
     blank: int,
 ) -> np.ndarray:
-    """The gradient of log_probs, from that of the losses."""
+    """Return the gradient of log_probs, given the gradient of the losses."""
     out = np.empty(x.shape, x.dtype)
     scratch = np.empty(room(targets.size, x.shape[1], name_of(x.dtype)), np.uint8)
     arrays = map(np.ascontiguousarray, (g, x, loss, alpha, targets, used, lengths))

@@ -1,4 +1,4 @@
-"""`ctc_loss` and its gradient in a schedule."""
+"""Lowerings of `ctc_loss` and its gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _parts(i: Instruction) -> list[Any]:
 
 
 def check(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Lengths and labels that are possible."""
+    """Lower the check of lengths and labels."""
     *given, steps, classes = map(value_of, i.params["args"])
     function = ctc.native("fits")
     if function is None or not _whole(*given) or not given[1].size:
@@ -74,14 +74,14 @@ def _native(
 
 
 def losses(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The losses, and the forward variables for the gradient."""
+    """Lower the losses; the forward variables are saved for the gradient."""
     if len(i.extras) != 1:
         return OTHER
     return _native(i, ex, "losses", [i.inputs[0]], [i.outputs[0], i.extras[0]])
 
 
 def gradient(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The gradient of log_probs."""
+    """Lower the gradient of log_probs."""
     return _native(i, ex, "gradient", list(i.inputs), [i.outputs[0]])
 
 

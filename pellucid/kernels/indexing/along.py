@@ -1,8 +1,8 @@
-"""Elements by index along one dimension: gather, and writes and sums by index (elements of 1 to 8
+"""Elements by index along one dimension: gather, and stores and sums by index (elements of 1 to 8
 bytes, int64 indices).
 
-Kernels see arrays as (outer, n, inner), the indexed dimension in the middle. Every function returns
-None (or False) where it cannot serve its arguments; an index outside raises IndexError before
+Kernels regard arrays as (outer, n, inner), where n is the indexed dimension. Every function returns
+None (or False) if it does not support its arguments. An index out of range raises IndexError before
 anything is written.
 """
 
@@ -26,7 +26,7 @@ _NUMBERS = {
     for name, ctype in types_of("float32 float64 int8 uint8 int16 int32 int64").items()
 }
 _NUMBERS[np.dtype(np.complex64)] = "pair"
-GRAIN = 16384  # elements a chunk
+GRAIN = 16384  # elements per chunk
 
 
 _KERNELS = [
@@ -37,7 +37,7 @@ _KERNELS = [
 
 
 def _along(module: Module, name: str, kind: str, ctype: str, last: bool) -> None:
-    """One kernel; `last`: the indexed dimension is the last, so that there is one loop less."""
+    """Emit one kernel. With `last` the indexed dimension is the last, which saves a loop."""
     params = {"x": "ptr", "index": "ptr", "out": "ptr", "size": "i64", "k": "i64", "inner": "i64"}
     f = threads.parallel_export(module, name, params)
     f.scalar = True
@@ -77,7 +77,7 @@ def _build(name: str) -> str:
     f = module.function("inside", "i64", index="ptr", n="i64", count="i64")
     width = target.host().vector_bits // 64
     kind = vector("i64", width)
-    most = f.var(kind, 0)  # read as unsigned numbers, negative ones are the greatest
+    most = f.var(kind, 0)  # compared as unsigned numbers, so that negative ones are the largest
 
     def greater(a: SSAValue, b: SSAValue) -> SSAValue:
         return f.select(a.compare("ugt", b), a, b)
@@ -102,7 +102,7 @@ _lib = jit.NativeLibrary(
 
 
 def inside(index: np.ndarray, count: int) -> bool | None:
-    """Whether all positions are in `0..count`; None for what is not served."""
+    """Return whether all positions are in `0..count`; None if the index is not supported."""
     if index.dtype is not _I64 or not index.flags.c_contiguous or _lib.inside is None:
         return None
     return bool(_lib.inside(index, index.size, count))
@@ -112,9 +112,11 @@ def inside(index: np.ndarray, count: int) -> bool | None:
 def _prepared(
     way: str, dtype: np.dtype, shape: tuple[int, ...], picked: tuple[int, ...], dim: int
 ) -> tuple[Any, ...] | None:
-    """The kernel of a `way` ("gather"), the one that looks at the index, how many positions it has,
-    and the kernel's numbers, for an array of a shape and an index of another. None where they
-    differ in another dimension than `dim`, and for what is not served.
+    """Return what a call needs: the kernel for `way` (for example "gather"), the kernel that checks
+    the index, the number of positions, and the kernel's numeric arguments.
+
+    Returns None if the array's shape and the index's shape `picked` differ in another dimension
+    than `dim`, or if the arguments are not supported.
     """
     ctype = _NUMBERS.get(dtype) if way == "add" else _BY_SIZE.get(dtype.itemsize)
     if len(shape) != len(picked) or not shape or ctype is None or dtype.hasobject:
@@ -132,7 +134,9 @@ def _prepared(
 def _run(
     way: str, x: np.ndarray, index: np.ndarray, out: np.ndarray, shape: tuple[int, ...], dim: int
 ) -> bool:
-    """Raises IndexError, before anything is written, for a position outside of `shape[dim]`."""
+    """Run a kernel and return whether it supports the arguments. A position outside of `shape[dim]`
+    raises IndexError before anything is written.
+    """
     prepared = _prepared(way, out.dtype, shape, index.shape, dim)
     if prepared is None or index.dtype is not _I64 or not index.flags.c_contiguous:
         return False
@@ -144,7 +148,9 @@ def _run(
 
 
 def gather_along(x: np.ndarray, index: np.ndarray, dim: int = 1) -> np.ndarray | None:
-    """`np.take_along_axis(x, index, dim)`. Raises IndexError outside of `0..x.shape[dim]`."""
+    """Like `np.take_along_axis(x, index, dim)`, or None if not supported. Raises IndexError for
+    positions outside of `0..x.shape[dim]`.
+    """
     if not x.flags.c_contiguous:
         return None
     out = np.empty(index.shape, x.dtype)
@@ -154,9 +160,10 @@ def gather_along(x: np.ndarray, index: np.ndarray, dim: int = 1) -> np.ndarray |
 def scatter_along(
     out: np.ndarray, index: np.ndarray, values: np.ndarray, add: bool = False, dim: int = 1
 ) -> bool:
-    """`np.put_along_axis(out, index, values, dim)`, or sums, in the order of the index.
+    """Like `np.put_along_axis(out, index, values, dim)`, or with `add` sums, in the order of the
+    index. Returns whether the arguments are supported.
 
-    Raises IndexError outside of `0..out.shape[dim]`.
+    Raises IndexError for positions outside of `0..out.shape[dim]`.
     """
     return (
         out.dtype is values.dtype

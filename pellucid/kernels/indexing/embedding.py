@@ -1,7 +1,7 @@
-"""Rows of a table by index, and the way back: sums of rows by index (float32 and float64, int64
+"""Rows of a table by index, and the gradient: sums of rows by index (float32 and float64, int64
 indices).
 
-Every function returns None where it cannot serve its arguments.
+Every function returns None if it does not support its arguments.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["gather_rows", "scatter_add_rows"]
 
 _I64 = np.dtype(np.int64)
 _CTYPES = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
-GRAIN = 16384  # elements a chunk
-COLUMNS = 64  # the least number of columns that a thread takes when rows are added
+GRAIN = 16384  # elements per chunk
+COLUMNS = 64  # least number of columns per thread when rows are added
 
 
 def _build(name: str) -> str:
@@ -41,7 +41,8 @@ def _build(name: str) -> str:
 
             f.vector_loop(f.columns, width, copy)
         f.ret()
-        # Threads share the columns, so each element gets its terms in the order of the index.
+        # Threads share the columns, so that the terms of each element are added in the order of the
+        # index.
         params = {
             "rows": "ptr",
             "index": "ptr",
@@ -86,7 +87,7 @@ _lib = jit.NativeLibrary(
 
 
 def native(name: str) -> int | None:
-    """The address of a native function of this file; None where it cannot be compiled."""
+    """Return the address of a native function of this file; None if it cannot be compiled."""
     function = getattr(_lib, name)
     return None if function is None else jit.address(function)
 
@@ -100,14 +101,14 @@ def _check(index: np.ndarray, count: int) -> bool:
 
 
 def share(size: int, columns: int) -> int:
-    """Columns of a thread's share when rows of `size` elements in all are added."""
+    """Return the number of columns per chunk when rows with `size` elements in all are added."""
     part = -(-columns // threads.get_num_threads()) if size > 4 * GRAIN else columns
     return max(COLUMNS, -(-part // 16) * 16)
 
 
 def gather_rows(table: np.ndarray, index: np.ndarray) -> np.ndarray | None:
-    """`table[index]` for a table `(V, D)`: the shape of `index`, then D. Raises IndexError outside
-    `0..V`.
+    """Return `table[index]` for a table `(V, D)`: its shape is that of `index`, followed by D.
+    Raises IndexError for indices outside of `0..V`.
     """
     ctype = _CTYPES.get(table.dtype)
     if (
@@ -131,11 +132,11 @@ def scatter_add_rows(
     skip: int | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray | None:
-    """A table `(count, D)` of zeros (or `out`, changed in place) with each of `rows` `(..., D)`
-    added at its index.
+    """Return a table `(count, D)` of zeros (or `out`, changed in place) with each of `rows` `(...,
+    D)` added at its index.
 
     Terms are added in their order, whatever the number of threads. Rows whose index is `skip` are
-    left out. Raises IndexError outside `0..count`.
+    left out. Raises IndexError for indices outside of `0..count`.
     """
     ctype = _CTYPES.get(rows.dtype)
     if (

@@ -1,5 +1,5 @@
-"""Bags of rows, as `embedding_bag` has them: which bag each index belongs to, and where each bag's
-largest elements stand.
+"""Bags of rows for `embedding_bag`: the bag of each index, and the positions of each bag's largest
+elements.
 
 >>> made = bags(np.array([0, 2, 2]), np.array([7, 8, 9]), None, np.dtype(np.float32))
 >>> made is None or [a.ravel().tolist() for a in made] == [[0, 0, 2], [2.0, 1.0, 1.0]]
@@ -22,8 +22,8 @@ _CTYPES = types_of("float32 float64")
 
 
 def _offsets(module: Module) -> None:
-    """`offsets(starts, n, size)`: 1 where the first start is 0, none comes before the one before
-    it, and none lies behind the indices.
+    """Emit `offsets(starts, n, size)`, which returns 1 if the first start is 0, the starts do not
+    decrease, and none exceeds the number of indices.
     """
     f = module.function("offsets", "i64", starts="ptr", n="i64", size="i64")
     good, before = f.var("i1", f.load("i64", f.starts).compare("eq", 0)), f.var("i64", 0)
@@ -35,9 +35,9 @@ def _offsets(module: Module) -> None:
 
 
 def _bags(module: Module, ctype: str) -> None:
-    """`bags_<type>(starts, index, bag, counts, n, size, padding)`: the bag of each of `size`
-    indices, n for those that are `padding`; and how many each bag has, at least 1. A padding of -1
-    is none.
+    """Emit `bags_<type>(starts, index, bag, counts, n, size, padding)`, which computes the bag of
+    each of `size` indices (n for indices equal to `padding`), and the number of indices in each
+    bag, at least 1. A padding of -1 means none.
     """
     params = {
         "starts": "ptr",
@@ -78,9 +78,9 @@ def _bags(module: Module, ctype: str) -> None:
 
 
 def _winners(module: Module, ctype: str) -> None:
-    """`winners_<type>(team, rows, bag, best, winner, filled, size, bags, width, n, grain)`: for
-    each of n columns the first row with the largest element of each bag, 0 for an empty one; `best`
-    is room for those elements. Threads share the columns.
+    """Emit `winners_<type>(team, rows, bag, best, winner, filled, size, bags, width, n, grain)`,
+    which finds for each of n columns the first row with the largest element of each bag, 0 for an
+    empty bag. `best` is working memory for those elements. Threads share the columns.
     """
     params = {
         "rows": "ptr",
@@ -168,9 +168,7 @@ _lib = jit.NativeLibrary("bags", _build, _EXPORTS)
 
 
 def native(name: str, dtype: str = "float32") -> int | None:
-    """The address of a kernel; None for a dtype that it does not serve, and where it cannot be
-    compiled.
-    """
+    """Return the address of a kernel; None if it does not support the dtype or cannot be compiled."""
     if dtype not in _CTYPES:
         return None
     function = getattr(_lib, name if name == "offsets" else f"{name}_{_CTYPES[dtype]}")
@@ -180,11 +178,12 @@ def native(name: str, dtype: str = "float32") -> int | None:
 def bags(
     starts: np.ndarray, index: np.ndarray, padding: int | None, kind: np.dtype
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The bag of each index (as many as there are bags where it is `padding`), and how many each
-    bag has, at least 1, as a column.
+    """Return the bag of each index (the number of bags for indices equal to `padding`), and the
+    number of indices in each bag, at least 1, as a column. Returns None if there is no bag or the
+    dtype is not supported.
 
-    `starts` begin with 0, do not fall, and end no later than `index`, as `_check_offsets` proves.
-    None where there is no bag.
+    `starts` begin with 0, do not decrease, and do not exceed the size of `index`; `_check_offsets`
+    has checked that.
     """
     if not starts.size or name_of(kind) not in _CTYPES or native("bags", name_of(kind)) is None:
         return None
@@ -197,15 +196,15 @@ def bags(
 
 
 def share(rows: int, columns: int) -> int:
-    """Columns of a thread's share."""
+    """Return the number of columns per chunk."""
     return embedding.share(rows * columns, columns)
 
 
 def winners(rows: np.ndarray, bag: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The first row of the largest element of each column in each of `count` bags, and which bags
-    have one, as a column.
+    """Return the first row with the largest element of each column in each of `count` bags, and
+    which bags are not empty, as a column; None if not supported.
 
-    `bag` has a number from 0 to `count` for each row; rows of `count` are in none.
+    `bag` has a number from 0 to `count` for each row; rows with `count` are in no bag.
     """
     ctype = _CTYPES.get(name_of(rows.dtype))
     if ctype is None or native("winners", name_of(rows.dtype)) is None or not rows.shape[1]:

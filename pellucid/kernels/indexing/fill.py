@@ -1,4 +1,4 @@
-"""Filling memory with one element of 2, 4 or 8 bytes.
+"""Fill memory with an element of 2, 4 or 8 bytes.
 
 >>> x = np.zeros(1 << 15)
 >>> filled(x, np.array(1.5)) and float(x[-1])
@@ -14,8 +14,8 @@ from ...llvm.emit import Module, vector
 
 __all__ = ["LEAST", "filled"]
 
-LEAST = 1 << 15  # elements below which NumPy is as fast
-_GRAIN = 1 << 16  # elements a chunk
+LEAST = 1 << 15  # for fewer elements NumPy is as fast
+_GRAIN = 1 << 16  # elements per chunk
 _TYPES = {2: "i16", 4: "i32", 8: "i64"}
 
 
@@ -36,8 +36,8 @@ _lib = jit.NativeLibrary("fills", _build, dict.fromkeys(_TYPES.values(), "paaii"
 
 
 def filled(x: np.ndarray, value: np.ndarray) -> bool:
-    """Whether all elements of `x`, which lie side by side, now are the one of `value`, of the same
-    dtype.
+    """Set all elements of `x` to the single element of `value`, which has the same dtype. Returns
+    False, and changes nothing, if `x` has gaps, is small or is not supported.
     """
     ctype = _TYPES.get(x.itemsize)
     if not x.flags.c_contiguous:

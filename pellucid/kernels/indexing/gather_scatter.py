@@ -1,11 +1,11 @@
-"""Elements at positions that index arrays give: reading, writing, adding and comparing, over arrays
+"""Elements at positions given by index arrays: reading, storing, adding and comparing, for arrays
 of any strides.
 
-A `Pick` goes over a shape. At each point the place in the table is where the point's strides lead,
-plus for each index array its position there times the stride of the dimension that it indexes: so
-gather, scatter, index_select, `x[i, :, j]` and their gradients are one kernel, written for the
-shapes and strides of the call. Positions are looked at by a function of their own, before anything
-is written.
+A `Pick` iterates over a shape. At each point the place in the table is given by the table's
+strides, plus for each index array its position at that point times the stride of the dimension that
+it indexes. So gather, scatter, index_select, `x[i, :, j]` and their gradients share one kind of
+kernel, generated for the shapes and strides of the call. A separate function checks all positions
+before anything is written.
 
     >>> rows = Index("int64", (1, 0), size=3, step=2, wrap=True)
     >>> Pick("take", "float32", (4, 2), table=(0, 1), values=(2, 1), indices=(rows,)).merged().shape
@@ -23,7 +23,7 @@ from ..pointwise.values import available, is_half, pack, unpack
 
 __all__ = ["Index", "Pick", "emit", "emit_check", "serves"]
 
-GRAIN = 16384  # elements a chunk
+GRAIN = 16384  # elements per chunk
 _BY_SIZE = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 _NUMBERS = types_of("float32 float64 int64 int32")
 _SIZES = {
@@ -43,8 +43,9 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class Index:
-    """An index array: its strides over the shape, the size of the dimension it indexes and the
-    table's stride there, in elements; `wrap`: negative positions count from the end.
+    """An index array: its strides over the shape, the size of the dimension that it indexes, and
+    the table's stride of that dimension (`step`), all in elements. With `wrap`, negative positions
+    count from the end.
     """
 
     dtype: str
@@ -56,8 +57,9 @@ class Index:
 
 @dataclass(frozen=True)
 class Pick:
-    """`kind` is "take" (values = table[...]), "put" (table[...] = values), or "add", "mul", "max",
-    "min", which combine both there.
+    """An operation on elements at index arrays. `kind` is "take" (values = table[...]), "put"
+    (table[...] = values), or "add", "mul", "max" or "min", which combine old and new elements of
+    the table.
     """
 
     kind: str
@@ -69,17 +71,17 @@ class Pick:
 
     @property
     def size(self) -> int:
-        """How many elements are moved."""
+        """The number of elements that are moved."""
         return math.prod(self.shape)
 
     @property
     def shared(self) -> bool:
-        """Whether threads may share the outermost dimension: what they write differs."""
+        """Whether threads may share the outermost dimension, since they write different elements."""
         return self.kind == "take" or bool(self.shape) and self.table[0] != 0
 
     def merged(self) -> Pick:
-        """With as few dimensions as possible: those of size one left out, neighbors that are
-        walked alike made one.
+        """Return an equivalent pick with as few dimensions as possible: dimensions of size one are
+        dropped, and adjacent ones are merged if all arrays allow it.
         """
         walks = [self.table, self.values, *(i.strides for i in self.indices)]
         shape: list[int] = []
@@ -101,7 +103,7 @@ class Pick:
 
 
 def serves(pick: Pick) -> bool:
-    """Whether there is a kernel for it."""
+    """Return whether there is a kernel for the pick."""
     if pick.kind in ("take", "put"):
         good = pick.dtype in _SIZES
     else:
@@ -110,13 +112,13 @@ def serves(pick: Pick) -> bool:
 
 
 def grain(pick: Pick) -> int:
-    """Steps of the outermost dimension that make a chunk."""
+    """Return the number of steps of the outermost dimension per chunk."""
     return max(1, GRAIN // max(1, math.prod(pick.shape[1:])))
 
 
 def emit(module: Module, name: str, pick: Pick) -> None:
-    """`void name(team, table, values, index 0, ..., n, grain)` for a merged pick, `n` being its
-    outermost size.
+    """Emit `void name(team, table, values, index 0, ..., n, grain)` for a merged pick, where `n` is
+    its outermost size.
     """
     moved_only = pick.kind in ("take", "put") or is_half(pick.dtype)
     ctype = _BY_SIZE[_SIZES[pick.dtype]] if moved_only else _NUMBERS[pick.dtype]
@@ -136,7 +138,9 @@ def emit(module: Module, name: str, pick: Pick) -> None:
     def nest(
         d: int, table: SSAValue, values: SSAValue, places: list[SSAValue], open_: list[int]
     ) -> None:
-        """What is inside of dimension `d`: offsets so far, and index arrays that are not read yet."""
+        """Emit the loops from dimension `d` inward, given the offsets so far and the index arrays
+        that have not been read yet.
+        """
         rest = []
         for k in open_:
             index = pick.indices[k]
@@ -178,7 +182,7 @@ def _position(f: Function, index: Index, pointer: SSAValue, at: SSAValue) -> SSA
 
 
 def _combined(f: Function, pick: Pick, old: SSAValue, new: SSAValue) -> SSAValue:
-    """What both make, rounded to the dtype each time."""
+    """Return the combination of an old and a new element, rounded to the dtype each time."""
     kind = pick.kind
     if is_half(pick.dtype):
         wide = replace(pick, dtype="float32")
@@ -191,7 +195,7 @@ def _combined(f: Function, pick: Pick, old: SSAValue, new: SSAValue) -> SSAValue
     whole = new.ctype.startswith("i")
     better = new.compare(("s" if whole else "o") + ("gt" if kind == "max" else "lt"), old)
     if not whole:
-        better = better | new.compare("uno", new)  # NaN wins, and stays
+        better = better | new.compare("uno", new)  # NaN replaces other values and is kept
     return f.select(better, new, old)
 
 
@@ -206,7 +210,7 @@ def _move(f: Function, pick: Pick, ctype: str, table: SSAValue, values: SSAValue
 
 
 def _vectors(pick: Pick, ctype: str) -> bool:
-    """Whether rows lie in memory without gaps on both sides."""
+    """Return whether rows are contiguous in both arrays and long enough for vectors."""
     return (
         pick.table[-1] == 1
         and pick.values[-1] == 1
@@ -232,7 +236,9 @@ def _row(f: Function, pick: Pick, ctype: str, table: SSAValue, values: SSAValue)
 
 
 def emit_check(module: Module, name: str, shape: tuple[int, ...], index: Index) -> None:
-    """`i64 name(index)`: 1 where all positions of an index array lie inside, else 0."""
+    """Emit `i64 name(index)`, which returns 1 if all positions of an index array are in range, else
+    0.
+    """
     walked = [(n, s) for n, s in zip(shape, index.strides, strict=True) if n > 1 and s]
     dims: list[tuple[int, int]] = []
     for n, s in walked:
@@ -246,7 +252,7 @@ def emit_check(module: Module, name: str, shape: tuple[int, ...], index: Index) 
     whole = len(dims) == 1 and dims[0][1] == 1 and ctype == "i64"
     width = target.host().lanes("double") if whole else 1
     kind = vector("i64", width)
-    # of positions as unsigned numbers: negative ones are greater than any size
+    # compared as unsigned numbers, so that negative positions exceed any size
     largest = f.var(kind, f.const(0, kind))
 
     def look(at: SSAValue, mask: SSAValue | None) -> None:

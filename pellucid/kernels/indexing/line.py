@@ -1,4 +1,4 @@
-"""Evenly spaced numbers, counted from the nearer end (float32 and float64).
+"""Evenly spaced numbers, each computed from the nearer end (float32 and float64).
 
 >>> made = spaced(5, np.array([0.0, 1.0, 0.25]), np.dtype(np.float32))
 >>> made is None or made.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -15,12 +15,12 @@ from ...llvm.emit import Module, SSAValue, types_of, vector
 
 __all__ = ["spaced"]
 
-_GRAIN = 1 << 15  # numbers a chunk
+_GRAIN = 1 << 15  # numbers per chunk
 _CTYPES = types_of("float32 float64")
 
 
 def _build(ctype: str) -> str:
-    """Products and sums in double, each rounded once."""
+    """Emit the kernel, which computes in double and rounds each number once."""
     module = Module()
     f = threads.parallel_export(module, ctype, {"out": "ptr", "ends": "ptr", "count": "i64"})
     width = target.host().lanes("double")
@@ -46,8 +46,8 @@ _lib = jit.NativeLibrary("lines", _build, dict.fromkeys(_CTYPES.values(), "paaii
 
 
 def spaced(count: int, ends: np.ndarray, kind: np.dtype) -> np.ndarray | None:
-    """So many numbers from `ends[0]` to `ends[1]` with the step `ends[2]`, all in double; None for a
-    dtype that is not served.
+    """Return `count` numbers from `ends[0]` to `ends[1]` with the step `ends[2]`, all in double;
+    None if the dtype is not supported.
     """
     ctype = _CTYPES.get(name_of(kind))
     run = None if ctype is None else getattr(_lib, ctype)

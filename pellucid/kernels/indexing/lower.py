@@ -1,4 +1,4 @@
-"""Indexing in a schedule: reading, writing and adding at positions that index arrays give, for
+"""Lowerings of indexing: reading, storing and adding at positions given by index arrays, for
 operands of any strides.
 """
 
@@ -21,14 +21,16 @@ _WHOLE = ("int64", "int32")
 
 
 def plain(*values: Any) -> bool:
-    """Whether these are values whose elements lie at whole multiples of their size."""
+    """Return whether these are values whose strides are multiples of their element size."""
     return all(
         isinstance(v, Value) and not any(s % ITEMSIZE[v.dtype] for s in v.strides) for v in values
     )
 
 
 def refusal(i: Instruction, ex: LoweringContext) -> Callable[[], None]:
-    """Runs the instruction again, in Python, on the arrays of the call that was refused: it raises."""
+    """Return a function that runs the instruction again in Python, on the arrays of the call that
+    was refused, which raises its error.
+    """
 
     def refuse() -> None:
         ex.eager(i)(ex.refused)
@@ -38,7 +40,7 @@ def refusal(i: Instruction, ex: LoweringContext) -> Callable[[], None]:
 
 
 def copy(schedule: Schedule, ex: LoweringContext, origin: Value, target: Value) -> None:
-    """Copy a value to another of the same shape."""
+    """Schedule a copy of a value to another of the same shape."""
     loop = Loop(
         target.shape,
         (Access(origin.dtype, steps(origin)),),
@@ -60,7 +62,7 @@ def check(
     index: Index,
     refuse: Callable[[], None],
 ) -> None:
-    """End the schedule where a position lies outside."""
+    """Schedule a check that leaves the schedule if a position is out of range."""
     symbol = schedule.function(
         "check",
         (shape, index),
@@ -77,7 +79,7 @@ def pick(
     indices: Sequence[Address],
     title: str,
 ) -> None:
-    """Move what a pick says; its positions are known to be inside."""
+    """Schedule a pick whose positions have been checked."""
     p = p.merged()
     if p.kind == "add" and p.dtype == "float32" and len(p.shape) == 2 and len(p.indices) == 1:
         index, (rows, columns) = p.indices[0], p.shape
@@ -86,7 +88,7 @@ def pick(
             known is not None and index.strides == (1, 0) and index.dtype == "int64" and not index.wrap and index.step == columns
             and p.table == (0, 1) and p.values == (columns, 1)
         ):  # fmt: skip
-            # Rows of a table: its kernel lets threads share the columns.
+            # For rows of a table there is a kernel in which threads share the columns.
             own = (rows, columns, -1, columns, embedding.share(p.size, columns))
             schedule.native(known, ["team", values, indices[0], table, *own], title)
             return
@@ -98,7 +100,9 @@ def pick(
 
 
 def along(index: Value, shape: tuple[int, ...], dim: int, table: Value, wrap: bool) -> Index:
-    """An index array of the shape that is gone over, for one dimension of a table."""
+    """Return the index array for one dimension of a table, when the shape of the pick is that of
+    `index`.
+    """
     return Index(
         index.dtype,
         steps(index),
@@ -117,8 +121,8 @@ def native(
     indices: Sequence[Value],
     base: Value | None | str = None,
 ) -> Native | str:
-    """A pick as an item; `base` is what the table holds before: nothing new (None), "zeros", or a
-    value's elements.
+    """Lower a pick. `base` is what the table is initialized with: nothing (None), "zeros", or the
+    elements of a value.
     """
     out = i.outputs[0]
     if not gather_scatter.serves(p) or not p.size or not out.size:
@@ -154,7 +158,7 @@ def _without(strides: tuple[int, ...], dim: int) -> tuple[int, ...]:
 
 # ---- along one dimension, element by element ---------------------------------------------------------
 def gather(i: Instruction, ex: LoweringContext) -> Native | str:
-    """gather, and take_along (which counts negative positions from the end)."""
+    """Lower gather, and take_along (in which negative positions count from the end)."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
     if (
@@ -181,7 +185,7 @@ _REDUCED = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
 def scatter(i: Instruction, ex: LoweringContext) -> Native | str:
-    """scatter, scatter_add and scatter_reduce with the old values."""
+    """Lower scatter, scatter_add, and scatter_reduce that includes the old values."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
     if (
@@ -203,7 +207,9 @@ def scatter(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def put_along(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Zeros with values added at positions along a dimension; with `unique` they are put there."""
+    """Lower zeros with values added at positions along a dimension; with `unique` they are stored
+    instead.
+    """
     source, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
     if (
@@ -226,7 +232,7 @@ def put_along(i: Instruction, ex: LoweringContext) -> Native | str:
 
 # ---- slices along one dimension -----------------------------------------------------------------------
 def _line(index: Value, shape: tuple[int, ...], dim: int, table: Value) -> Index:
-    """A vector of positions, for one dimension of what is gone over."""
+    """Return the index array for a vector of positions along one dimension of the pick's shape."""
     step = steps(index)[0] if index.shape else 0
     strides = tuple(step if d == dim else 0 for d in range(len(shape)))
     return Index(
@@ -235,7 +241,7 @@ def _line(index: Value, shape: tuple[int, ...], dim: int, table: Value) -> Index
 
 
 def index_select(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Slices at positions."""
+    """Lower the selection of slices at positions."""
     x, index = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
     if (
@@ -257,7 +263,7 @@ def index_select(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def index_add(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A copy with slices added or put (index_copy) at positions."""
+    """Lower a copy with slices added (for index_copy: stored) at positions."""
     x, index, source = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
     if (
@@ -282,7 +288,7 @@ def index_add(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def index_fill(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A copy with one number at positions."""
+    """Lower a copy with one number stored at positions."""
     x, index, value = i.inputs
     out, dim = i.outputs[0], i.params["dim"]
     if (
@@ -304,8 +310,8 @@ def index_fill(i: Instruction, ex: LoweringContext) -> Native | str:
 def _advanced(
     shape: tuple[int, ...], table: Value, indices: Sequence[Value], spec: Sequence[bool]
 ) -> tuple[Any, Any] | None:
-    """The table's strides over the result's shape, and the index arrays as they are gone over; None
-    for masks.
+    """Return the table's strides over the result's shape, and the index arrays with their strides
+    over it; None for masks.
     """
     if any(v.dtype not in _WHOLE for v in indices):
         return None
@@ -329,7 +335,7 @@ def _advanced(
 
 
 def index(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Elements at index arrays."""
+    """Lower the selection of elements at index arrays."""
     x, *indices = i.inputs
     out = i.outputs[0]
     if not plain(x, out, *indices):
@@ -343,7 +349,7 @@ def index(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def index_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Zeros with values added at index arrays."""
+    """Lower zeros with values added at index arrays."""
     g, *indices = i.inputs
     out = i.outputs[0]
     if not plain(g, out, *indices) or not out.whole or g.dtype != out.dtype:
@@ -357,8 +363,8 @@ def index_grad(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def index_put(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A copy with values put, or added, at index arrays; they are broadcast to what the index
-    arrays pick.
+    """Lower a copy with values stored, or added, at index arrays. The values are broadcast to the
+    shape of the selection.
     """
     x, values, *indices = i.inputs
     out, spec = i.outputs[0], i.params["spec"]
@@ -384,7 +390,7 @@ def index_put(i: Instruction, ex: LoweringContext) -> Native | str:
 
 # ---- rows of a table -----------------------------------------------------------------------------------
 def rows(i: Instruction, ex: LoweringContext) -> Native | str:
-    """An embedding whose table or index has gaps."""
+    """Lower an embedding whose table or index has gaps."""
     table, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if not plain(table, at, out) or at.dtype not in _WHOLE or len(table.shape) != 2:
         return OTHER
@@ -403,7 +409,7 @@ def rows(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def rows_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Its gradient."""
+    """Lower the gradient of an embedding whose arrays have gaps."""
     g, at, out = i.inputs[0], value_of(i.params["index"]), i.outputs[0]
     if (
         not plain(g, at, out)
@@ -426,7 +432,7 @@ def rows_grad(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def check_rows(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All indices inside of the table, where they have gaps."""
+    """Lower the check that all indices are in the table, for an index with gaps."""
     _, at, count = i.params["args"]
     at = value_of(at)
     if not plain(at) or at.dtype not in _WHOLE or not at.size:
@@ -440,8 +446,8 @@ def check_rows(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def check_fits(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All positions of index arrays inside of what they index, before it is written to; shapes and
-    dtypes are the program's.
+    """Lower the check that all positions of index arrays are in range, before anything is written.
+    Shapes and dtypes have been checked when the program was made.
     """
     x, values, indices, spec = i.params["args"]
     x, indices, values = value_of(x), [value_of(v) for v in indices], value_of(values)
@@ -480,7 +486,7 @@ def _whole(*values: Any) -> bool:
 
 
 def check_offsets(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The first bag begins at the beginning, and none behind the indices."""
+    """Lower the check that the first bag begins at 0, and that no bag begins behind the indices."""
     starts, size = map(value_of, i.params["args"])
     function = embedding_bag.native("offsets")
     if function is None or not _whole(starts) or not starts.size:
@@ -498,7 +504,7 @@ def check_offsets(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def bags(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The bag of each index, and how many each bag has."""
+    """Lower the computation of the bag of each index, and of the size of each bag."""
     starts, index, padding, _ = map(value_of, i.params["args"])
     bag, counts = i.record[1]
     function = embedding_bag.native("bags", counts.dtype)
@@ -518,7 +524,7 @@ def bags(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def winners(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Where the largest elements of each bag stand."""
+    """Lower the search for the largest elements of each bag."""
     rows, bag, count = map(value_of, i.params["args"])
     winner, filled = i.record[1]
     function = embedding_bag.native("winners", rows.dtype) if isinstance(rows, Value) else None

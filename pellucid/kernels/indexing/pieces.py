@@ -1,4 +1,4 @@
-"""Arrays in pieces: several in one along a dimension, and slices picked by index along one.
+"""Concatenation of arrays along a dimension, and slices selected by index along one.
 
 >>> x = np.arange(6.0).reshape(2, 3)
 >>> made = picked(np.tile(x, (1000, 1)), 1, np.array([2, 0, 0, 1]))
@@ -21,9 +21,9 @@ from ...llvm.outputs import empty
 
 __all__ = ["joined", "picked"]
 
-LEAST = 4096  # elements below which NumPy is as fast
-_GRAIN = 32768  # elements a chunk
-_MOST = 1024  # elements of a slice that is longer: NumPy copies it as fast
+LEAST = 4096  # for fewer elements NumPy is as fast
+_GRAIN = 32768  # elements per chunk
+_MOST = 1024  # if slices are longer than this, NumPy is as fast
 _TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
@@ -73,8 +73,8 @@ _lib = jit.NativeLibrary(
 
 
 def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray | None:
-    """`np.concatenate` of arrays in C order, along another dimension than the first; None where
-    NumPy is as fast, and for shapes that do not fit.
+    """Like `np.concatenate` for arrays in C order, along another dimension than the first. Returns
+    None if NumPy is as fast, or the shapes do not match.
     """
     first = arrays[0]
     ctype, shape = _TYPES.get(first.itemsize), first.shape
@@ -110,8 +110,8 @@ def joined(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray | None:
 
 
 def picked(x: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray | None:
-    """`np.take(x, index, axis)` of an array in C order and positions within it, in one dimension;
-    None where it is not served.
+    """Like `np.take(x, index, axis)` for an array in C order and a vector of valid positions; None
+    if not supported.
     """
     ctype, shape = _TYPES.get(x.itemsize), x.shape
     if ctype is None or not x.flags.carray or x.dtype.hasobject or index.dtype != np.int64:

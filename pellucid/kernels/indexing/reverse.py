@@ -15,9 +15,9 @@ from ...llvm.outputs import empty
 
 __all__ = ["reversed_rows"]
 
-LEAST = 4096  # elements below which NumPy is as fast
-SHORT = 16  # elements of a row, likewise
-GRAIN = 32768  # elements a chunk
+LEAST = 4096  # for fewer elements NumPy is as fast
+SHORT = 16  # the same for the elements of a row
+GRAIN = 32768  # elements per chunk
 _TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
@@ -45,8 +45,8 @@ _lib = jit.NativeLibrary(
 
 
 def reversed_rows(x: np.ndarray) -> np.ndarray | None:
-    """A C-contiguous copy of an array whose memory is in order but for the last dimension, which is
-    read backwards; None for other arrays, and for few elements.
+    """Return a C-contiguous copy of an array whose memory is in C order except that the last
+    dimension is reversed; None for other arrays, and for few elements.
     """
     ctype, shape = _TYPES.get(x.itemsize), x.shape
     if ctype is None or x.size < LEAST or shape[-1] < SHORT or x.dtype.hasobject:

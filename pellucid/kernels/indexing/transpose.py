@@ -23,14 +23,14 @@ from ..matmul.pack import exchanged
 
 __all__ = ["in_order", "transposed"]
 
-LEAST = 4096  # elements below which NumPy is as fast
-WIDE = 64  # columns of the result that a task writes
+LEAST = 4096  # for fewer elements NumPy is as fast
+WIDE = 64  # number of columns of the result that a task writes
 _TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 _FEW = (2, 3, 4)
 
 
 def _build_few(name: str) -> str:
-    """Pixels of few colors from a plane for each color."""
+    """Emit the kernel that interleaves a few planes (colors) into pixels."""
     _, ctype, few = name.split("_")
     count = int(few)
     module = Module()
@@ -48,8 +48,8 @@ def _build_few(name: str) -> str:
 
 
 def _begin(f: Function, task: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Where the elements of a task begin in both arrays: `outer` has the sizes of the other
-    dimensions, and their strides.
+    """Emit the offsets at which the elements of a task begin in both arrays. `outer` has the size
+    and both strides of each of the other dimensions.
     """
     rest, source, place = f.var("i64", task), f.var("i64", 0), f.var("i64", 0)
     with f.loop(0, f.dims) as k:
@@ -100,10 +100,10 @@ _lib = jit.NativeLibrary(
 
 
 def transposed(x: np.ndarray) -> np.ndarray | None:
-    """A C-contiguous copy of an array whose elements lie side by side along another dimension than
-    the last; None where NumPy copies as fast.
+    """Return a C-contiguous copy of an array whose elements are contiguous along another dimension
+    than the last; None if NumPy copies as fast.
 
-    Strides may be any, of broadcast and reversed dimensions, too.
+    Any strides are allowed, also those of broadcast and reversed dimensions.
     """
     ctype, shape, size = _TYPES.get(x.itemsize), x.shape, x.itemsize
     if (
@@ -150,6 +150,6 @@ def transposed(x: np.ndarray) -> np.ndarray | None:
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """As `np.ascontiguousarray`."""
+    """Like `np.ascontiguousarray`, with the faster copy where there is one."""
     made = None if x.flags.c_contiguous or x.size < LEAST else transposed(x)
     return np.ascontiguousarray(x) if made is None else made

@@ -17,13 +17,13 @@ from ...llvm.outputs import empty
 
 __all__ = ["triangle"]
 
-GRAIN = 32768  # elements a chunk
+GRAIN = 32768  # elements per chunk
 _TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
 def _build(ctype: str) -> str:
-    """Each row has `kept` elements and then zeros, or zeros and then the rest: from a place that
-    moves by one from row to row.
+    """Emit the kernel. Each row consists of kept elements followed by zeros, or zeros followed by
+    kept elements; the boundary moves by one from row to row.
     """
     module = Module()
     params = dict.fromkeys(("x", "out"), "ptr")
@@ -56,7 +56,9 @@ _lib = jit.NativeLibrary("triangles", _build, dict.fromkeys(_TYPES.values(), "pa
 
 
 def triangle(x: np.ndarray, diagonal: int, lower: bool) -> np.ndarray | None:
-    """`np.tril(x, diagonal)` or `np.triu` of a contiguous array of matrices; None for others."""
+    """Like `np.tril(x, diagonal)` or (with `lower` false) `np.triu` for a contiguous array of
+    matrices; None for others.
+    """
     ctype = _TYPES.get(x.itemsize)
     if ctype is None or x.ndim < 2 or not x.flags.c_contiguous or x.dtype.hasobject or not x.size:
         return None

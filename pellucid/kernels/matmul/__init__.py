@@ -1,1 +1,1 @@
-"""Matrix products: packed panels, and the choice between them and BLAS."""
+"""Matrix products: kernels on packed panels, and the choice between them and BLAS."""

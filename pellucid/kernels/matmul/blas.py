@@ -1,11 +1,11 @@
-"""How many threads BLAS and LAPACK may use: one for small and middling matrices, as many as this
-library for large ones.
+"""Limits on the number of threads of BLAS and LAPACK: one for small and medium matrices, as many as
+this library's for large ones.
 
-OpenBLAS's threads wait for more work by spinning, for some ten milliseconds after a product. On a
-machine with as many cores as threads they take the cores from this library's workers. Where other
+OpenBLAS's threads wait for more work by spinning, for about ten milliseconds after a product. On a
+machine with as many cores as threads they take the cores from this library's workers. If other
 processes are busy, each product waits until the system gives its second thread a core: training on
-8x8 images took 33 s instead of 2. So whatever is done in less than about a millisecond stays on the
-calling thread. Large work repays the threads.
+8x8 images took 33 s instead of 2. So whatever takes less than about a millisecond stays on the
+calling thread; larger work is worth the threads.
 
 The libraries are found by threadpoolctl, which knows OpenBLAS, MKL, BLIS and FlexiBLAS on Linux,
 macOS and Windows. Apple's Accelerate has no such setting.
@@ -30,16 +30,18 @@ from ...llvm import threads
 
 __all__ = ["alone", "bound", "bounded", "libraries", "linalg", "matmul", "openblas"]
 
-# Multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31 begins at
-# 2^18 for products of real matrices).
+# Number of multiplications below which no library was seen to use several threads (OpenBLAS 0.3.31
+# begins at 2^18 for products of real matrices).
 SHARED_PRODUCT = 1 << 17
-SHARED_FROM = 1 << 12  # for products of complex matrices and of vectors, and factorizations
-WORTH_SHARING = 1 << 25  # multiplications in about a millisecond
+# the same for products of complex matrices and of vectors, and for factorizations
+SHARED_FROM = 1 << 12
+WORTH_SHARING = 1 << 25  # number of multiplications in about a millisecond
 # Rows * columns * the smaller of both: factorizations of 256 x 256 took as long on two threads, or
 # longer.
 FACTORISATION_WORTH_SHARING = 1 << 27
 
-# What sets the number for BLAS alone, by threadpoolctl's names for the libraries.
+# Environment variables that limit the threads of BLAS alone, by threadpoolctl's names for the
+# libraries.
 _VARIABLES = {
     "openblas": "OPENBLAS_NUM_THREADS",
     "mkl": "MKL_NUM_THREADS",
@@ -49,25 +51,25 @@ _VARIABLES = {
 
 @dataclass(frozen=True)
 class BLAS:
-    """A BLAS that this process loaded, with functions that say and set how many threads it uses."""
+    """A BLAS library in this process, with functions that get and set its number of threads."""
 
     kind: str
     path: str
     version: str
     get: Callable[[], int]
     put: Callable[[int], None]
-    # from the name of one of OpenBLAS's own functions (`get_corename`) to it
+    # looks up one of OpenBLAS's own functions (such as `get_corename`) by name
     function: Callable[[str], Any] | None
 
     def bound(self, count: int) -> None:
-        """Use at most `count` threads, and no more than the environment allows BLAS."""
+        """Allow at most `count` threads, and no more than the environment allows BLAS."""
         text = os.environ.get(_VARIABLES.get(self.kind, ""), "")
         self.put(min(count, int(text)) if text.isdecimal() and int(text) > 0 else count)
 
 
 def libraries() -> tuple[BLAS, ...]:
-    """Every BLAS in this process whose number of threads can be set. SciPy brings one of its own,
-    from its first use on.
+    """Return every BLAS in this process whose number of threads can be set. SciPy loads one of its
+    own on first use.
     """
     return _libraries("scipy.linalg._flapack" in sys.modules)
 
@@ -77,7 +79,7 @@ def _libraries(scipy_loaded: bool) -> tuple[BLAS, ...]:
     from threadpoolctl import ThreadpoolController
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of OpenMP libraries that others loaded
+        warnings.simplefilter("ignore")  # it warns about OpenMP libraries that others have loaded
         found = [
             _library(c) for c in ThreadpoolController().select(user_api="blas").lib_controllers
         ]
@@ -119,7 +121,7 @@ def _openblas_functions(library: ctypes.CDLL) -> Callable[[str], Any] | None:
 
 
 def openblas() -> BLAS | None:
-    """The OpenBLAS that NumPy uses; None where it uses another library."""
+    """Return the OpenBLAS that NumPy uses; None if it uses another library."""
     found = [library for library in libraries() if library.function is not None]
     return next(
         (library for library in found if "numpy" in library.path), found[0] if found else None
@@ -127,14 +129,14 @@ def openblas() -> BLAS | None:
 
 
 def bound(count: int) -> None:
-    """Let no BLAS of this process use more than `count` threads."""
+    """Limit every BLAS of this process to `count` threads."""
     for library in libraries():
         library.bound(count)
 
 
 @contextlib.contextmanager
 def on_caller() -> Iterator[None]:
-    """What BLAS does inside, the calling thread does alone."""
+    """Inside the block BLAS uses the calling thread only."""
     before = [(library, library.get()) for library in libraries()]
     for library, count in before:
         if count != 1:
@@ -153,7 +155,8 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
     >>> matmul(np.eye(2), np.ones((2, 3))).sum()
     np.float64(6.0)
     """
-    if a.ndim > 1 and b.ndim > 1:  # the work of one matrix of a stack: BLAS is called for each
+    # the work of one matrix of a stack, since BLAS is called for each
+    if a.ndim > 1 and b.ndim > 1:
         work = a.shape[-2] * a.shape[-1] * b.shape[-1]
         least = SHARED_FROM if a.dtype.kind == "c" else SHARED_PRODUCT
     else:
@@ -168,8 +171,8 @@ def matmul(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.nd
 
 
 def alone(work: int) -> tuple[int, int] | None:
-    """The addresses of OpenBLAS's functions that say and set its number of threads, where a product
-    of so many multiplications belongs on one; None where it does not.
+    """Return the addresses of OpenBLAS's functions that get and set its number of threads, if a
+    product with `work` multiplications should use a single thread; else None.
     """
     library = openblas() if SHARED_PRODUCT <= work <= WORTH_SHARING else None
     if library is None:
@@ -179,8 +182,8 @@ def alone(work: int) -> tuple[int, int] | None:
 
 
 def bounded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of matrices, or of stacks of them, which stays on the calling thread unless each
-    matrix is large.
+    """Wrap a `function` of matrices, or of stacks of them, so that it stays on the calling thread
+    unless each matrix is large.
     """
 
     @functools.wraps(function)
@@ -210,7 +213,7 @@ _LINALG = (
     "solve",
     "svd",
 )
-# NumPy's linear algebra on as many threads as its matrices are worth.
+# NumPy's linear algebra, with threads only for large matrices.
 linalg = types.SimpleNamespace(
     LinAlgError=np.linalg.LinAlgError,
     **{name: bounded(getattr(np.linalg, name)) for name in _LINALG},

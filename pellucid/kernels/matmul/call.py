@@ -42,13 +42,13 @@ BLOCK = 1 << 18  # floats of A that are packed at a time: 1 MiB
 PLAIN = 256  # up to as many columns, or terms of a sum, A is not packed
 # multiplications from which on BLAS uses threads of its own, which then wait busily for more
 LARGE = 1 << 18
-FINISH = "pellucid_matmul_finish"  # the driver's function that micro-kernels call, by name
-TOGETHER = 8  # panels of A that are packed at once, a step of all of them after the other
+FINISH = "pellucid_matmul_finish"  # symbol of the driver's function that micro-kernels call
+TOGETHER = 8  # panels of A that are packed together, one step of all of them at a time
 
 
 # The micro-kernels are compiled one by one, when a product needs them: there are up to 52, and a
-# program needs a few. Their addresses lie in a table, at first null, that the driver looks at
-# before it shares a product out; it calls `_missing` where one is not there.
+# program needs a few. Their addresses are in a table, initially null, which the driver checks
+# before it distributes a product. It calls `_missing` if one is not compiled yet.
 
 _CALLBACK = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)
 
@@ -58,15 +58,15 @@ def _slots(t: Tile) -> int:
 
 
 def _place(packed: bool, rows: int, vectors: int) -> int:
-    """Where in the table the address of a micro-kernel lies."""
+    """Return the index in the table of the address of a micro-kernel."""
     t = tile() if packed else plain_tile()
     return (0 if packed else _slots(tile())) + (vectors - 1) * t.rows + rows - 1
 
 
 @functools.cache
 def _table() -> ctypes.Array[ctypes.c_int64]:
-    """The addresses of the micro-kernels: those for packed rows, then the others, and that of
-    `_missing`.
+    """Return the table of addresses: of micro-kernels for packed rows, of the other micro-kernels,
+    and of `_missing`.
     """
     table = (ctypes.c_int64 * (_slots(tile()) + _slots(plain_tile()) + 1))()
     callback = _CALLBACK(_missing)
@@ -76,8 +76,8 @@ def _table() -> ctypes.Array[ctypes.c_int64]:
 
 
 def _missing(packed: int, height: int, more: int, columns: int) -> None:
-    """Called by native code, of any thread: compile what a product of these panels' heights
-    (`height`, and one more if `more`) needs.
+    """Compile the micro-kernels for panels of `height` rows (and one more if `more`). Called by
+    native code, in any thread.
     """
     needed = [
         (bool(packed), r, v)
@@ -89,11 +89,11 @@ def _missing(packed: int, height: int, more: int, columns: int) -> None:
         for which in needed:
             try:
                 ready(*which)
-            except KeyboardInterrupt:  # cannot pass through native code: it is raised again later
+            except KeyboardInterrupt:  # not through native code: raised again later
                 interrupted = True
                 ready(*which)
     finally:
-        # Whatever happened, the caller goes on, and must not find null.
+        # Whatever happened, the caller goes on and must not find null.
         for which in needed:
             _table()[_place(*which)] = _table()[_place(*which)] or _any()
         if interrupted:
@@ -101,7 +101,7 @@ def _missing(packed: int, height: int, more: int, columns: int) -> None:
 
 
 def _interrupt() -> None:
-    """Interrupt the main thread, also where it sleeps or waits."""
+    """Interrupt the main thread, even if it sleeps or waits."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     else:
@@ -110,12 +110,12 @@ def _interrupt() -> None:
 
 def _any() -> int:
     natives = _natives()
-    assert natives is not None  # its functions are what calls
+    assert natives is not None  # not None, since its functions have called this one
     return natives["micro.any"]
 
 
 def widths(packed: bool, columns: int) -> list[int]:
-    """In vectors, the widths of the panels of a matrix of so many columns."""
+    """Return the widths, in vectors, of the panels of a matrix with that many columns."""
     t = tile() if packed else plain_tile()
     found = [t.vectors] if columns >= t.columns else []
     rest = -(-(columns % t.columns) // t.lanes)
@@ -123,7 +123,7 @@ def widths(packed: bool, columns: int) -> list[int]:
 
 
 def ready(packed: bool, rows: int, vectors: int) -> None:
-    """Compile a micro-kernel, if that has not been done, and put its address into the table."""
+    """Compile a micro-kernel unless that has been done, and store its address in the table."""
     table, place = _table(), _place(packed, rows, vectors)
     if table[place]:
         return
@@ -138,7 +138,8 @@ def ready(packed: bool, rows: int, vectors: int) -> None:
     if natives is not None:
         jit.define(FINISH, natives[FINISH])
     made = jit.compile_source(build, {name: None}, f"matmul {name}") if natives else None
-    # One store of eight bytes: a thread that reads it meanwhile finds null or the address.
+    # This is a single store of eight bytes, so a thread that reads it meanwhile finds null or the
+    # address.
     table[place] = made[name] if made else _any()
 
 
@@ -148,23 +149,25 @@ _JOB = "a b out bias packed m n depth a_row a_step b_step b_column pitch flags p
 
 
 class BlockArguments:
-    """The description of one block's work in memory, for the team."""
+    """Access to the description of a block's work in memory, which the team reads."""
 
     def __init__(self, f: Function, block: SSAValue) -> None:
         self.f, self.block = f, block
 
     def set(self, name: str, value: SSAValue) -> None:
-        """Write a field of the job, by name."""
+        """Store a field by name."""
         self.f.store(value, self.f.at(self.block, _JOB.index(name), "i64"))
 
     def get(self, name: str) -> SSAValue:
-        """Read a field of the job, by name."""
+        """Load a field by name."""
         kind = "ptr" if name in ("a", "b", "out", "bias", "packed") else "i64"
         return self.f.load(kind, self.f.at(self.block, _JOB.index(name), "i64"))
 
 
 def _panel(f: Function, p: SSAValue, m: SSAValue, panels: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """First row and height of panel p: `m` rows cut into `panels` of nearly the same height."""
+    """Return the first row and the height of panel p, where `m` rows are cut into `panels` of
+    nearly equal height.
+    """
     low, more = m / panels, m % panels
     return p * low + f.smaller(p, more), low + f.extend(
         f.emit(f"zext i1 {p.compare('slt', more).name} to i32", "i32"), "i64"
@@ -214,9 +217,9 @@ def _emit_pack_a(module: Module) -> None:
 
 
 def _lies_ready(f: Function, row: SSAValue, n: SSAValue) -> SSAValue:
-    """Whether A can be read where it is although its steps do not lie side by side: the rows of a
-    step do, and few columns of B do not repay packing. What it costs to wait for the second cache
-    is hidden behind the arithmetic.
+    """Return whether A can be read in place although its steps are not contiguous. That is so if
+    the rows of a step are contiguous, and B has too few columns to make packing worthwhile. The
+    latency of the second-level cache is hidden behind the arithmetic.
     """
     return row.compare("eq", 1) & n.compare("sle", PLAIN)
 
@@ -224,8 +227,8 @@ def _lies_ready(f: Function, row: SSAValue, n: SSAValue) -> SSAValue:
 def _panel_of_a(
     f: Function, job: dict[str, SSAValue], top: SSAValue, height: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
-    """Where a panel of A begins for the kernel that takes the rows of a step side by side, and how
-    far its steps are apart.
+    """Return the start of a panel of A for the kernel that reads the rows of a step contiguously,
+    and the distance between its steps.
     """
     ready = _lies_ready(f, job["a_row"], job["n"])
     start = f.select(ready, f.at(job["a"], top), f.at(job["packed"], top * job["depth"]))
@@ -233,7 +236,7 @@ def _panel_of_a(
 
 
 def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
-    """Panels of B times a block of A."""
+    """Emit the kernel that multiplies a block of A by panels of B."""
     f = module.function(
         "columns.packed" if packed else "columns.plain",
         internal=True,
@@ -247,7 +250,7 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
     values = {name: job.get(name) for name in _JOB}
     m, n, depth, panels, flags = (values[name] for name in ("m", "n", "depth", "panels", "flags"))
     buffer = f.buffer("float", DEPTH * t.columns)
-    # With few rows, reading B in place (where its rows are contiguous) is cheaper than packing it.
+    # With few rows, reading B in place (if its rows are contiguous) is cheaper than packing it.
     direct = values["b_column"].compare("eq", 1) & panels.compare("sle", 2)
     with f.loop(f.begin, f.end) as j:
         first = j * t.columns
@@ -276,9 +279,9 @@ def _emit_columns(module: Module, t: Tile, packed: bool) -> None:
                 a, row = _panel_of_a(f, values, top, height)
             else:
                 a, row = f.at(values["a"], top * values["a_row"]), values["a_row"]
-            # The first products with a panel of B have the next one fetched: at each step a vector
-            # of a row, or of a column. That is a column for each product, or as long a piece of
-            # memory as so many columns take, if there are few products.
+            # The first products with a panel of B prefetch the next panel: at each step one vector
+            # of a row or of a column. Each product prefetches one column, or a longer piece of
+            # memory if there are few products.
             by_row = values["b_column"].compare("eq", 1)
             apart = f.select(by_row | panels.compare("slt", t.columns), f.const(t.lanes, "i64"), 1)
             fetch = (p * apart).compare("slt", rest)
@@ -325,7 +328,7 @@ def _emit_pack_b(module: Module) -> None:
 
 
 def _emit_rows(module: Module, t: Tile) -> None:
-    """Panels of A times a block of B that is packed."""
+    """Emit the kernel that multiplies panels of A by a packed block of B."""
     f = module.function(
         "rows.packed", internal=True, args="ptr", begin="i64", end="i64", thread="i64"
     )
@@ -352,7 +355,7 @@ def _emit_rows(module: Module, t: Tile) -> None:
             first = j * t.columns
             valid = f.smaller(n - first, t.columns)
             micro = _kernel(f, True, height, (valid + (t.lanes - 1)) / t.lanes)
-            # The lines of a step's elements, of which there are two at most, or half a panel's
+            # Prefetch the cache lines of a step's elements (at most two), or half of a panel's
             # rows.
             fetch = more & j.compare("slt", 2)
             ahead = f.at(after, j * f.select(side_by_side, height - 1, height / 2 * row))
@@ -381,19 +384,21 @@ def _emit_rows(module: Module, t: Tile) -> None:
 
 
 def _kernel(f: Function, packed: bool, height: SSAValue, vectors: SSAValue) -> SSAValue:
-    """The address of a micro-kernel, null where it has not been compiled."""
+    """Load the address of a micro-kernel, null if it has not been compiled."""
     t = tile() if packed else plain_tile()
     return _entry(f, (vectors - 1) * t.rows + height + (_place(packed, 1, 1) - 1))
 
 
 def _entry(f: Function, which: SSAValue) -> SSAValue:
-    # Others may be writing it.
+    # Another thread may be writing it.
     slot = f.emit(f"getelementptr ptr, ptr @pellucid_matmul, i64 {which.name}", "ptr")
     return f.emit(f"load atomic ptr, ptr {slot.name} acquire, align 8", "ptr")
 
 
 def _emit_ready(module: Module) -> None:
-    """Before `m` rows in `panels` meet `n` columns: see that the micro-kernels for them are there."""
+    """Emit the check, before `m` rows in `panels` are multiplied by `n` columns, that the
+    micro-kernels for them have been compiled.
+    """
     f = module.function("ready", internal=True, m="i64", panels="i64", n="i64", packed="i64")
     f.driver = True
     f.noinline = True
@@ -431,7 +436,9 @@ def _emit_ready(module: Module) -> None:
 
 
 def _emit_gemm(module: Module) -> None:
-    """One product; the team shares the packing of an operand and the panels of the other one."""
+    """Emit one product, in which the team shares the packing of one operand and the panels of the
+    other.
+    """
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
     f = module.function("gemm", **pointers, **dict.fromkeys(sizes, "i64"))
@@ -441,8 +448,8 @@ def _emit_gemm(module: Module) -> None:
         job.set(name, getattr(f, name))
     passes = (f.depth + (DEPTH - 1)) / DEPTH
     depth = (f.depth + (passes - 1)) / passes
-    # Packing A pays when many long panels of B meet it; left where it is, its rows must be
-    # contiguous.
+    # Packing A pays if many long panels of B are multiplied by it. To be read in place, its rows
+    # must be contiguous.
     plain = f.a_step.compare("eq", 1) & (f.n.compare("sle", PLAIN) | depth.compare("sle", PLAIN))
     # Where the rows of a step of A lie side by side, several of its panels are packed at once: a
     # panel alone would use a part of each cache line, which is gone when the next panel needs it.
@@ -476,13 +483,15 @@ def _emit_gemm(module: Module) -> None:
             return panels
 
         def start_team(kernel: str, tasks: SSAValue, work: int, each: SSAValue) -> None:
-            """A chunk is worth at least some microseconds: `work`, of tasks of `each`."""
+            """Start the team with chunks of at least some microseconds: `work` multiplications, of
+            tasks with `each`.
+            """
             threads.start_team(
                 f, f.team, kernel, job.block, tasks, f.larger(f.const(work, "i64") / each, 1)
             )
 
         def by_columns(packed: bool, steps: SSAValue = steps) -> None:
-            """Blocks of A, and panels of B."""
+            """Emit the product as blocks of A times panels of B."""
             t = tile() if packed else plain_tile()
             height = f.larger(f.const(BLOCK, "i64") / depth, tile().rows)
             with f.loop(0, f.m, height) as i:
@@ -501,8 +510,8 @@ def _emit_gemm(module: Module) -> None:
                 )
 
         def by_rows(steps: SSAValue = steps) -> None:
-            """Blocks of B, and panels of A: then the smaller operand is the one that is packed
-            beforehand.
+            """Emit the product as panels of A times blocks of B, so that the smaller operand is the
+            one packed beforehand.
             """
             t = tile()
             width = f.larger(f.const(BLOCK // 2, "i64") / depth / t.columns, 1) * t.columns
@@ -525,16 +534,17 @@ def _emit_gemm(module: Module) -> None:
 
 # The gufuncs' loop: `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *state)`.
 
-EPILOGUE, SHARED = 0, 1  # words of a gufunc's state: what follows the product, and the state of all
-# words of that: address of the team's cell, a buffer for A, 1 while it is used
+# words of a gufunc's state: its epilogue, and the address of the state that all gufuncs share
+EPILOGUE, SHARED = 0, 1
+# words of the shared state: address of the team's cell, a buffer for A, and 1 while it is in use
 TEAM, SCRATCH, LOCK = 0, 1, 2
 
 
 def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
-    """The loop of gufuncs that call `gemm`, of elements of `size` bytes.
+    """Emit the loop of gufuncs that call `gemm`, for elements of `size` bytes.
 
-    dimensions: batch, m, k, n. steps: the batch's of each operand, then a's two, b's two, [the
-    bias's,] the result's two.
+    dimensions: batch, m, k, n. steps: the batch's for each operand, then two for a, two for b, [one
+    for the bias,] two for the result.
     """
     f = module.function(name, args="ptr", dimensions="ptr", steps="ptr", state="ptr")
     f.driver = True
@@ -546,8 +556,8 @@ def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
     operands = (f.const(0, "i64"), f.const(1, "i64"), f.const(2, "i64"), biased + 2)
     moves = [f.load("i64", f.steps, i) for i in operands]
     first = biased + 3
-    # NumPy gives 0 for the stride of a dimension of size one, which is free: with 1 the other one
-    # decides how the matrix is read.
+    # NumPy passes 0 as the stride of a dimension of size one. Such a stride does not matter; with 1
+    # instead, the other stride decides how the matrix is read.
     a_row, a_step, b_step, b_column = (
         f.larger(f.load("i64", f.steps, first + i) / size, 1) for i in range(4)
     )
@@ -562,7 +572,7 @@ def emit_loop(module: Module, name: str, gemm: str, size: int) -> None:
     def own() -> None:
         packed.set(f.load("ptr", shared, SCRATCH))
 
-    def borrowed() -> None:  # another Python thread multiplies just now
+    def borrowed() -> None:  # another Python thread is using the buffer
         packed.set(f.emit(f"call ptr @malloc(i64 {4 * SCRATCH_FLOATS})", "ptr"))
 
     f.module.declarations |= {"declare ptr @malloc(i64)", "declare void @free(ptr)"}
@@ -621,24 +631,24 @@ def _build() -> str:
 
 
 _alive: list = forever([])
-# what a call of the native `gemm` needs for the packed block of A
+# floats that a call of the native `gemm` needs for the packed block of A
 SCRATCH_FLOATS = BLOCK + DEPTH * 16
 
 
 @functools.cache
 def _natives() -> dict[str, int] | None:
-    """The addresses of the driver's functions."""
+    """Return the addresses of the driver's functions; None if they cannot be compiled."""
     jit.define("pellucid_matmul", ctypes.addressof(_table()))
     exports = dict.fromkeys(("loop", "gemm", "micro.any", FINISH))
     return jit.compile_source(_build, exports, "matmul")
 
 
 def gemm_address() -> int | None:
-    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column,
-    pitch, flags)`.
+    """Return the address of the native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row,
+    a_step, b_step, b_column, pitch, flags)`; None without a compiler.
 
-    Strides count floats; `packed` is room for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS, RELU.
-    `depth` must be positive.
+    Strides count floats; `packed` is memory for `SCRATCH_FLOATS`; flags are ACCUMULATE, BIAS and
+    RELU. `depth` must be positive.
     """
     natives = _natives() if target.available() else None
     return None if natives is None else natives["gemm"]
@@ -646,11 +656,11 @@ def gemm_address() -> int | None:
 
 @functools.cache
 def gufuncs() -> dict[str, np.ufunc] | None:
-    """The gufuncs `matmul` ((m,k),(k,n)->(m,n)), `linear` and `linear_relu` (with a bias (n)); None
-    without a compiler.
+    """Return the gufuncs `matmul` ((m,k),(k,n)->(m,n)), `linear` and `linear_relu` (with a bias
+    (n)); None without a compiler.
 
-    They read float32 operands through their strides, of which one in each matrix must be that of
-    neighbors; k > 0.
+    They read float32 operands through their strides. In each matrix one of the two strides must be
+    contiguous; k > 0.
     """
     if not target.available():
         return None
@@ -663,8 +673,8 @@ def gufuncs() -> dict[str, np.ufunc] | None:
 def make_gufuncs(
     loop: int, kind: int, epilogues: dict[str, int] | None = None
 ) -> dict[str, np.ufunc]:
-    """`matmul`, `linear` and `linear_relu` (or others, by their flags) around a native loop, of
-    arrays of NumPy's dtype number `kind`.
+    """Make `matmul`, `linear` and `linear_relu` (or others, given by their flags) from a native
+    loop, for arrays of NumPy's dtype number `kind`.
     """
     shared = _shared()
     made = {}
@@ -679,8 +689,8 @@ def make_gufuncs(
 
 @functools.cache
 def _shared() -> ctypes.Array[ctypes.c_int64]:
-    """The state of all gufuncs: the team, a buffer for the packed operand, and whether it is in
-    use.
+    """Return the state that all gufuncs share: the team, a buffer for the packed operand, and
+    whether it is in use.
     """
     scratch = np.empty(SCRATCH_FLOATS, np.float32)
     shared = (ctypes.c_int64 * 3)(threads.team_cell(), scratch.ctypes.data, 0)
@@ -689,7 +699,7 @@ def _shared() -> ctypes.Array[ctypes.c_int64]:
 
 
 def _gufunc(name: str, loop: int, state: int, inputs: int, signature: bytes, kind: int) -> np.ufunc:
-    """PyUFunc_FromFuncAndDataAndSignature, entry 31 of NumPy's table of ufunc functions."""
+    """Call PyUFunc_FromFuncAndDataAndSignature, entry 31 of NumPy's table of ufunc functions."""
     from numpy._core import _multiarray_umath as umath
 
     table = ctypes.cast(pointer_of(umath._UFUNC_API), ctypes.POINTER(ctypes.c_void_p))
@@ -711,11 +721,12 @@ _F32 = np.dtype(np.float32)
 
 
 def _pays(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether the generated code serves these operands and is at least as fast as NumPy's BLAS.
+    """Return whether the generated code supports these operands and is at least as fast as NumPy's
+    BLAS.
 
-    Few rows or columns do not fill the tile, and short sums of few results do not repay packing:
-    measured, BLAS wins there, and is about equal at the borders. The rule is fixed, so the same
-    program gives the same bits in each run.
+    Few rows or columns do not fill the tile, and short sums of few results are not worth packing:
+    according to measurements BLAS is faster there, and about equal at the borders. The rule is
+    fixed, so the same program computes the same bits in each run.
     """
     if a.ndim < 2 or b.ndim < 2 or a.dtype is not _F32 or b.dtype is not _F32:
         return False
@@ -724,7 +735,7 @@ def _pays(a: np.ndarray, b: np.ndarray) -> bool:
         return False
     if not (a.flags.aligned and b.flags.aligned):
         return False
-    # A broadcast (stride 0) or doubly strided matrix has no contiguous direction.
+    # A broadcast matrix (stride 0), or one with two large strides, has no contiguous direction.
     return (
         4 in a.strides[-2:]
         and 4 in b.strides[-2:]
@@ -734,8 +745,8 @@ def _pays(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """`np.matmul(a, b, out)`, by the generated code where that pays and by NumPy elsewhere."""
-    # the least that can pay; small products do not ask further
+    """Like `np.matmul(a, b, out)`, by the generated code if that pays, else by NumPy."""
+    # a quick test that small products fail
     if a.size > 63 and b.size > 511 and _pays(a, b):
         made = gufuncs()
         if made is not None:
@@ -749,10 +760,10 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
 def linear(
     x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None, relu: bool = False
 ) -> np.ndarray:
-    """x @ weight.T + bias for x `(..., in)`, weight `(out, in)`, bias `(out,)`; below zero replaced
-    by zero with `relu`.
+    """Return x @ weight.T + bias for x `(..., in)`, weight `(out, in)`, bias `(out,)`; with `relu`,
+    negative results are replaced by zero.
 
-    Leading dimensions of a contiguous x are joined. The bias (and relu) are applied while the
+    Leading dimensions of a contiguous x are merged. The bias (and relu) are applied while the
     result is in registers.
     """
     if x.ndim > 2 and x.flags.c_contiguous:

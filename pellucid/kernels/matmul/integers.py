@@ -1,5 +1,5 @@
-"""Products of integer matrices, which BLAS has none of: blocks of four rows and three vectors of
-columns stay in registers. Rows times a vector go along the rows.
+"""Products of integer matrices, which BLAS does not provide: blocks of four rows and three vectors
+of columns stay in registers. Products of a matrix and a vector go along the rows.
 
 Sums wrap around as NumPy's do.
 
@@ -21,7 +21,7 @@ from ...llvm.emit import BYTES, Module, SSAValue, Var, types_of, vector
 __all__ = ["multiply", "times_vector"]
 
 ROWS, VECTORS = 4, 3
-GRAIN = 1 << 16  # multiplications a chunk
+GRAIN = 1 << 16  # multiplications per chunk
 _CTYPES = types_of("int64 int32 int16 int8 uint64 uint32 uint16 uint8")
 
 
@@ -83,7 +83,7 @@ def _matrices(name: str, ctype: str) -> str:
                     left = f.splat(f.load(ctype, line, p), kind)
                     for part, value in zip(row, right):
                         part.set(part.get() + left * value)
-            for row, parts in zip(rows, sums):  # rows behind the last one are the last one again
+            for row, parts in zip(rows, sums):  # rows beyond the last repeat the last one
                 for v, (part, mask) in enumerate(zip(parts, masks)):
                     f.store(part.get(), f.out, row * f.columns + j + v * width, mask=mask)
 
@@ -109,8 +109,8 @@ _lib = jit.NativeLibrary(
 
 
 def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """`a @ b` of matrices, or of stacks of matrices with the same leading sizes, of one dtype; None
-    for others and where one is empty.
+    """Return `a @ b` for matrices, or for stacks of matrices with the same leading sizes, of one
+    dtype; None for others, or if one is empty.
     """
     ctype = _CTYPES.get(name_of(a.dtype))
     if (
@@ -137,8 +137,8 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
 
 
 def times_vector(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """`a @ b` of rows, in any number of dimensions, and a vector of one dtype; None for others and
-    where one is empty.
+    """Return `a @ b` for an array of rows, with any number of dimensions, and a vector of the same
+    dtype; None for others, or if one is empty.
     """
     ctype = _CTYPES.get(name_of(a.dtype))
     if ctype is None or b.dtype is not a.dtype or b.ndim != 1 or not a.ndim or not a.size:

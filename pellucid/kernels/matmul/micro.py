@@ -1,5 +1,5 @@
 """The innermost loops of matrix products: a tile of the result stays in registers while rows of A
-meet columns of B.
+are multiplied by columns of B.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ __all__ = [
     "micro_name",
 ]
 
-AHEAD = 8  # steps of k that A is fetched ahead
+AHEAD = 8  # number of steps of k that A is prefetched ahead
 
 
 def emit_micro(
     module: Module, t: Tile, rows: int, vectors: int, packed: bool, finish: str | None = None
 ) -> None:
-    """out[i, :] = sum over k of a[i, k] * b[k * stride + :]; with flags, or less than the tile's
-    width of `valid` columns, the function `finish` puts the tile where it belongs; without one
-    there are neither.
+    """Emit a micro-kernel: out[i, :] = sum over k of a[i, k] * b[k * stride + :].
 
-    a[i, k] lies at k * a_row + i when `packed`, else at i * a_row + k. With each step of k a line
-    of what the next panels are made of is fetched, `ahead_step` floats from the last one: it
-    arrives while the arithmetic goes on.
+    If flags are set, or fewer columns are `valid` than the tile has, the kernel leaves storing the
+    tile to the function `finish`. Without `finish` neither may occur. a[i, k] is at k * a_row + i
+    if `packed`, else at i * a_row + k. With each step of k one cache line of the next panels is
+    prefetched, `ahead_step` floats after the previous one, so that it arrives during the
+    arithmetic.
     """
     kind = vector(module.real, t.lanes)
     f = module.function(micro_name(packed, rows, vectors), **_MICRO_PARAMS)
     sums = [[f.var(kind, 0.0) for _ in range(vectors)] for _ in range(rows)]
     starts = [] if packed else [f.at(f.a, f.a_row * i) for i in range(rows)]
-    # What moves by a step with k; `coming` are of packed rows the steps to come, else the rows of
-    # the next panel, where they follow these.
+    # What moves with each step of k. `coming` points, for packed rows, to later steps; else to the
+    # rows of the next panel, if they follow these.
     steps = {
         "a": f.a_row if packed else 0,
         "b": f.stride,
@@ -46,14 +46,14 @@ def emit_micro(
     }
     places = {name: f.var("ptr", getattr(f, name)) for name in ("a", "b", "ahead")}
     places["coming"] = f.var("ptr", f.at(f.a, f.a_row * (AHEAD if packed else rows)))
-    # steps of k from one vector of the result to the next, whose lines are fetched one by one
+    # steps of k between prefetches of neighboring vectors of the result
     apart = 16 // vectors
     with f.loop(0, f.depth) as k:
         a, b, ahead, coming = (places[name].get() for name in ("a", "b", "ahead", "coming"))
         f.prefetch(coming, 0)
         f.prefetch(ahead, 0, near=2)
-        # The result's lines arrive while the sums are made, a row in 16 steps: asked for all at
-        # once they would keep B waiting.
+        # The result's cache lines are prefetched during the sums, one row in 16 steps. Prefetching
+        # all of them at once would delay B.
         f.prefetch(f.out, (k >> 4) * f.pitch + (k & 15) / apart * t.lanes, write=True)
         wide = [f.load(kind, b, v * t.lanes) for v in range(vectors)]
         for i in range(rows):
@@ -68,7 +68,7 @@ def emit_micro(
     out, pitch = f.out, f.pitch
     if finish:
         tile = f.buffer(module.real, rows * width)
-        # Flags besides PACKED are things to do.
+        # Flags besides PACKED ask for something to be done.
         ready = (f.flags & (PACKED - 1)).compare("eq", 0) & f.valid.compare("eq", width)
         out, pitch = f.select(ready, out, tile), f.select(ready, pitch, f.const(width, "i64"))
     for i in range(rows):
@@ -93,8 +93,8 @@ def emit_micro(
 
 
 def emit_finish(module: Module, name: str, t: Tile) -> None:
-    """What follows a product: a tile of sums, `width` floats a row, added to the result's rows,
-    with the bias, relu, or just stored.
+    """Emit the function that stores a tile of sums, with `width` floats per row, to the result's
+    rows: added to them, with the bias, with relu, or as it is.
     """
     kind = vector(module.real, t.lanes)
     numbers = dict.fromkeys(("pitch", "valid", "flags", "rows", "width"), "i64")
@@ -133,14 +133,16 @@ ACCUMULATE, BIAS, RELU, PACKED = 1, 2, 4, 8
 
 
 def micro_name(packed: bool, rows: int, vectors: int) -> str:
-    """The name of a micro-kernel: is its first operand packed, and how many rows and vectors has its tile."""
+    """Return the name of a micro-kernel: whether its first operand is packed, and the rows and
+    vectors of its tile.
+    """
     return f"micro.{'packed' if packed else 'plain'}.{rows}.{vectors}"
 
 
 def emit_any(module: Module, name: str) -> None:
-    """A micro-kernel for every shape, one element after the other: what serves where one of the
-    others cannot be compiled. Each element is the same sum in the same order, so the bits are those
-    of the others, too.
+    """Emit a micro-kernel for any shape, one element at a time, which replaces others that cannot
+    be compiled. It computes each element as the same sum in the same order, so its results are
+    equal bit by bit.
     """
     f = module.function(name, **_MICRO_PARAMS)
     f.driver = True

@@ -1,5 +1,5 @@
-"""Packing for matrix products: operands as the micro-kernels read them, in panels as high or wide
-as a tile.
+"""Packing for matrix products: operands are copied to the order in which micro-kernels read them,
+in panels as high or wide as a tile.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = [
     "tile",
 ]
 
-AHEAD = 16  # steps ahead of which rows are fetched
+AHEAD = 16  # number of steps that rows are prefetched ahead
 
 
 @dataclass(frozen=True)
 class Tile:
-    """The shape of the micro-kernel's tile: `rows` x `vectors` registers, and the lanes of a
-    register.
+    """The shape of a micro-kernel's tile, `rows` x `vectors` registers, and the number of lanes of
+    a register.
     """
 
     rows: int
@@ -36,14 +36,14 @@ class Tile:
 
     @property
     def columns(self) -> int:
-        """Columns of a tile."""
+        """The number of columns of a tile."""
         return self.vectors * self.lanes
 
 
 @functools.cache
 def tile(real: str = "float") -> Tile:
-    """The largest tile that leaves registers for B's vectors and one element of A: 32 registers, 16
-    with AVX2.
+    """Return the largest tile that leaves registers for B's vectors and one element of A. There are
+    32 registers, or 16 with AVX2.
     """
     host = target.host()
     rows = 14 if host.vector_bits == 512 else 12 if host.arch == "arm" else 6
@@ -52,18 +52,21 @@ def tile(real: str = "float") -> Tile:
 
 @functools.cache
 def plain_tile(real: str = "float") -> Tile:
-    """The tile of the micro-kernel that reads A where it is: no more rows than there are registers
-    for their addresses.
+    """Return the tile of the micro-kernel that reads A in place. It has no more rows than there are
+    registers for their addresses.
     """
     host = target.host()
     return Tile(6, 2 if host.vector_bits == 256 else 4, host.lanes(real))
 
 
-# `count` rows or columns side by side, `depth` steps; step k goes to dst[k * stride : ].
+# The packing functions copy `count` rows or columns of `depth` steps; step k goes to dst[k * stride
+# : ].
 
 
 def emit_pack_copy(module: Module) -> None:
-    """From memory where the elements of a step lie side by side, steps `pitch` apart."""
+    """Emit the function that packs memory in which the elements of a step are contiguous and steps
+    are `pitch` apart.
+    """
     t = tile(module.real)
     kind = vector(module.real, t.lanes)
     f = module.function(
@@ -88,10 +91,10 @@ def emit_pack_copy(module: Module) -> None:
             copy(k, 0, used, None, None)
 
     def narrow() -> None:
-        """A vector's width at a time."""
+        """Copy one vector's width at a time."""
         with f.loop(0, f.count, t.lanes) as first:
             mask = f.tail_mask(f.count - first, t.lanes)
-            # another thread may be writing what follows this panel
+            # the mask protects what follows this panel, which another thread may be writing
             room = f.tail_mask(f.stride - first, t.lanes)
             with f.loop(0, f.depth) as k:
                 copy(k, first, 1, mask, room)
@@ -108,9 +111,10 @@ def emit_pack_copy(module: Module) -> None:
 
 
 def exchanged(f: Function, rows: list[SSAValue], distance: int = 1) -> list[SSAValue]:
-    """A step to the transpose for each row at an index that is a power of two: blocks of `distance`
-    lanes are exchanged between neighbors, then twice as many ... All steps from 1 on, over as many
-    rows as they have lanes, give the transpose.
+    """Perform the steps of a transposition for rows at distances that are powers of two: blocks of
+    `distance` lanes are exchanged between adjacent rows, then blocks of twice as many between rows
+    twice as far apart, and so on. With `distance` 1 and as many rows as they have lanes, the result
+    is the transpose.
     """
     apart = 1
     while apart < len(rows):
@@ -128,7 +132,9 @@ def exchanged(f: Function, rows: list[SSAValue], distance: int = 1) -> list[SSAV
 
 
 def emit_pack_transpose(module: Module) -> None:
-    """From memory where the steps lie side by side, the elements of a step `pitch` apart."""
+    """Emit the function that packs memory in which steps are contiguous and the elements of a step
+    are `pitch` apart.
+    """
     t = tile(module.real)
     n = t.lanes
     kind = vector(module.real, n)
@@ -140,9 +146,9 @@ def emit_pack_transpose(module: Module) -> None:
         **dict.fromkeys(("pitch", "depth", "count", "stride"), "i64"),
     )
     f.noinline = True
-    # The transpose of a square in two loops, over rows that are neighbors and over rows that are
-    # `near` apart: a quarter of the code. Without branches: rows beyond the last are the last once
-    # more, and steps beyond the last are stored where nobody reads.
+    # A square is transposed in two loops, over adjacent rows and over rows `near` apart, which is a
+    # quarter of the code. There are no branches: rows beyond the last repeat the last one, and
+    # steps beyond the last are stored where nothing reads them.
     near = min(n, 4)
     square, nowhere = f.buffer(module.real, n * n), f.buffer(module.real, n)
     with f.loop(0, f.count, n) as first:
@@ -184,8 +190,8 @@ def pack(
     count: SSAValue,
     stride,
 ) -> None:
-    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is
-    1.
+    """Emit the packing of elements `across` apart within a step and `step` apart between steps; one
+    of the two is 1.
     """
     stride = f.as_value(stride, "i64")
 
@@ -199,15 +205,16 @@ def pack(
 
 
 def emit_pack_rows(module: Module) -> None:
-    """Panels of A from memory where the rows of a step lie side by side: all of a step's at once,
-    which reads whole cache lines.
+    """Emit the function that packs panels of A from memory in which the rows of a step are
+    contiguous. It copies the rows of all panels at each step, which reads whole cache lines.
     """
     t = tile(module.real)
     kind = vector(module.real, t.lanes)
     numbers = dict.fromkeys(("pitch", "depth", "count", "low", "taller"), "i64")
     f = module.function("pack.rows", internal=True, src="ptr", dst="ptr", **numbers)
     f.noinline = True
-    # Panels have `low` rows, the first `taller` one more; a panel follows the other in `dst`.
+    # Panels have `low` rows, and the first `taller` panels one more. The panels are contiguous in
+    # `dst`.
     with f.loop(0, f.depth) as k:
         src, dst = f.at(f.src, k * f.pitch), f.var("ptr", f.dst)
         done = f.var("i64", 0)
